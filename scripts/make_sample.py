@@ -26,8 +26,7 @@ from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.evaluation.baselines import SMOOTHING, baseline_tokens, character_trigrams, count_matrix
-from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
+from hf_paraphrase.evaluation.baselines import baseline_tokens, character_trigrams, count_matrix, trigram_weights
 
 SHORTEST, LONGEST = 3, 9
 ENGLISH_WORDS, FRENCH_WORDS = 2_000, 3_000
@@ -170,9 +169,8 @@ def human_paraphrases(pairs: Iterable[Pair], meaning: Mapping[Pair, str]) -> dic
 
 def vectors(sentences: list[str]) -> np.ndarray:
     """Returns vectors whose products are the mean of the cosines of words and of weighted trigrams, (n, items)."""
-    weights = {item: SMOOTHING / (SMOOTHING + share) for item, share in english_trigram_frequencies().items()}
     parts = []
-    for items_of, known in ((baseline_tokens, {}), (character_trigrams, weights)):
+    for items_of, known in ((baseline_tokens, {}), (character_trigrams, trigram_weights())):
         vocabulary: dict[str, int] = {}
         counts = count_matrix([items_of(sentence) for sentence in sentences], vocabulary).toarray()
         counts *= np.array([known.get(item, 1.0) for item in vocabulary])

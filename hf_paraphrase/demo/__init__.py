@@ -1,9 +1,9 @@
 """The page: models and data to try in a browser, on this machine alone or as a Space of the Hub.
 
 Model folders come in, a page goes out. Start with `run`, the recipe of the verb, and `page`, which puts the tabs
-together, one file each (`*_tab`). They compute with functions that know nothing of a page (`word_shares`, `corpora`,
-`translations`, `pair_measures`), and show the results in gradio's own tables and plots, or as HTML (`pictures`).
-`model_catalogue` finds and opens the models, `space` writes the folder of a Space.
+together, a file each (`*_tab`). They compute with functions that know nothing of a page (`word_shares`, `corpora`,
+`pair_measures`), and show the results in gradio's own tables and plots, or as HTML (`pictures`). `model_catalogue`
+finds and opens the models, `space` writes the folder of a Space.
 """
 
 from __future__ import annotations

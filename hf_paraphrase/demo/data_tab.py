@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.folder import DataFolder, write_split
-from ..data.parquet_files import open_shard
 from ..data.sample import sample_paraphrases
-from ..errors import HfParaphraseError, InputError
+from ..errors import HfParaphraseError
 from .answers import answered, show_example, source_of
 from .pair_measures import MOST_MEASURES, USUAL, PairMeasures, available_measures, read_measures
 from .pictures import BAR_COLOURS, escaped, note
@@ -84,7 +82,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
         pairs, available, summary = open_data(file, "" if shared else place, part, chosen, progress)
         sliders: list[Any] = []
         for measure in pairs.measures.values():
-            bounds = {"minimum": measure.low, "maximum": measure.high, "step": measure.step}
+            bounds = {"minimum": measure.low, "maximum": measure.high, "step": 10.0**-measure.digits}
             sliders.append(gr.update(**bounds, value=measure.low, label=f"{measure.name} from"))
             sliders.append(gr.update(**bounds, value=measure.high, label=f"{measure.name} to"))
         sliders += [gr.skip()] * (len(ends) - len(sliders))
@@ -115,14 +113,13 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
 def open_data(
     file: str | None, place: str, split: str, names: Sequence[str], progress: Any
 ) -> tuple[PairMeasures, list[str], str]:
-    """Reads pairs from what a user gave."""
+    """Reads pairs from what a user gave: an upload, a place on this machine, or the judged pairs of the sample."""
     source = source_of(file, place)
     title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
     called = title if source is not None and not file else _NEEDS_A_FOLDER
     with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work:
         try:
-            folder = _sample(Path(work)) if source is None else _uploaded(source, Path(work)) if file else None
-            folder = folder or DataFolder(source or "")
+            folder = DataFolder(source or _sample(Path(work)))
             part = split.strip() or "train"
             if part == "train" and part not in folder.splits:
                 part = folder.splits[0]
@@ -135,11 +132,11 @@ def open_data(
                 progress(done / max(1, total), desc=f"{done:,} of {total:,} pairs measured")
 
             usual = [name for name in USUAL if name in available] or available[:MOST_MEASURES]
-            chosen = list(names) if names and set(names) <= set(available) else usual
+            chosen = list(names)[:MOST_MEASURES] if names and set(names) <= set(available) else usual
             pairs = read_measures(folder, part, chosen, place=called, progress=report)
         except HfParaphraseError as error:
-            # The user does not know the temporary folder.
-            if error.path is not None and Path(error.path).is_relative_to(work):
+            # The path of an upload means nothing to its sender.
+            if file and error.path == file:
                 error.path = title
             raise
     text = f"{title}, split {part}: {pairs.count:,} pairs"
@@ -167,21 +164,9 @@ def examples_of(pairs: PairMeasures, part: NDArray[np.bool_]) -> list[list[Any]]
     return examples
 
 
-def _sample(work: Path) -> DataFolder:
+def _sample(work: Path) -> Path:
     """Writes the judged pairs of the built-in sample as a data folder."""
     for split, pairs in sample_paraphrases().items():
         rows = {name: [getattr(pair, name) for pair in pairs] for name in _JUDGED.names}
         write_split(work, split, [pa.table(rows, schema=_JUDGED)], _JUDGED)
-    return DataFolder(work)
-
-
-def _uploaded(file: Path, work: Path) -> DataFolder:
-    """Puts an uploaded Parquet file into a data folder."""
-    try:
-        with open_shard(file):
-            pass
-    except InputError as error:
-        raise InputError(error.message, path=file.name, remedy="upload a Parquet file of pairs") from error
-    (work / "data").mkdir()
-    shutil.copyfile(file, work / "data" / "train-00000-of-00001.parquet")
-    return DataFolder(work)
+    return work

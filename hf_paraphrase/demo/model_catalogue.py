@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -22,10 +20,9 @@ from ..models.registry import MODELS, SENTENCE_ENCODERS
 if TYPE_CHECKING:
     from ..translation.paraphraser import Paraphraser
 
-_SETTINGS, _MODULES, _TOKENIZER = "config.json", "modules.json", "tokenizer_config.json"
+_SETTINGS, _MODULES = "config.json", "modules.json"
 _TRANSLATORS = ("ForConditionalGeneration", "MTModel")
 """How the names of the classes of sequence-to-sequence models end."""
-_DEEPEST = 6
 MOST_PARAPHRASES = 10
 """Paraphrases of a sentence, at most."""
 
@@ -76,41 +73,35 @@ class ModelCatalogue:
         """Opens a new instance of an encoder, for one user alone."""
         return SentenceEncoder.from_pretrained(self.place_of(name, self.encoders), device=self._device)
 
-    @contextmanager
-    def encoder(self, name: str) -> Iterator[SentenceEncoder]:
-        """Yields an encoder for use; others wait until the block ends."""
-        with self._opened((name,), partial(self.new_encoder, name)) as encoder:
-            yield encoder
+    def encoder(self, name: str) -> AbstractContextManager[SentenceEncoder]:
+        """Lends an encoder; others wait until the block ends."""
+        return self._opened((name,), lambda: self.new_encoder(name))
 
-    @contextmanager
-    def translator(self, name: str) -> Iterator[tuple[Any, Any]]:
-        """Yields a translation model and its tokenizer; others wait until the block ends."""
-        place = self.place_of(name, self.translators)
+    def translator(self, name: str) -> AbstractContextManager[tuple[Any, Any]]:
+        """Lends a translation model and its tokenizer."""
 
         def load() -> tuple[Any, Any]:
             # The page opens sooner without PyTorch.
             from ..translation.loading import load_translation_model
 
+            place = self.place_of(name, self.translators)
             model, tokenizer = load_translation_model(place, device=self._device, **self.languages)
             return model.eval(), tokenizer
 
-        with self._opened((name,), load) as opened:
-            yield opened
+        return self._opened((name,), load)
 
-    @contextmanager
-    def paraphraser(self, forward: str, backward: str) -> Iterator[Paraphraser]:
-        """Yields a paraphraser over a model and one that translates back, or over one model of several languages."""
-        places = tuple(dict.fromkeys(self.place_of(name, self.translators) for name in (forward, backward)))
-        source, target = self.languages.get("source_lang"), self.languages.get("target_lang")
+    def paraphraser(self, forward: str, backward: str) -> AbstractContextManager[Paraphraser]:
+        """Lends a paraphraser over a model and one that translates back, or over one model of several languages."""
 
         def load() -> Paraphraser:
             from ..translation.paraphraser import Paraphraser
 
+            places = tuple(dict.fromkeys(self.place_of(name, self.translators) for name in (forward, backward)))
+            source, target = self.languages.get("source_lang"), self.languages.get("target_lang")
             pivots = () if target is None else (target,)
             return Paraphraser(places, num=MOST_PARAPHRASES, language=source, pivots=pivots, device=self._device)
 
-        with self._opened((forward, backward), load) as opened:
-            yield opened
+        return self._opened((forward, backward), load)
 
     @contextmanager
     def _opened(self, key: tuple[str, ...], opener: Callable[[], Any]) -> Iterator[Any]:
@@ -127,7 +118,7 @@ def _models_of(place: str) -> Iterator[FoundModel]:
     folder = model_folder(place)
     if not folder.is_dir():
         raise UsageError("no such folder", path=place, remedy="--models takes folders that hold models")
-    if _is_model(folder):
+    if any((folder / name).is_file() for name in (_SETTINGS, _MODULES)):
         name = place if str(folder) != place else folder.resolve().name
         yield _found(name, place, folder)
         return
@@ -135,10 +126,9 @@ def _models_of(place: str) -> Iterator[FoundModel]:
     for path in _model_folders(folder):
         try:
             found = _found(path.relative_to(folder).as_posix(), str(path), path)
-            known = found.translates or _is_encoder(path)
         except HfParaphraseError:
-            continue  # damaged, or not a model
-        if known:
+            continue  # damaged
+        if found.translates or _is_encoder(path):
             empty = False
             yield found
     if empty:
@@ -151,18 +141,11 @@ def _models_of(place: str) -> Iterator[FoundModel]:
 
 def _model_folders(folder: Path) -> Iterator[Path]:
     """Yields the folders of models below a folder, without hidden ones, checkpoints and models inside models."""
-    for place, names, _ in os.walk(folder):
-        path = Path(place)
-        found = _is_model(path)
-        if found:
+    found = {path.parent for name in (_SETTINGS, _MODULES) for path in folder.rglob(name)}
+    for path in sorted(found):
+        inner = any(part.startswith((".", "checkpoint-")) for part in path.relative_to(folder).parts)
+        if not inner and found.isdisjoint(path.parents):
             yield path
-        if found or len(path.relative_to(folder).parts) >= _DEEPEST:
-            names.clear()
-        names[:] = [name for name in sorted(names) if not name.startswith((".", "checkpoint-"))]
-
-
-def _is_model(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in (_SETTINGS, _MODULES))
 
 
 def _settings(folder: Path, name: str = _SETTINGS) -> dict[str, Any]:
@@ -174,7 +157,7 @@ def _found(name: str, place: str, folder: Path) -> FoundModel:
     settings = _settings(folder)
     classes = [str(name) for name in settings.get("architectures") or []]
     translates = bool(settings.get("is_encoder_decoder")) and any(name.endswith(_TRANSLATORS) for name in classes)
-    tokenizer = _settings(folder, _TOKENIZER) if translates else {}
+    tokenizer = _settings(folder, "tokenizer_config.json") if translates else {}
     source, target = (settings.get(key) or tokenizer.get(key) for key in ("source_lang", "target_lang"))
     return FoundModel(name, place, translates, (source, target))
 

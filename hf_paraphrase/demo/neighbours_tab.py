@@ -1,4 +1,4 @@
-"""The tab of neighbours: a corpus, a query, its nearest sentences under several encoders, and a map."""
+"""The tab of neighbours: a corpus, a query, and its nearest sentences under several encoders."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from .answers import answered, sentence_of, show_example, source_of
-from .corpora import MOST_SENTENCES, Progress, SearchResult, UserCorpus
+from .corpora import MOST_SENTENCES, UserCorpus
 from .model_catalogue import ModelCatalogue
-from .pictures import POINT_COLOURS, escaped, note
+from .pictures import escaped, note
 
 if TYPE_CHECKING:
     import gradio
@@ -52,12 +52,9 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
                 listed = gr.Dataframe(
                     headers=["cosine", "sentence"], datatype=["number", "str"], column_widths=["22%", "78%"], wrap=True
                 )
-                points = gr.ScatterPlot(
-                    x="x", y="y", color="kind", color_map=POINT_COLOURS, tooltip=["text"], x_title="", y_title=""
-                )
-            slots += [column, heading, listed, points]
+            slots += [column, heading, listed]
     gradio_progress = gr.Progress()
-    hidden = [gr.update(visible=False), *[gr.skip()] * 3]
+    hidden = [gr.update(visible=False), gr.skip(), gr.skip()]
 
     @answered([gr.skip()] * (1 + len(slots)))
     def on_search(
@@ -72,20 +69,20 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
         sentence, encoders = sentence_of(text, "the query"), chosen(names)
         source = source_of(file, "" if shared else place)
         opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
-        try:
-            results = {name: opened.search(sentence, name, k=int(k), progress=_shown(progress)) for name in encoders}
-        except BaseException:
-            if opened is not old:
-                opened.close()
-            raise
+
+        def report(share: float, what: str) -> None:
+            progress(share, desc=what)
+
+        updates: list[Any] = []
+        for name in encoders:
+            neighbours, seconds = opened.search(sentence, name, k=int(k), progress=report)
+            rows = [[round(item.score, 3), item.sentence] for item in neighbours]
+            unknown = "" if rows else note("none of the words of the query is in the encoder's vocabulary")
+            updates += [gr.update(visible=True), f"<h3>{escaped(name)}</h3><p>{seconds * 1000:.1f} ms</p>{unknown}"]
+            updates.append(rows)
         if old is not None and opened is not old:
             old.close()
-        updates: list[Any] = []
-        for name, result in results.items():
-            rows = [[round(item.score, 3), item.sentence] for item in result.neighbours]
-            plot = gr.ScatterPlot(value=result.points, caption=result.caption)
-            updates += [gr.update(visible=True), heading_of(name, result), rows, plot]
-        return status_of(opened), opened, *updates, *hidden * (MOST_ENCODERS - len(results))
+        return status_of(opened), opened, *updates, *hidden * (MOST_ENCODERS - len(encoders))
 
     inputs, outputs = [corpus, upload, path, models, query, count], [status, corpus, *slots]
     gr.on([search.click, query.submit], on_search, inputs, outputs, api_visibility="private")
@@ -96,22 +93,10 @@ def chosen(names: Sequence[str] | None) -> list[str]:
     """Returns the encoders that were chosen."""
     if not names:
         raise UsageError("no encoder is chosen", remedy="choose one")
-    if len(names) > MOST_ENCODERS:
-        raise UsageError(f"{len(names)} encoders are chosen", remedy=f"at most {MOST_ENCODERS}")
-    return list(names)
+    return list(names)[:MOST_ENCODERS]
 
 
 def status_of(corpus: UserCorpus) -> str:
     """Describes what was read."""
     more = f"; it has more than {MOST_SENTENCES:,}, the others are left out" if corpus.cut else ""
-    return note(f"{corpus.name}: {corpus.count:,} sentences{more}")
-
-
-def heading_of(name: str, result: SearchResult) -> str:
-    """Names an encoder and how long it took."""
-    unknown = "" if result.neighbours else note("none of the words of the query is in the encoder's vocabulary")
-    return f"<h3>{escaped(name)}</h3><p>{result.seconds * 1000:.1f} ms</p>{unknown}"
-
-
-def _shown(progress: Any) -> Progress:
-    return lambda share, text: progress(share, desc=text)
+    return note(f"{corpus.name}: {len(corpus.sentences):,} sentences{more}")

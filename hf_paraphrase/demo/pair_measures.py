@@ -21,7 +21,7 @@ from ..data.folder import DataFolder
 from ..errors import InputError, UsageError
 from ..filtering.filter_steps import check_pairs, with_columns
 from ..filtering.measuring import measurable_columns, measures_of, required_columns
-from ..filtering.pair_batch import numeric_column
+from ..filtering.pair_batch import holds_numbers, numeric_column
 from ..filtering.selections import check_columns, parse_selection
 
 MOST_MEASURES = 6
@@ -31,7 +31,7 @@ USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
 _SENTENCES = ("sentence1", "sentence2")
 _MOST_TEXTS = 200_000
 """Pairs whose sentences stay in memory, for examples."""
-_BARS, _STEPS = 25, 200
+_BARS, _STEPS = 25, 100
 """About how many bars and slider positions the range of a measure has."""
 _LARGEST = 1e15
 """Larger numbers are not drawn, like infinite ones."""
@@ -45,9 +45,9 @@ class MeasureValues:
 
     Attributes:
         values: Its values (pairs,), NaN where one is missing.
-        low: The least position of a slider, not above the least value.
-        high: The greatest position, not below the greatest value.
-        step: The distance between two positions.
+        low: The least position of a slider; at it every value passes.
+        high: The greatest position, likewise.
+        digits: The decimal places of a position.
         width: The width of a bar of the histogram.
     """
 
@@ -55,25 +55,22 @@ class MeasureValues:
     values: NDArray[np.float64]
     low: float
     high: float
-    step: float
+    digits: int
     width: float
 
     @classmethod
     def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
-        """Finds the range and the steps of some values."""
+        """Finds the range of some values."""
         drawn = values[np.abs(values) <= _LARGEST]
         least, greatest = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 0.0)
-        whole = bool((drawn == np.round(drawn)).all())
         span = greatest - least
-        if span <= max(abs(least), abs(greatest)) * 1e-9:
-            # Values that are nearly the same have a range too, wide enough for steps in float64.
-            span = max(1.0, abs(greatest) * 1e-6)
-        step = _step(span / _STEPS, whole)
-        low, high = _rounded(math.floor(least / step) * step, step), _rounded(math.ceil(greatest / step) * step, step)
-        # A multiple may be off by rounding.
-        low = low if low <= least else _rounded(low - step, step)
-        high = high if high >= greatest and high > low else _rounded(high + step, step)
-        return cls(name, values, low, high, step, _step(span / _BARS, whole))
+        if span < 1e-9 * max(1.0, abs(least), abs(greatest)):
+            span = 1.0
+        width = span / _BARS
+        if (drawn == np.round(drawn)).all():
+            return cls(name, values, least, least + span, 0, float(math.ceil(width)))
+        digits = max(0, math.ceil(math.log10(_STEPS / span)))
+        return cls(name, values, round(least, digits), round(least + span, digits), digits, width)
 
     def histogram(self, kept: NDArray[np.bool_]) -> pd.DataFrame:
         """Counts the pairs in each bar, by whether they are kept: columns `value`, `pairs` and `part`."""
@@ -86,11 +83,15 @@ class MeasureValues:
 
     def comparison(self, low: float, high: float) -> str | None:
         """Writes a range as `filter --keep` reads it; None for the whole one, which keeps missing values too."""
-        low, high = _rounded(low, self.step), _rounded(high, self.step)
+        if low > high:
+            raise UsageError(
+                f"the range of {self.name} begins at {low:g} and ends at {high:g}", remedy="exchange them"
+            )
+        first, last = (np.format_float_positional(round(end, self.digits), trim="-") for end in (low, high))
         above, below = low > self.low, high < self.high
         if above and below:
-            return f"{_text(low)}<={self.name}<={_text(high)}"
-        return f"{self.name}>={_text(low)}" if above else f"{self.name}<={_text(high)}" if below else None
+            return f"{first}<={self.name}<={last}"
+        return f"{self.name}>={first}" if above else f"{self.name}<={last}" if below else None
 
 
 @dataclass(frozen=True)
@@ -112,12 +113,9 @@ class PairMeasures:
         """Finds which pairs ranges keep (pairs,), and the ranges as `filter --keep` reads them."""
         kept = np.ones(self.count, bool)
         comparisons = []
-        for name, (low, high) in ranges.items():
+        for name, ends in ranges.items():
             measure = self.measures[name]
-            if low > high:
-                problem = f"the range of {name} begins at {_text(low)} and ends at {_text(high)}"
-                raise UsageError(problem, remedy="exchange them")
-            if (text := measure.comparison(low, high)) is not None:
+            if (text := measure.comparison(*ends)) is not None:
                 comparisons.append(text)
                 kept &= parse_selection(text).mask(measure.values)
         return kept, comparisons
@@ -134,11 +132,9 @@ def available_measures(folder: DataFolder, split: str) -> list[str]:
     """Lists the columns of numbers of a data folder, and those that can be computed; the usual ones first."""
     schema = folder.schema(split)
     check_pairs(schema, str(folder.path))
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
-    numbers = [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
+    numbers = [field.name for field in schema if holds_numbers(field.type)]
     names = [*filter(_NAME.fullmatch, numbers), *measurable_columns(schema.names)]
-    usual = [name for name in USUAL if name in names]
-    return list(dict.fromkeys([*usual, *names]))
+    return list(dict.fromkeys([*(name for name in USUAL if name in names), *names]))
 
 
 def read_measures(
@@ -150,8 +146,6 @@ def read_measures(
     progress: Callable[[int], object] = lambda pairs: None,
 ) -> PairMeasures:
     """Reads the pairs of a split, and computes the measures that are not columns."""
-    if not 1 <= len(names) <= MOST_MEASURES:
-        raise UsageError(f"{len(names)} measures are chosen", remedy=f"1 to {MOST_MEASURES}")
     schema = folder.schema(split)
     check_pairs(schema, str(folder.path))
     check_columns(names, schema, "the page")
@@ -171,20 +165,3 @@ def read_measures(
         raise InputError(f"split `{split}` has no pairs", path=folder.path)
     measures = {name: MeasureValues.of(name, np.concatenate(parts)) for name, parts in values.items()}
     return PairMeasures(place or str(folder.path), split, count, measures, pa.concat_tables(texts))
-
-
-def _step(rough: float, whole: bool) -> float:
-    """Rounds a step up to 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
-    return max(1.0, step) if whole else step
-
-
-def _rounded(value: float, step: float) -> float:
-    """Rounds to the digits of a step, so that 0.30000000000000004 is 0.3."""
-    return round(value, max(0, -math.floor(math.log10(step))))
-
-
-def _text(value: float) -> str:
-    """Writes a number so that it reads back as the same."""
-    return str(int(value)) if value == int(value) else repr(float(value))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
@@ -15,7 +14,7 @@ from ..messages import log
 from ..settings import recipe, setting
 from ..training.devices import DeviceSettings
 from .model_catalogue import ModelCatalogue
-from .page import build_page, launch_options, require_gradio
+from .page import build_page, launch
 from .space import write_space
 
 HOST = "127.0.0.1"
@@ -69,58 +68,18 @@ def launch_demo(settings: DemoSettings) -> Path | None:
 @contextmanager
 def served_page(settings: DemoSettings) -> Iterator[str]:
     """Serves the page while the block runs."""
-    with (
-        tempfile.TemporaryDirectory(prefix="hf-paraphrase-demo-") as work,
-        _environment({"GRADIO_ANALYTICS_ENABLED": "False", "GRADIO_TEMP_DIR": work}),
-    ):
-        gr = require_gradio()
-        catalogue = ModelCatalogue(
-            settings.models,
-            device=settings.device,
-            languages={"source_lang": settings.model_source_lang, "target_lang": settings.model_target_lang},
-        )
-        page = build_page(catalogue)
-        try:
-            _, url, _ = page.queue(default_concurrency_limit=4, api_open=False).launch(
-                server_name=HOST,
-                server_port=settings.port or free_port(),
-                prevent_thread_lock=True,
-                **launch_options(gr),
-            )
-        except OSError as error:
-            raise UsageError(f"port {settings.port} cannot be used", remedy="give another --port, or 0") from error
-        try:
-            yield url.rstrip("/")
-        finally:
-            page.close(verbose=False)
+    languages = {"source_lang": settings.model_source_lang, "target_lang": settings.model_target_lang}
+    page = build_page(ModelCatalogue(settings.models, device=settings.device, languages=languages))
+    try:
+        _, url, _ = launch(page, server_name=HOST, server_port=settings.port or None, prevent_thread_lock=True)
+    except OSError as error:
+        raise UsageError(f"port {settings.port} cannot be used", remedy="give another --port, or 0") from error
+    try:
+        yield url.rstrip("/")
+    finally:
+        page.close(verbose=False)
 
 
 def _wait() -> None:
     """Waits for an interruption."""
-    from threading import Event
-
     Event().wait()
-
-
-def free_port() -> int:
-    """Returns a free port of this machine."""
-    import socket
-
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        return int(found.getsockname()[1])
-
-
-@contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    """Sets variables that gradio reads, and restores the old ones."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value

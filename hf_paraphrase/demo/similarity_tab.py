@@ -61,7 +61,7 @@ def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
             words = [word_vectors(encoder, sentence) for sentence in sentences]
         except ModelError as error:
             reason = str(error)
-    pictures = [heat_map(sentences, sentences, cosines, links="pair")]
+    pictures = [heat_map(sentences, cosines, links="pair")]
     unknown = [f"“{sentence}”" for sentence, found in zip(sentences, nonzero, strict=True) if not found]
     if unknown:
         pictures.append(
@@ -81,7 +81,7 @@ def explained(sentences: Sequence[str], cosines: NDArray[np.float32], words: Seq
     for (first, second), shares in zip(pairs, all_shares, strict=True):
         sides = (shares.sum(1), shares.sum(0))
         lines = [
-            coloured_words(words[number].words, side, largest=largest, unit="of the cosine")
+            coloured_words(words[number].words, side, largest=largest)
             for number, side in zip((first, second), sides, strict=True)
         ]
         drawn.append(
@@ -92,7 +92,7 @@ def explained(sentences: Sequence[str], cosines: NDArray[np.float32], words: Seq
     hidden = f"<details><summary>{len(more)} more pairs</summary>{''.join(more)}</details>" if more else ""
     return (
         "<h3>What carries each score</h3><p>A cosine is the sum of what the words of either sentence add to it: blue "
-        f"raises it, orange lowers it.</p>{''.join(drawn[:_SHOWN_AT_ONCE])}{hidden}{_gates(words)}"
+        f"raises it, orange lowers it.</p>{''.join(drawn[:_SHOWN_AT_ONCE])}{hidden}"
     )
 
 
@@ -105,19 +105,3 @@ def _best_pairs(first: Sequence[str], second: Sequence[str], shares: NDArray[np.
         if shares[row, column] > 0
     ]
     return f'<p class="hfp-best">Most of it: {" · ".join(named)}</p>' if named else ""
-
-
-def _gates(words: Sequence[WordVectors]) -> str:
-    """Draws the gates of the words of each sentence, if the model has any."""
-    gated = [(item.words, item.gates) for item in words if item.gates is not None]
-    values = np.concatenate([gates[~np.isnan(gates)] for _, gates in gated]) if gated else np.empty(0)
-    if not values.size:
-        return ""
-    lowest, highest = float(values.min()), float(values.max())
-    drawn = [
-        coloured_words(names, gates, smallest=lowest, largest=highest, unit="of its vector") for names, gates in gated
-    ]
-    return (
-        "<h3>Gates</h3><p>The share of each word's vector that the gates let into the sentence, the mean over the "
-        f"components. The colours run from {number(lowest)} to {number(highest)}.</p>{''.join(drawn)}"
-    )

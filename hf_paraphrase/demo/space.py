@@ -1,7 +1,6 @@
 """The page as a Space of the Hub: a folder that `push` sends, with this package and a page on published models.
 
-Everyone can use a Space. So its page reads no folder of the machine that it runs on, and writes into none: texts and
-data come as uploads, and what is kept is downloaded.
+Everyone can use a Space. So its page reads no folder of the machine that it runs on: texts and data are uploaded.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
 from .model_catalogue import ModelCatalogue
-from .page import TITLE, build_page, launch_options, require_gradio
+from .page import TITLE, build_page, launch, require_gradio
 
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)+")
 _APP = '''"""The page of hf_paraphrase on published models."""
@@ -53,16 +52,14 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
     """Writes the folder of a Space: the program, this package and its requirements, and the card."""
     from huggingface_hub import SpaceCardData
 
-    _check_published(models)
-    require_gradio()
-    shown = ", ".join("the built-in encoder" if name == BUILTIN else f"`{name}`" for name in models)
+    for name in models:
+        if name != BUILTIN and (os.path.lexists(name) or not _REPOSITORY.fullmatch(name)):
+            remedy = f"give namespace/name, or {BUILTIN}; a folder is pushed first"
+            raise UsageError(f"--models {name} names no model of the Hub", remedy=remedy)
     head = SpaceCardData(
         title=TITLE,
-        emoji="🔁",
-        colorFrom="blue",
-        colorTo="gray",
         sdk="gradio",
-        sdk_version=metadata.version("gradio"),
+        sdk_version=require_gradio().__version__,
         python_version="3.11",
         app_file="app.py",
         license="apache-2.0",
@@ -73,38 +70,30 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
         # No package index needs to have this version.
         package = staging / "hf_paraphrase"
         shutil.copytree(Path(__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-        for kind, name in (("model_cards", "rnn_search"), ("dataset_cards", "kept")):
+        for kind, name in (("model_cards", "rnn_search"), ("dataset_cards", "filtered")):
             shutil.copytree(template_path(kind, name).parent, package / "artefacts" / kind, dirs_exist_ok=True)
-        write_text_whole(staging / "requirements.txt", "".join(f"{line}\n" for line in _requirements()))
+        write_text_whole(staging / "requirements.txt", _requirements())
         write_text_whole(staging / "app.py", _APP.format(models=list(models)))
-        write_text_whole(staging / "README.md", _CARD.format(head=head.to_yaml(), title=TITLE, models=shown))
+        card = _CARD.format(head=head.to_yaml(), title=TITLE, models=", ".join(f"`{name}`" for name in models))
+        write_text_whole(staging / "README.md", card)
         artefact.finish()
     return Path(output)
 
 
 def serve_space(models: Sequence[str]) -> None:
     """Serves the page where the Space says, until it is stopped; called by the `app.py` of a Space."""
-    gr = require_gradio()
-    page = build_page(ModelCatalogue(models), shared=True)
     # Host and port are those that the Space sets; on another machine 127.0.0.1 and 7860.
-    page.queue(default_concurrency_limit=4, api_open=False).launch(**launch_options(gr))
+    launch(build_page(ModelCatalogue(models), shared=True))
 
 
-def _check_published(models: Sequence[str]) -> None:
-    for name in models:
-        if name != BUILTIN and (os.path.lexists(name) or not _REPOSITORY.fullmatch(name)):
-            remedy = f"give namespace/name, or {BUILTIN}; a folder is pushed first"
-            raise UsageError(f"--models {name} names no model of the Hub", remedy=remedy)
-
-
-def _requirements() -> list[str]:
+def _requirements() -> str:
     """Lists the libraries that the page needs, as the installed package declares them."""
     from packaging.requirements import Requirement
 
-    chosen = []
-    for line in metadata.requires("hf-paraphrase") or []:
-        requirement = Requirement(line)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": "demo"}):
-            requirement.marker = None
-            chosen.append(str(requirement))
-    return chosen
+    declared = map(Requirement, metadata.requires("hf-paraphrase") or [])
+    lines = [
+        str(requirement).partition(";")[0]
+        for requirement in declared
+        if requirement.marker is None or requirement.marker.evaluate({"extra": "demo"})
+    ]
+    return "".join(f"{line}\n" for line in lines)

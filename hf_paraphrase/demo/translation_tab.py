@@ -1,21 +1,20 @@
-"""The tab of back-translation: the n-best list of a sentence, the attention, and pairs that are kept."""
+"""The tabs of translation: the n-best list of a sentence with its measures, and paraphrases by a round trip."""
 
 from __future__ import annotations
 
 import math
-import shutil
-import tempfile
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+import shlex
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..errors import UsageError
+from ..data.schema import BITEXT
+from ..errors import InputError
+from ..filtering.measuring import add_measures
 from .answers import answered, sentence_of, show_example
-from .model_catalogue import ModelCatalogue
-from .pictures import heat_map, note
-from .translations import attention, keep_pairs, nbest_list
+from .model_catalogue import MOST_PARAPHRASES, ModelCatalogue
+from .pictures import escaped, note
 
 if TYPE_CHECKING:
     import gradio
@@ -31,97 +30,91 @@ _COLUMNS = {
 }
 """The columns of the list, and where in the pairs their values are."""
 _MOST_BEAMS = 50
+_NO_REFERENCE = "-"
 _EXAMPLES = {"en": ("The dog is sleeping.", ""), "fr": ("Le chien dort.", "The dog is sleeping.")}
 NO_MODEL = "there is no translation model among the --models: train-nmt makes one, and quickstart a small one"
 
+_PARAPHRASE_COLUMNS = {
+    "paraphrase": "sentence2",
+    "translation in between": "source",
+    "log-probability": "log_prob",
+    "edit distance": "edit_distance",
+    "overlap": "overlap_1",
+    "BLEU": "bleu",
+}
+_SIMILARITY = {"similarity": "similarity"}
+"""Only some languages have an encoder for it."""
+_PARAPHRASE_EXAMPLES = {"en": "Could you give me a hand with this box?", "fr": "Pourriez-vous m'aider ?"}
+_LEFT_OUT = {"copies": "copies", "near_copies": "near-copies", "loops": "loops", "dissimilar": "dissimilar"}
+_ONE_MODEL = (
+    "a paraphrase needs a translation model into another language and one back, or one model of several languages: "
+    "--models Helsinki-NLP/opus-mt-en-fr Helsinki-NLP/opus-mt-fr-en, or --models facebook/nllb-200-distilled-600M "
+    "--model-source-lang eng_Latn --model-target-lang fra_Latn"
+)
 
-def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: bool) -> None:
+
+def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -> None:
     """Puts the components on the tab."""
     if not catalogue.translators:
         gr.HTML(note(NO_MODEL))
         return
     first = catalogue.models[catalogue.translators[0]]
     example, translated = _EXAMPLES.get(str(first.languages[0]), _EXAMPLES["fr"])
-    translation = gr.State(None)
-    own = gr.State(None, delete_callback=_remove)
     with gr.Row():
         with gr.Column(scale=3):
             source = gr.Textbox(example, label="Sentence to translate", elem_id="translation-source")
             reference = gr.Textbox(
-                translated, label="Its reference, for the measures and the pairs", elem_id="translation-reference"
+                translated, label="Its reference, for the measures", elem_id="translation-reference"
             )
         with gr.Column(scale=1):
             model = gr.Dropdown(catalogue.translators, value=first.name, label="Model", elem_id="translation-model")
             beams = gr.Slider(1, _MOST_BEAMS, 10, step=1, label="Beam width, and translations")
             translate = gr.Button("Translate", variant="primary", elem_id="translation-go")
     status = gr.HTML(elem_id="translation-status")
+    kinds = ["number", "str", *["number"] * 5]
     nbest = gr.Dataframe(
-        headers=list(_COLUMNS),
-        datatype=["number", "str", *["number"] * 5],
-        wrap=True,
-        interactive=False,
-        elem_id="translation-nbest",
+        headers=list(_COLUMNS), datatype=kinds, wrap=True, interactive=False, elem_id="translation-nbest"
     )
-    wanted = gr.CheckboxGroup([], label="Translations to keep", elem_id="translation-wanted")
-    with gr.Row():
-        folder = gr.Textbox(
-            "kept_pairs",
-            label="Data folder for the pairs to keep",
-            visible=not shared,
-            scale=3,
-            elem_id="translation-folder",
-        )
-        keep = gr.Button("Keep these", scale=1, elem_id="translation-keep")
-    kept = gr.HTML(elem_id="translation-kept")
-    download = gr.File(label="Kept pairs", visible=shared, interactive=False)
-    picture = gr.HTML(elem_id="translation-attention")
 
-    @answered((None, [], gr.update(choices=[], value=[]), "", ""))
+    @answered(([],))
     def on_translate(name: str, text: str, given: str, width: float) -> tuple[Any, ...]:
         sentence = sentence_of(text, "the sentence to translate")
         target = sentence_of(given, "the reference") if (given or "").strip() else ""
         with catalogue.translator(name) as (opened, tokenizer):
             table = nbest_list(opened, tokenizer, sentence, target, beams=int(width))
-        summary = f"{table.num_rows} translations; click one to see its attention"
-        summary += "" if target else "; without a reference there is no overlap or BLEU"
-        choices = [(f"{rank}: {text}", rank) for rank, text in enumerate(table.column("sentence2").to_pylist())]
-        picture = drawn_attention(catalogue, (name, table), 0)
-        wanted = gr.update(choices=choices, value=[0])
-        return note(summary), (name, table), shown_rows(table, _COLUMNS.values()), wanted, picture, ""
+        without = "" if target else "; without a reference there is no overlap or BLEU"
+        return note(f"{table.num_rows} translations{without}"), shown_rows(table, _COLUMNS.values())
 
-    def on_select(state: tuple[str, pa.Table] | None, event: Any) -> str:
-        return "" if state is None else drawn_attention(catalogue, state, int(event.row_value[0]))
-
-    # The library looks at this to give the event; as text it could not find it.
-    on_select.__annotations__ = {"event": gr.SelectData}
-
-    @answered((gr.skip(), None))
-    def on_keep(
-        state: tuple[str, pa.Table] | None, ranks: list[int], place: str, mine: str | None
-    ) -> tuple[str, str | None, str | None]:
-        if state is None:
-            raise UsageError("there is no translation yet", remedy="translate a sentence first")
-        name, table = state
-        if not shared and not (place or "").strip():
-            raise UsageError("no folder is named for the pairs", remedy="name one")
-        mine = mine or (tempfile.mkdtemp(prefix="hf-paraphrase-kept-") if shared else None)
-        target = str(Path(mine) / "kept_pairs") if mine else place.strip()
-        count = keep_pairs(target, kept_rows(table, ranks), model=name)
-        if mine:
-            return note(f"{count} pairs are kept"), mine, shutil.make_archive(target, "zip", mine, "kept_pairs")
-        return note(f"{target}: {count} pairs"), None, None
-
-    inputs, outputs = [model, source, reference, beams], [status, translation, nbest, wanted, picture, kept]
+    inputs, outputs = [model, source, reference, beams], [status, nbest]
     gr.on([translate.click, source.submit, reference.submit], on_translate, inputs, outputs, api_visibility="private")
     show_example(gr, tab, on_translate, inputs, outputs)
-    nbest.select(answered()(on_select), translation, picture, api_visibility="private")
-    keep.click(on_keep, [translation, wanted, folder, own], [kept, own, download], api_visibility="private")
+
+
+def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
+    """Translates a sentence into as many translations as the beam is wide.
+
+    Returns:
+        The columns of back-translated pairs, the cost, and with a reference overlap and BLEU; the best one first.
+    """
+    from ..translation.back_translation import back_translated
+    from ..translation.search_settings import SearchOptions
+    from ..translation.translator import Translator
+
+    options = SearchOptions(num_beams=beams, num_return_sequences=beams)
+    languages = (str(getattr(model.config, name, None) or "en") for name in ("source_lang", "target_lang"))
+    row = ("1", source, reference or _NO_REFERENCE, *languages)
+    bitext = pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True))], schema=BITEXT)
+    pairs, report = back_translated(Translator(model, tokenizer, options), bitext)
+    if not pairs.num_rows:
+        raise InputError(f"there is no translation: {report['skipped'][0]['reason']}", remedy="type another sentence")
+    return add_measures(pairs, ("cost", "overlap", "bleu") if reference else ("cost",))
 
 
 def shown_rows(table: pa.Table, columns: Iterable[str]) -> list[list[str | float | None]]:
-    """Returns some columns as rows for a table on the page, numbers with three digits, None for NaN."""
-    rows = zip(*(table.column(name).to_pylist() for name in columns), strict=True)
-    return [[_shown(value) for value in row] for row in rows]
+    """Returns some columns as rows for a table on the page, numbers with three digits, None where there is none."""
+    nothing = [None] * table.num_rows
+    present = [table.column(name).to_pylist() if name in table.column_names else nothing for name in columns]
+    return [[_shown(value) for value in row] for row in zip(*present, strict=True)]
 
 
 def _shown(value: str | float | None) -> str | float | None:
@@ -130,26 +123,64 @@ def _shown(value: str | float | None) -> str | float | None:
     return value
 
 
-def kept_rows(table: pa.Table, ranks: Sequence[int]) -> pa.Table:
-    """Takes the translations of some ranks from an n-best list, in the list's order."""
-    return table.filter(pa.array([rank in ranks for rank in table.column("rank").to_pylist()], pa.bool_()))
+def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -> None:
+    """Puts the components on the tab."""
+    pair = round_trip(catalogue)
+    if pair is None:
+        gr.HTML(note(_ONE_MODEL if catalogue.translators else NO_MODEL))
+        return
+    example = _PARAPHRASE_EXAMPLES.get(str(catalogue.models[pair[0]].languages[0]), _PARAPHRASE_EXAMPLES["en"])
+    with gr.Row():
+        with gr.Column(scale=3):
+            sentence = gr.Textbox(example, label="Sentence", elem_id="paraphrase-text")
+            num = gr.Slider(1, MOST_PARAPHRASES, 5, step=1, label="Paraphrases, at most")
+        with gr.Column(scale=1):
+            forward = gr.Dropdown(catalogue.translators, value=pair[0], label="Model into another language")
+            backward = gr.Dropdown(catalogue.translators, value=pair[1], label="Model back")
+            button = gr.Button("Paraphrase", variant="primary", elem_id="paraphrase-go")
+    status = gr.HTML(elem_id="paraphrase-status")
+    listed = gr.Dataframe(wrap=True, interactive=False, elem_id="paraphrase-list")
+
+    @answered(([],))
+    def on_paraphrase(there: str, back: str, text: str, most: float) -> tuple[Any, ...]:
+        summary, table = paraphrased(catalogue, there, back, sentence_of(text), int(most))
+        columns = _PARAPHRASE_COLUMNS | (_SIMILARITY if "similarity" in table.column_names else {})
+        datatypes = ["str", "str", *["number"] * (len(columns) - 2)]
+        rows = shown_rows(table, columns.values())
+        return summary, gr.Dataframe(value=rows, headers=list(columns), datatype=datatypes)
+
+    inputs, outputs = [forward, backward, sentence, num], [status, listed]
+    gr.on([button.click, sentence.submit], on_paraphrase, inputs, outputs, api_visibility="private")
+    show_example(gr, tab, on_paraphrase, inputs, outputs)
 
 
-def drawn_attention(catalogue: ModelCatalogue, state: tuple[str, pa.Table], rank: int) -> str:
-    """Draws the attention of each unit of a translation."""
-    name, table = state
-    ranks = table.column("rank").to_pylist()
-    if rank not in ranks:
-        return ""
-    row = table.slice(ranks.index(rank), 1).to_pylist()[0]
-    with catalogue.translator(name) as (model, tokenizer):
-        weights = attention(model, tokenizer, row["source"], row["sentence2"])
-    return (
-        f"<h3>Attention of translation {rank}</h3><p>A row is a unit of the translation, a column one of the source; "
-        f"a row adds up to 1.</p>{heat_map(weights.target, weights.source, weights.weights)}"
-    )
+def round_trip(catalogue: ModelCatalogue) -> tuple[str, str] | None:
+    """Chooses a model into another language and one back, those for English first; None if there are none."""
+    names = catalogue.translators
+    languages = {name: catalogue.models[name].languages for name in names}
+    trips = [(there, back) for there in names for back in names if languages[there] == languages[back][::-1]]
+    known = [trip for trip in trips if None not in languages[trip[0]]]
+    english = [trip for trip in known if languages[trip[0]][0] == "en"]
+    several = [(name, name) for name in names if catalogue.languages.get("target_lang")]
+    others = [(names[0], names[1])] if len(names) > 1 else []
+    return next(iter([*english, *several, *known, *others]), None)
 
 
-def _remove(folder: str | None) -> None:
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+def paraphrased(
+    catalogue: ModelCatalogue, forward: str, backward: str, sentence: str, num: int
+) -> tuple[str, pa.Table]:
+    """Paraphrases a sentence as the verb `paraphrase` does; returns a summary as HTML, and the pairs."""
+    from ..translation.paraphraser import SENTENCES
+
+    with catalogue.paraphraser(forward, backward) as function:
+        table = pa.table({"id": ["1"], "sentence": [sentence]}, schema=SENTENCES)
+        pairs, report = function.reported(table)
+        pairs = pairs.slice(0, num)  # the best ones come first
+        words = ["hf-paraphrase", "paraphrase", "--models", *function.models]
+        words += ["--language", function.language] if function.language else []
+        words += ["--pivots", *function.pivots] if function.pivots else []
+        words += ["--num", str(num), "--input", "sentences.txt", "--output", "paraphrases"]
+    left_out = [f"{report[name]} {word}" for name, word in _LEFT_OUT.items() if report[name]]
+    summary = f"{pairs.num_rows} paraphrases from {report['candidates']} candidates"
+    summary += f"; left out: {', '.join(left_out)}" if left_out else ""
+    return f'{note(summary)}<code class="hfp-command">{escaped(shlex.join(words))}</code>', pairs

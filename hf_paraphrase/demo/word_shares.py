@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ from numpy.typing import NDArray
 
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import ModelError
+from ..evaluation.baselines import combining_marks
 
 OTHER = "(other)"
 """What stands for tokens of no word, such as marks of the beginning and the end."""
-_WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]+")
 _ROUNDING = 1e-3
 
 
@@ -34,12 +35,10 @@ class WordVectors:
     Attributes:
         words: The words in their order, and perhaps :data:`OTHER`.
         vectors: What each adds to the sentence embedding (words, dim), float64.
-        gates: The mean gate of each word (words,), from 0 to 1, NaN where it has none; None if the model has no gates.
     """
 
     words: list[str]
     vectors: NDArray[np.float64]
-    gates: NDArray[np.float64] | None
 
     @property
     def embedding(self) -> NDArray[np.float64]:
@@ -51,22 +50,19 @@ def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
     """Computes what each word adds to the embedding of a sentence."""
     import torch
 
-    words = [(match.start(), match.end()) for match in _WORD.finditer(text)]
+    words = [(match.start(), match.end()) for match in _word().finditer(text)]
     names = [text[start:end] for start, end in words]
     spans = _token_spans(encoder, text)
     (ids,) = encoder.tokenize(text)
     if len(spans) != len(ids) or not isinstance(encoder.model, torch.nn.Module):
         raise _without_words()
-    model: Any = encoder.model
-    shares = _shared_out(spans, words)
     if not ids:
-        return WordVectors(names, np.zeros((len(names), encoder.dimension)), None)
-    has_gates = getattr(model.config, "model_type", None) == "gran"
+        return WordVectors(names, np.zeros((len(names), encoder.dimension)))
+    model: Any = encoder.model
     with torch.inference_mode():
         output = model(
             torch.tensor([ids], device=model.device),
             attention_mask=torch.ones(1, len(ids), dtype=torch.bool, device=model.device),
-            **({"output_gates": True} if has_gates else {}),
         )
     tokens = getattr(output, "last_hidden_state", None)
     if tokens is None:
@@ -75,12 +71,10 @@ def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
     pooled = output.pooler_output[0].cpu().double().numpy()
     if np.abs(values.mean(0) - pooled).max() > _ROUNDING * max(1.0, float(np.abs(pooled).max())):
         raise _without_words()
-    gates = _gates(output.gates[0].mean(1).cpu().double().numpy(), shares[:-1]) if has_gates else None
-    vectors = shares @ (values / len(ids))
-    if np.abs(vectors[-1]).max(initial=0.0) > 0:
-        gates = None if gates is None else np.append(gates, np.nan)
-        return WordVectors([*names, OTHER], vectors, gates)
-    return WordVectors(names, vectors[:-1], gates)
+    vectors = _shared_out(spans, words) @ (values / len(ids))
+    if vectors[-1].any():
+        return WordVectors([*names, OTHER], vectors)
+    return WordVectors(names, vectors[:-1])
 
 
 def word_shares(first: WordVectors, second: WordVectors) -> NDArray[np.float64]:
@@ -91,6 +85,12 @@ def word_shares(first: WordVectors, second: WordVectors) -> NDArray[np.float64]:
     """
     norm = float(np.linalg.norm(first.embedding) * np.linalg.norm(second.embedding))
     return first.vectors @ second.vectors.T / norm if norm > 0 else np.zeros((len(first.words), len(second.words)))
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    letter = rf"[\w{combining_marks()}]"
+    return re.compile(rf"{letter}+(?:['’]{letter}+)*|[^\w\s]+")
 
 
 def _token_spans(encoder: SentenceEncoder, text: str) -> list[tuple[int, int]]:
@@ -111,13 +111,6 @@ def _shared_out(spans: list[tuple[int, int]], words: list[tuple[int, int]]) -> N
         else:
             shares[-1, token] = 1.0
     return shares
-
-
-def _gates(tokens: NDArray[np.float64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Computes the mean gate of each word (words,) from those of the tokens (tokens,); skipped tokens have none."""
-    counted = shares * (tokens > 0)
-    weights = counted.sum(1)
-    return np.divide(counted @ tokens, weights, out=np.full(len(shares), np.nan), where=weights > 0)
 
 
 def _without_words() -> ModelError:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..artefacts.card_heads import Measurement
+from ..data.records import read_records
+from ..data.sentences import kind_of_records
+from ..data.text_files import StrictLines
 from ..errors import InputError
 from .baselines import Scorer, encode_once
 from .classifiers import FOLDS, PENALTIES, SEED, check_enough, check_sklearn, predict_classes
@@ -17,34 +19,18 @@ from .suite import Benchmark, Scores, Suite, one_folder
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
-COLUMNS = ("text", "label")
+_COLUMNS = {"text": "text", "label": "label"}
 
 
 def read_labelled_texts(path: Path) -> tuple[list[str], list[str]]:
-    """Reads the columns `text` and `label` of a CSV file with a header; of a .tsv file, separated by tabs.
-
-    Returns:
-        The texts and their labels.
-    """
+    """Reads the columns `text` and `label` of a file: CSV with commas, semicolons or tabs, JSON lines or Parquet."""
     texts, labels = [], []
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
-            missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
-            if missing:
-                raise InputError(f"the header lacks {', '.join(missing)}", path=path, line=1)
-            for row in reader:
-                if not row["label"] or row["text"] is None or None in row:
-                    raise InputError(
-                        "a row without a label, or with another number of fields than the header",
-                        path=path,
-                        line=reader.line_num,
-                        remedy="fix the line",
-                    )
-                texts.append(row["text"])
-                labels.append(row["label"])
-    except (OSError, csv.Error, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read this CSV file: {error}", path=path) from error
+    for lines, block in read_records(path, kind_of_records(path) or "csv", _COLUMNS, StrictLines()):
+        for line, text, label in zip(lines, block["text"].to_pylist(), block["label"].to_pylist(), strict=True):
+            if not label:
+                raise InputError("a row without a label", path=path, line=int(line), remedy="fix the line")
+            texts.append(text or "")
+            labels.append(label)
     return texts, labels
 
 
@@ -53,9 +39,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     check_sklearn()
     paths = [source]
     if source.is_dir():
-        paths = [
-            next(iter(sorted(source.glob(f"{part}.[ct]sv"))), source / f"{part}.csv") for part in ("train", "test")
-        ]
+        paths = [next(iter(sorted(source.glob(f"{part}.*"))), source / f"{part}.csv") for part in ("train", "test")]
     parts = [read_labelled_texts(path) for path in paths]
     classes, numbers = np.unique([label for _, labels in parts for label in labels], return_inverse=True)
     gold = np.split(numbers, [len(parts[0][1])])
@@ -95,8 +79,4 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     )
 
 
-CLASSIFICATION = Suite(
-    _read,
-    section="hf-paraphrase evaluate: classification",
-    heading="Evaluation: classification",
-)
+CLASSIFICATION = Suite(_read, section="hf-paraphrase evaluate: classification", heading="Evaluation: classification")

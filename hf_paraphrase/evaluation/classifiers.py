@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..errors import InputError, UsageError
-from .correlation import pearson
 
 FOLDS = 10
 """Folds, outer and inner, of SentEval's recommended settings."""
@@ -31,41 +30,11 @@ def check_sklearn() -> None:
         ) from error
 
 
-def fit_classifier(features: np.ndarray, labels: np.ndarray, penalty: float, weights: np.ndarray | None = None) -> Any:
+def fit_classifier(features: np.ndarray, labels: np.ndarray, penalty: float) -> Any:
     """Fits a logistic regression of rows (n, dim) whose penalty is a weight decay: penalty / 2 · ‖w‖² + mean loss."""
     from sklearn.linear_model import LogisticRegression
 
-    total = len(labels) if weights is None else float(weights.sum())
-    return LogisticRegression(C=1 / (penalty * total), max_iter=1000, tol=1e-3).fit(features, labels, weights)
-
-
-def predict_scores(features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray]) -> tuple[np.ndarray, float]:
-    """Predicts graded scores by the regression of Tai, Socher and Manning 2015, section 4.2.
-
-    Returns:
-        The predicted scores of the test part (m,), and Pearson's r on the dev part, by which the penalty was chosen.
-    """
-    rows, classes, weights = score_distribution(gold["train"])
-    models = [fit_classifier(features["train"][rows], classes, penalty, weights) for penalty in PENALTIES]
-    expected = [
-        {name: model.predict_proba(features[name]) @ model.classes_ for name in ("dev", "test")} for model in models
-    ]
-    dev = [pearson(one["dev"], gold["dev"]) for one in expected]
-    best = int(np.argmax(dev))
-    return expected[best]["test"], dev[best]
-
-
-def score_distribution(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Distributes each score (n,) over the two whole numbers next to it.
-
-    Returns:
-        Row numbers, classes and weights (at most 2·n,); the weights of a row sum to 1.
-    """
-    lower = np.floor(scores).astype(np.int64)
-    rows = np.tile(np.arange(len(scores)), 2)
-    weights = np.concatenate([lower - scores + 1, scores - lower])
-    kept = weights > 0
-    return rows[kept], np.concatenate([lower, lower + 1])[kept], weights[kept]
+    return LogisticRegression(C=1 / (penalty * len(labels)), max_iter=1000, tol=1e-3).fit(features, labels)
 
 
 def stratified_folds(labels: np.ndarray, folds: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -7,25 +7,23 @@ import numpy as np
 from ..errors import ModelError
 
 
+def checked_vectors(vectors: np.ndarray, count: int) -> np.ndarray:
+    """Checks that an encoder gave finite vectors (count, dim)."""
+    vectors = np.asarray(vectors)
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {count} sentences")
+    bad = int((~np.isfinite(vectors).all(axis=1)).sum())
+    if bad:
+        raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {count} sentences")
+    return vectors
+
+
 def cosine_similarities(vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
-    """Computes the cosine of each pair of rows in double precision.
-
-    Args:
-        vectors1: Embeddings (n, dim).
-        vectors2: Embeddings (n, dim).
-
-    Returns:
-        Similarities (n,); 0 where either vector is zero.
-    """
-    vectors1, vectors2 = np.asarray(vectors1, dtype=np.float64), np.asarray(vectors2, dtype=np.float64)
-    if vectors1.ndim != 2 or vectors1.shape != vectors2.shape:
-        raise ModelError(
-            f"the encoder gave arrays of shapes {vectors1.shape} and {vectors2.shape}, not (n, dim) twice"
-        )
-    for vectors in (vectors1, vectors2):
-        bad = int((~np.isfinite(vectors).all(axis=1)).sum())
-        if bad:
-            raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(vectors)} sentences")
+    """Computes the cosine of each pair of rows (n, dim) in double precision; 0 where either vector is zero."""
+    count = len(vectors1)
+    vectors1, vectors2 = (checked_vectors(side, count).astype(np.float64) for side in (vectors1, vectors2))
+    if vectors1.shape != vectors2.shape:
+        raise ModelError(f"the encoder gave arrays of different shapes, {vectors1.shape} and {vectors2.shape}")
     products = np.einsum("nd,nd->n", vectors1, vectors2)
     norms = np.linalg.norm(vectors1, axis=1) * np.linalg.norm(vectors2, axis=1)
     return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)

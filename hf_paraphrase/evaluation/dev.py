@@ -18,6 +18,8 @@ from .translation_retrieval import translation_retrieval
 TEST_GROUP = "22 sets"
 """The group of :data:`~.sts.MEAN_GROUPS` whose sets count; STS16 is not among them."""
 _BITEXT_SIDES = ("source", "target")
+_DIRECTIONS = ("source_to_target", "target_to_source")
+DevScorer = Callable[[Encode], dict[str, float]]
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
@@ -73,7 +75,7 @@ def _split_or_only(data_dir: Path, name: str) -> str | None:
     return name if name in splits else splits[0] if len(splits) == 1 else None
 
 
-def dev_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
+def dev_scorer(data_dir: Path) -> DevScorer:
     """Reads the development sets once and returns a function that scores an encoder on them.
 
     Args:
@@ -125,7 +127,7 @@ def _labelled_split(data_dir: Path) -> str | None:
     return None
 
 
-def _label_scorer(data_dir: Path, split: str) -> Callable[[Encode], dict[str, float]]:
+def _label_scorer(data_dir: Path, split: str) -> DevScorer:
     pairs = read_labelled_folder(data_dir, split)
     require_both_classes(pairs, data_dir)
 
@@ -137,25 +139,19 @@ def _label_scorer(data_dir: Path, split: str) -> Callable[[Encode], dict[str, fl
     return score
 
 
-def _retrieval_scorer(data_dir: Path) -> Callable[[Encode], dict[str, float]]:
+def _retrieval_scorer(data_dir: Path) -> DevScorer:
     opened = DataFolder(data_dir)
-    if "validation" not in opened.splits:
+    if "validation" not in opened.splits or not opened.count("validation"):
         raise InputError(
-            "the bitext has no split `validation` to tune on",
+            "the bitext has no rows in a split `validation` to tune on",
             path=data_dir,
             remedy="prepare it with --validation-size",
         )
     table = opened.table("validation", _BITEXT_SIDES)
-    if not table.num_rows:
-        raise InputError("the split `validation` has no rows", path=data_dir)
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
 
     def score(encode: Encode) -> dict[str, float]:
-        scores = translation_retrieval(sources, targets, encode(sources), encode(targets))
-        return {
-            "dev_mean": scores.mean,
-            "source_to_target": scores.source_to_target,
-            "target_to_source": scores.target_to_source,
-        }
+        scores = vars(translation_retrieval(sources, targets, encode(sources), encode(targets)))
+        return {"dev_mean": scores["mean"], **{name: scores[name] for name in _DIRECTIONS}}
 
     return score

@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..registry import SUITES
 from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
-from .baselines import BASELINES
+from .baselines import UNTRAINED_BASELINES
 from .sts import PAPER, PROTOCOLS
 from .transfer_tasks import TASKS
 
@@ -21,7 +21,6 @@ _OF_SOME_SUITES = (
     "dev_split",
     "test_split",
     "positive_above",
-    "both_orders",
     "seeds",
     "tasks",
 )
@@ -32,44 +31,41 @@ _OF_SOME_SUITES = (
 class EvaluateSettings(DeviceSettings):
     """Measures sentence encoders, side by side, on one of several benchmarks.
 
-    `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark),
-    correlates the cosine of sentence embeddings with human scores, without any training on top, and gives the means
-    of the paraphrastic sentence embedding papers, and beside them, in tables of their own, the protocols of SentEval,
-    of SBERT, SimCSE and MTEB, the STS benchmark and SICK; `--suite graded` takes one split of a data folder with the
-    columns sentence1, sentence2 and score. `--suite paraphrase` tells paraphrases from other pairs on data folders
-    with the columns sentence1, sentence2 and label: by a perceptron on the two vectors, trained on the development
-    pairs, and by the cosine alone. `--suite senteval` trains a regression on fixed sentence vectors for each of
-    SentEval's transfer tasks whose raw files, or data folders prepared of them, are below a folder; `--suite
-    classification` does so for a CSV file with the columns text and label. `--suite retrieval` ranks documents by
-    cosine, beside BM25, for a folder in the layout of BEIR; `--suite translations` looks for the translation of each
-    sentence of bitext folders. The tables go to standard output.
+    `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark) and
+    correlates the cosine of sentence embeddings with human scores, without any training on top: each set, the means
+    of the paraphrastic sentence embedding papers, and in tables of their own the protocols of SentEval, of SBERT,
+    SimCSE and MTEB. `--suite graded` does so for data folders with the columns sentence1, sentence2 and score.
+    `--suite paraphrase` tells paraphrases from other pairs on data folders with the columns sentence1, sentence2 and
+    label: by a perceptron on the two vectors, trained on the development pairs, and by the cosine alone. `--suite
+    senteval` trains a regression on fixed sentence vectors for each of SentEval's transfer tasks below a folder;
+    `--suite classification` does so for a CSV file with the columns text and label. `--suite retrieval` ranks
+    documents by cosine, beside BM25, for a folder in the layout of BEIR; `--suite translations` looks for the
+    translation of each sentence of bitext folders. The tables go to standard output.
     """
 
     data: list[str] = setting(
-        "the folder below which the STS sets are; for the suites graded, paraphrase and translations graded or "
-        "labelled data folders or bitexts, each a line of the tables; for the suite senteval the folder below which "
-        "its files are; for the suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite "
-        "classification a .csv or .tsv file, or a folder with train.csv and test.csv",
+        "the folder below which the STS sets, or the transfer tasks, are; graded or labelled data folders; bitexts; for the "
+        "suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a .csv or "
+        ".tsv file, or a folder with train.csv and test.csv",
         path=True,
     )
     model: list[str] = setting(
-        "encoder folders, or namespace/name of some on the Hub, side by side: those of this package, of "
-        "sentence-transformers or transformers, and of model2vec, none of whose code is run; builtin is "
-        "the one that is installed with this package, and what is taken without any and without --baseline; "
-        "NAME=FOLDER is called NAME in the tables",
+        "encoder folders, or namespace/name of some on the Hub, side by side; builtin is the one that is installed "
+        "with this package, and what is taken without any and without --baseline; NAME=FOLDER is called NAME in the "
+        "tables",
         [],
         path=True,
     )
     baseline: list[str] = setting(
-        "what to print beside the models: words, trigrams and weighted-trigrams need no training; and builtin",
+        "baselines without training to print beside the models",
         [],
-        choices=BASELINES,
+        choices=UNTRAINED_BASELINES,
     )
     suite: str = setting("which benchmark", "sts", choices=SUITES)
     protocols: list[str] = setting(
-        f"which protocols of the suite sts, separated by commas or spaces: {', '.join((PAPER, *PROTOCOLS))}; "
-        "by default all for which there is data",
+        "which protocols of the suite sts; by default all for which there is data",
         [],
+        choices=(PAPER, *PROTOCOLS),
     )
     split: str = setting(
         "the split of a graded data folder or a bitext; the judgements qrels/SPLIT.tsv of the suite retrieval", "test"
@@ -85,16 +81,15 @@ class EvaluateSettings(DeviceSettings):
         "paraphrases and those below it for others, and leave out those at it; 2.5 for scores of 1 to 4",
         None,
     )
-    both_orders: bool = setting("suite paraphrase: train the perceptron on each pair and on its mirror image", False)
     seeds: int = setting(
         "suite paraphrase: perceptrons that are trained, with the seeds 1 to this; 0 leaves the cosine alone",
         5,
         at_least=0,
     )
     tasks: list[str] = setting(
-        f"suite senteval: which tasks, separated by commas or spaces: {', '.join(TASKS)}; by default all whose files "
-        "are there",
+        "suite senteval: which tasks; by default all whose files are there",
         [],
+        choices=TASKS,
     )
     batch_size: int = setting("sentences a batch of the encoder", 256, at_least=1)
     truncate_dim: list[int] = setting(
@@ -123,8 +118,6 @@ class EvaluateSettings(DeviceSettings):
             if name not in own and is_given(self, name):
                 suites = [other for other in SUITES if name in SUITES[other].settings]
                 raise UsageError(f"{flag(name)} is for --suite {' or '.join(suites)}", remedy="leave it out")
-        if self.both_orders and not self.seeds:
-            raise UsageError("--both-orders is for perceptrons, and --seeds 0 trains none", remedy="leave it out")
         self.models_by_name()
         if self.update_card and not self.model:
             raise UsageError("--update-card without --model", remedy="name the models whose cards are to be updated")

@@ -46,11 +46,6 @@ class GradedSet:
         """The name that is unique over all families, e.g. `STS12 MSRpar`."""
         return f"{self.family} {self.name}"
 
-    def same_content(self, other: GradedSet) -> bool:
-        """Returns whether another set has the same pairs with the same scores."""
-        sides = (self.sentences1, self.sentences2) == (other.sentences1, other.sentences2)
-        return sides and np.array_equal(self.scores, other.scores)
-
     def __len__(self) -> int:
         return len(self.scores)
 
@@ -109,10 +104,7 @@ def score(scorer: Scorer, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
 
 
 def score_with_encoder(encode: Encode, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
-    """Computes the cosines of the embeddings of every pair; each distinct sentence of all sets is encoded once.
-
-    A zero vector has similarity 0 with everything.
-    """
+    """Computes the cosines of the embeddings of every pair; each distinct sentence of all sets is encoded once."""
     _check(sets)
     vectors = encode_once(encode, (text for graded in sets for text in (*graded.sentences1, *graded.sentences2)))
     return score_with_similarity(lambda first, second: cosine_similarities(vectors(first), vectors(second)), sets)
@@ -137,8 +129,6 @@ def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> 
 
 
 def _check(sets: Sequence[GradedSet]) -> None:
-    if not sets:
-        raise InputError("there is no graded set to evaluate")
-    for graded in sets:
-        if len(graded) == 0:
-            raise InputError(f"the set {graded.key} has no scored pair")
+    if not sets or not all(map(len, sets)):
+        empty = "".join(f": {graded.key}" for graded in sets if not len(graded))
+        raise InputError(f"there is no scored pair to evaluate{empty}")

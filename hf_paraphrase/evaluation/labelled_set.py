@@ -39,10 +39,9 @@ class LabelledSet:
         """The number of paraphrases."""
         return int(self.labels.sum())
 
-    def pair_keys(self) -> list[tuple[str, str]]:
+    def pair_keys(self) -> list[tuple[str, ...]]:
         """Returns what is the same for two pairs of the same sentences, in whichever order and typography."""
-        sides = (map(sentence_key, texts) for texts in (self.sentences1, self.sentences2))
-        return [(first, second) if first <= second else (second, first) for first, second in zip(*sides, strict=True)]
+        return [tuple(sorted(map(sentence_key, pair))) for pair in zip(self.sentences1, self.sentences2, strict=True)]
 
     def rows(self, chosen: np.ndarray) -> LabelledSet:
         """Returns the pairs at the places `chosen` (int), or where it is true (bool)."""
@@ -63,12 +62,9 @@ def sentence_key(text: str) -> str:
 def read_labelled_folder(folder: Path, split: str, positive_above: float | None = None) -> LabelledSet:
     """Reads one split of a data folder with `sentence1`, `sentence2`, and `label` or `score`.
 
-    Where the folder has no split of this name, but the configuration `labelled` has one, as `prepare opusparcus`
-    makes it, that is taken.
-
-    With `positive_above` the pairs with a `score` above it are the paraphrases, those below it the others. Pairs
-    without a label, or with a score of exactly that, are undecided and left out, as the pairs scored 2.5 are in
-    Opusparcus (Creutz 2018).
+    Where the folder has no split of this name, the configuration `labelled` that `prepare opusparcus` makes is looked
+    for. With `positive_above` the pairs with a `score` above it are the paraphrases, those below it the others. Pairs
+    without a label, or with a score of exactly that, are undecided and left out, as in Opusparcus (Creutz 2018).
     """
     opened = DataFolder(folder)
     if split not in opened.splits and f"labelled.{split}" in opened.splits:
@@ -100,7 +96,7 @@ def read_labelled_folder(folder: Path, split: str, positive_above: float | None 
 def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
     """Checks that a set holds paraphrases and other pairs."""
     if not 0 < pairs.positives < len(pairs):
-        kind = "empty" if not len(pairs) else f"of one class only: all {len(pairs)} labels are {pairs.labels[0]}"
+        kind = f"of one class only: all {len(pairs)} labels are {pairs.labels[0]}" if len(pairs) else "empty"
         raise InputError(f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and other pairs")
 
 
@@ -111,11 +107,7 @@ def without_pairs_of(pairs: LabelledSet, other: LabelledSet) -> LabelledSet:
 
 
 def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
-    """Groups pairs that share a sentence, directly or through other pairs.
-
-    Returns:
-        A number for each pair (n,), int64, the same for those of a group; groups are numbered in order of appearance.
-    """
+    """Numbers the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
     parent: dict[str, str] = {}
 
     def root(text: str) -> str:
@@ -131,12 +123,9 @@ def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.
 
 
 def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:
-    """Parts pairs into folds of like size so that no sentence is in two of them.
+    """Parts pairs into folds (n,) of like size, no sentence in two; some are empty where there are fewer groups.
 
     The groups of :func:`sentence_groups`, the largest first, each go to the fold that is smallest so far.
-
-    Returns:
-        The fold of each pair (n,), int64, from 0; some folds are empty where there are fewer groups.
     """
     groups = sentence_groups(sentences1, sentences2)
     sizes = np.bincount(groups, minlength=1)

@@ -7,9 +7,6 @@ batches of 64; a fifth of the development pairs, drawn again for each seed, is h
 with the lowest cross-entropy on it are kept, training ending after ten epochs without a new lowest one. The features
 are brought to mean 0 and standard deviation 1, so that the scale of an encoder's vectors does not matter. Several
 seeds show how much of a difference is chance.
-
-The concatenation knows which sentence comes first, so a pair and its mirror image may be judged differently; training
-on both orders makes that rarer.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from ..errors import ModelError
+from .correlation import checked_vectors
 
 HIDDEN = 200
 """Units of the hidden layer."""
@@ -52,37 +49,27 @@ class PairClassifiers:
 
 
 def train_pair_classifiers(
-    first: np.ndarray,
-    second: np.ndarray,
-    labels: np.ndarray,
-    *,
-    seeds: Sequence[int],
-    both_orders: bool = False,
+    first: np.ndarray, second: np.ndarray, labels: np.ndarray, *, seeds: Sequence[int]
 ) -> PairClassifiers:
     """Trains a perceptron for each seed, which draws its own weights, held-out pairs and batches.
 
-    The development pairs have vectors (n, dim) and labels (n,), 1 for a paraphrase; with `both_orders` it is trained
-    on each pair and its mirror image.
+    The development pairs have vectors (n, dim) and labels (n,), 1 for a paraphrase.
     """
-    sides = np.concatenate([first, second]).astype(np.float64)
-    if not np.isfinite(sides).all():
-        raise ModelError("the encoder gave vectors with NaN or infinity")
+    sides = checked_vectors(np.concatenate([first, second]), 2 * len(labels)).astype(np.float64)
     mean, spread = sides.mean(axis=0), sides.std(axis=0)
     scale = np.where(spread > 1e-12 * max(1e-300, float(np.abs(sides).max(initial=0.0))), spread, 1.0)
-    features, mirrored = _features(first, second, mean, scale), _features(second, first, mean, scale)
+    features = _features(first, second, mean, scale)
     gold = torch.from_numpy(np.asarray(labels, dtype=np.float32))
-    trained = [_train(features, mirrored if both_orders else None, gold, seed) for seed in seeds]
+    trained = [_train(features, gold, seed) for seed in seeds]
     return PairClassifiers(mean, scale, tuple(model for model, _ in trained), tuple(epoch for _, epoch in trained))
 
 
-def _train(features: Tensor, mirrored: Tensor | None, gold: Tensor, seed: int) -> tuple[nn.Module, int]:
+def _train(features: Tensor, gold: Tensor, seed: int) -> tuple[nn.Module, int]:
     """Trains the perceptron of one seed; returns it as it was at its best epoch, and that epoch."""
     generator = torch.Generator().manual_seed(seed)
     rows, held_out = (torch.from_numpy(part) for part in _hold_out(gold.numpy(), np.random.default_rng(seed)))
     model = nn.Sequential(_layer(features.shape[1], HIDDEN, generator), nn.ReLU(), _layer(HIDDEN, 1, generator))
     inputs, targets = features[rows], gold[rows]
-    if mirrored is not None:
-        inputs, targets = torch.cat([inputs, mirrored[rows]]), torch.cat([targets, targets])
     optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
     best, lowest, chosen = model, float("inf"), 0
     for epoch in range(1, MOST_EPOCHS + 1):

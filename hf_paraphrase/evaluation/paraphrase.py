@@ -87,14 +87,12 @@ def read_task(
     """
     dev = read_labelled_folder(folder, dev_split, positive_above)
     require_both_classes(dev, folder)
-    name = folder.resolve().name
+    name, splits = folder.resolve().name, (dev_split, test_split)
     if dev_split == test_split:
-        folds = _folds(dev, folder)
-        return DetectionTask(name, dev, folds, (dev_split, test_split))
+        return DetectionTask(name, dev, _folds(dev, folder), splits)
     test = read_labelled_folder(folder, test_split, positive_above)
     require_both_classes(test, folder)
     kept = without_pairs_of(dev, test)
-    _require_enough(kept, folder, "without the pairs that are in the test split too")
     both = LabelledSet(
         name=name,
         sentences1=kept.sentences1 + test.sentences1,
@@ -104,23 +102,22 @@ def read_task(
     )
     places = np.arange(len(both))
     fold = (places[: len(kept)], places[len(kept) :])
-    return DetectionTask(name, both, (fold,), (dev_split, test_split), overlapping=len(dev) - len(kept))
+    _require_enough(both, fold[0], folder)
+    return DetectionTask(name, both, (fold,), splits, overlapping=len(dev) - len(kept))
 
 
 def evaluate_detection(
-    scorer: Scorer, tasks: Sequence[DetectionTask], *, seeds: Sequence[int], both_orders: bool = False
+    scorer: Scorer, tasks: Sequence[DetectionTask], *, seeds: Sequence[int]
 ) -> list[dict[str, Any]]:
     """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
 
-    Without `seeds` of perceptrons the cosine alone is measured; with `both_orders` they see each pair's mirror image.
-
     Returns:
         For each task what :func:`describe` says of it; `perceptron`, with the accuracy on test of each seed, their
-        mean and their standard deviation (n - 1 in the denominator; None for a single seed), or None where none was
-        trained; and `cosine`, without training, on test: `average_precision`, `accuracy`, `f1` and the thresholds of
-        the last two; `accuracy_at_dev` and `f1_at_dev` at the thresholds that were best on the development pairs, and
-        these; `top_1` of :func:`top_1` where the task is one of retrieval. A threshold is None where calling no pair a
-        paraphrase is best, and where each fold has its own. All are shares from 0 to 1.
+        mean and their standard deviation (n - 1 in the denominator), or None without seeds; and `cosine`, on test:
+        `average_precision`, `accuracy`, `f1` and the thresholds of the last two; `accuracy_at_dev` and `f1_at_dev` at
+        the thresholds that were best on the development pairs, and these; `top_1` of :func:`top_1` where the task is
+        one of retrieval. A threshold is None where calling no pair a paraphrase is best, and where each fold has its
+        own. All are shares from 0 to 1.
     """
     pairs = [task.pairs for task in tasks]
     vectors = encode_once(scorer.encode, (text for own in pairs for text in (*own.sentences1, *own.sentences2)))
@@ -129,7 +126,7 @@ def evaluate_detection(
     with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total or None) as bar:
         for task in tasks:
             first, second = vectors(task.pairs.sentences1), vectors(task.pairs.sentences2)
-            perceptron = _perceptrons(task, first, second, seeds, both_orders, bar) if seeds else None
+            perceptron = _perceptrons(task, first, second, seeds, bar) if seeds else None
             if scorer.similarity is None:
                 similarities = cosine_similarities(first, second)
             else:
@@ -146,19 +143,19 @@ def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
     measured = partial(
         Measurement, dataset=result["data"], split=result["test_split"], task_name="Paraphrase detection"
     )
-    measurements = []
-    if result["perceptron"] is not None:
-        name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
-        value = _percent(result["perceptron"]["accuracy"])
-        measurements.append(measured("text-classification", metric="accuracy", value=value, name=name))
-    for key, name in (
-        ("average_precision", "average precision × 100 of the cosine"),
-        ("accuracy", "accuracy (%) of the cosine at the best threshold"),
-        ("f1", "F1 × 100 of the cosine at the best threshold"),
-    ):
-        value = _percent(result["cosine"][key])
-        measurements.append(measured("sentence-similarity", metric=key, value=value, name=name))
-    return measurements
+    cosine = [
+        measured("sentence-similarity", metric=key, value=round(100 * result["cosine"][key], 6), name=name)
+        for key, name in (
+            ("average_precision", "average precision × 100 of the cosine"),
+            ("accuracy", "accuracy (%) of the cosine at the best threshold"),
+            ("f1", "F1 × 100 of the cosine at the best threshold"),
+        )
+    ]
+    if result["perceptron"] is None:
+        return cosine
+    name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
+    accuracy = round(100 * result["perceptron"]["accuracy"], 6)
+    return [measured("text-classification", metric="accuracy", value=accuracy, name=name), *cosine]
 
 
 def describe(task: DetectionTask) -> dict[str, Any]:
@@ -203,8 +200,7 @@ def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarra
 
 def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
-    places = np.arange(len(pairs))
-    folds = tuple((places[fold_of != fold], places[fold_of == fold]) for fold in range(FOLDS))
+    folds = tuple((np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(FOLDS))
     if not all(len(test) for _, test in folds):
         raise InputError(
             f"{pairs.name} does not part into {FOLDS} folds that share no sentence",
@@ -212,22 +208,23 @@ def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarr
             remedy="give another --test-split than --dev-split",
         )
     for dev, _ in folds:
-        _require_enough(pairs.rows(dev), folder, "in four of its five folds")
+        _require_enough(pairs, dev, folder)
     return folds
 
 
-def _require_enough(dev: LabelledSet, folder: Path, when: str) -> None:
+def _require_enough(pairs: LabelledSet, dev: np.ndarray, folder: Path) -> None:
     """Checks that there is a pair of each class to train on and one to hold out."""
-    if min(dev.positives, len(dev) - dev.positives) < _FEWEST_OF_A_CLASS:
+    others, paraphrases = np.bincount(pairs.labels[dev], minlength=2)
+    if min(others, paraphrases) < _FEWEST_OF_A_CLASS:
         raise InputError(
-            f"{dev.name} has {dev.positives} paraphrases and {len(dev) - dev.positives} other pairs {when}",
+            f"{pairs.name} has {paraphrases} paraphrases and {others} other pairs to develop on, and not in test",
             path=folder,
-            remedy=f"{_FEWEST_OF_A_CLASS} of each are the least to develop on",
+            remedy=f"{_FEWEST_OF_A_CLASS} of each are the least",
         )
 
 
 def _perceptrons(
-    task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], both_orders: bool, bar: Any
+    task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], bar: Any
 ) -> dict[str, Any]:
     """Computes the accuracy on the test pairs of all folds for each seed."""
     from .pair_classifier import train_pair_classifiers
@@ -235,9 +232,7 @@ def _perceptrons(
     right = np.zeros(len(seeds))
     labels = task.pairs.labels
     for dev, test in task.folds:
-        classifiers = train_pair_classifiers(
-            first[dev], second[dev], labels[dev], seeds=seeds, both_orders=both_orders
-        )
+        classifiers = train_pair_classifiers(first[dev], second[dev], labels[dev], seeds=seeds)
         right += (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).sum(axis=1)
         bar.update(len(seeds))
     accuracies = (right / len(task.tested)).tolist()
@@ -276,10 +271,6 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
         **chosen,
         **({} if first is None else {"top_1": first}),
     }
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else round(100 * share, 6)
 
 
 def _finite(threshold: float) -> float | None:
@@ -355,7 +346,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     seeds = range(1, settings.seeds + 1)
 
     def measure(scorer: Scorer) -> Scores:
-        results = evaluate_detection(scorer, tasks, seeds=seeds, both_orders=settings.both_orders)
+        results = evaluate_detection(scorer, tasks, seeds=seeds)
         measurements = tuple(one for result in results for one in detection_measurements(result))
         return Scores(scorer.name, scorer.kind, {"tasks": results}, measurements)
 
@@ -374,7 +365,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
 DETECTION = Suite(
     _read,
-    settings=("dev_split", "test_split", "positive_above", "both_orders", "seeds"),
+    settings=("dev_split", "test_split", "positive_above", "seeds"),
     section="hf-paraphrase evaluate: paraphrase",
     heading="Evaluation: paraphrase detection",
 )

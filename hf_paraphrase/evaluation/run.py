@@ -18,7 +18,7 @@ from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
-from .baselines import baseline, scorers, truncated_name
+from .baselines import UNTRAINED_BASELINES, scorers, truncated_name
 from .evaluate_settings import EvaluateSettings
 from .suite import Benchmark, Scores, Suite
 
@@ -66,7 +66,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
             for name, folder in folders.items()
             for scorer in scorers(folder, name=name, sizes=settings.truncate_dim, **how)
         ]
-        baselines = [baseline(name, **how) for name in dict.fromkeys(settings.baseline)]
+        baselines = [UNTRAINED_BASELINES[name] for name in dict.fromkeys(settings.baseline)]
         # Before the work, during which a file may change.
         fingerprints = {
             name: fingerprint(folder)

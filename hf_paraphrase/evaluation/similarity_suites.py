@@ -10,9 +10,9 @@ from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer
 from .graded_set import GradedSet, read_graded_folder, score
-from .sts import DEV_MEAN, PAPER, PROTOCOLS, choose_protocols, evaluate_scored, shorten, sts_measurements
+from .sts import DEV_MEAN, PAPER, PROTOCOLS, evaluate_scored, shorten, sts_measurements
 from .sts_files import find_sts_sets
-from .suite import Benchmark, Scores, Suite, named_folders, one_folder, words_of
+from .suite import Benchmark, Scores, Suite, named_folders, one_folder
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -75,7 +75,7 @@ def format_protocol(scores: Sequence[Scores], name: str) -> str:
 
 def _read_sts(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
-    protocols = choose_protocols(words_of("protocols", settings.protocols, (PAPER, *PROTOCOLS)))
+    protocols = list(dict.fromkeys(settings.protocols)) or [PAPER, *PROTOCOLS]
     sts = find_sts_sets(folder)
     if not sts.sets:
         raise InputError(

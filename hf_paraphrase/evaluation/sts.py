@@ -1,9 +1,10 @@
 """Semantic textual similarity: correlations of cosines with human scores, and the protocols that average them.
 
 A set's result is the correlation of the embeddings' cosines with the human scores; nothing is trained. The protocol of
-the paraphrastic embedding papers, `paper`, is the plain mean over the sets of a group (Wieting et al. 2016; Wieting,
-Mallinson and Gimpel 2017, section 4). The same cosines give other numbers under the other protocols (2012 from 52.9 to
-56.6 for one untrained scorer), so each has a table of its own, and no two are ever averaged.
+the paraphrastic embedding papers, `paper`, has every set and the plain mean over the sets of a group (Wieting et al.
+2016; Wieting, Mallinson and Gimpel 2017, section 4). The STS benchmark and SICK are among the sets, zero-shot:
+SentEval's figures of these, for which a regression is trained, are another thing. The same cosines give other numbers
+under the other protocols (2012 from 52.9 to 56.6 for one untrained scorer), so no two are ever averaged.
 
 * `senteval`: Conneau and Kiela 2018, "SentEval". For each year the correlations of the sets are averaged plainly and
   weighted by the sets' numbers of scored pairs. 2013 is without SMT, whose sentences may not be passed on. SentEval
@@ -12,9 +13,6 @@ Mallinson and Gimpel 2017, section 4). The same cosines give other numbers under
   appendix on evaluation settings; taken over by Muennighoff et al. 2023, "MTEB". The sets of a year are put in one
   list and Spearman's rho (all-S) is taken once; all-P is Pearson's r of the same list. The plain mean of seven tasks
   is the usual headline. MTEB's own SICK-R pools all 9,927 pairs of SICK.
-* `stsb`: Cer et al. 2017, "SemEval-2017 Task 1", section 8, and `sick`: Marelli et al. 2014, zero-shot. The cosine is
-  correlated with the scores as they are. SentEval's figures, for which a regression is trained on the train part, are
-  another thing: the same word vectors gain more than 20 points by it.
 * `wieting2021`: what the code of Wieting et al. 2021 prints, "Paraphrastic Representations at Scale". The mean over 25
   sets differs from the 20-set mean of the earlier papers by STS 2016, which those keep for tuning.
 """
@@ -29,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from ..artefacts.card_heads import Measurement
-from ..errors import UsageError, choice_of
 from .baselines import Encode
 from .correlation import correlations
 from .graded_set import GradedSet, ScoredSet, score_with_encoder
@@ -67,6 +64,8 @@ MEAN_GROUPS: dict[str, tuple[str, ...]] = {
 
 Correlations = Sequence[tuple[ScoredSet, Mapping[str, Any]]]
 """Sets with their results."""
+Results = Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]
+"""The same by the keys of the sets."""
 Values = tuple[float, float, str]
 """Pearson × 100, Spearman × 100 and a note."""
 
@@ -108,14 +107,12 @@ class Line:
 
     Attributes:
         sets: Keys of the sets that belong to it; without any of them there is no row.
-        optional: Whether the protocol is complete without it.
-        whole: Whether it is left out where a set is missing, and optional.
+        whole: Whether it is left out where a set is missing, and the protocol complete without it.
     """
 
     name: str
     sets: tuple[str, ...]
     values: Callable[[Correlations], Values] = pooled
-    optional: bool = False
     whole: bool = False
 
 
@@ -132,15 +129,6 @@ class StsProtocol:
     lines: tuple[Line, ...]
     columns: tuple[str, str] = ("r", "rho")
     mean: str | None = None
-
-    @property
-    def required(self) -> list[Line]:
-        """The lines without whose sets the protocol is incomplete."""
-        return [line for line in self.lines if not (line.optional or line.whole)]
-
-
-def _parts(family: str, *parts: str, optional: bool = False) -> tuple[Line, ...]:
-    return tuple(Line(f"{family} {part}", (f"{family} {part}",), optional=optional) for part in parts)
 
 
 _EVERY_SET = tuple(key for year in YEARS for key in sets_of_year(year, smt=True))
@@ -165,14 +153,6 @@ PROTOCOLS: dict[str, StsProtocol] = {
         ("all-P", "all-S"),
         mean="mean of 7",
     ),
-    "stsb": StsProtocol(
-        "the STS benchmark, cosine without training",
-        (*_parts("STS-B", "dev", "test"), *_parts("STS-B", "train", optional=True)),
-    ),
-    "sick": StsProtocol(
-        "SICK relatedness, cosine without training",
-        (*_parts("SICK", "train", "trial", optional=True), *_parts("SICK", "test")),
-    ),
     "wieting2021": StsProtocol(
         "mean over the sets of STS 2012-2016, and mean over the five yearly means; STS13 with SMT",
         (
@@ -185,11 +165,7 @@ PROTOCOLS: dict[str, StsProtocol] = {
 
 
 def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> dict[str, Any]:
-    """Evaluates an encoder: per set, the correlation of the embeddings' cosine with the human scores.
-
-    Each distinct sentence is encoded once, all sets in one call, so the encoder can batch freely. A zero vector has
-    similarity 0 with everything. The result is that of :func:`evaluate_scored`.
-    """
+    """Correlates the cosines of an encoder with the human scores of each set; see :func:`evaluate_scored`."""
     return evaluate_scored(score_with_encoder(encode, sets))
 
 
@@ -215,56 +191,40 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
     }
 
 
-def _evaluate_protocol(
-    protocol: StsProtocol, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]
-) -> dict[str, Any]:
+def _evaluate_protocol(protocol: StsProtocol, sets: Results) -> dict[str, Any]:
     rows = {line.name: _row(line, sets) for line in protocol.lines if not line.whole or set(line.sets) <= sets.keys()}
+    required = [line for line in protocol.lines if not line.whole]
     shown = {name: row for name, row in rows.items() if row["sets"]}
-    missing = dict.fromkeys(key for line in protocol.required for key in line.sets if key not in sets)
+    missing = dict.fromkeys(key for line in required for key in line.sets if key not in sets)
     remarks = []
     if protocol.mean is not None and shown:
-        tasks = [rows[line.name] for line in protocol.required]
-        complete = [row for row in tasks if row["complete"]]
-        if len(complete) == len(tasks):
-            pearson, spearman = np.mean([(row["pearson"], row["spearman"]) for row in tasks], axis=0).tolist()
-            keys = [key for row in tasks for key in row["sets"]]
-            shown[protocol.mean] = _described(
-                protocol.mean, sum(row["n"] for row in tasks), keys, [], pearson, spearman
-            )
+        tasks = [rows[line.name] for line in required]
+        if missing:
+            complete = sum(row["complete"] for row in tasks)
+            remarks = [f"no {protocol.mean}: {complete} of the {len(tasks)} tasks complete"]
         else:
-            remarks = [f"no {protocol.mean}: {len(complete)} of the {len(tasks)} tasks complete"]
+            pearson, spearman = np.mean([(row["pearson"], row["spearman"]) for row in tasks], axis=0).tolist()
+            keys = tuple(key for line in required for key in line.sets)
+            shown[protocol.mean] = _row(Line(protocol.mean, keys, lambda _: (pearson, spearman, "")), sets)
     return {"title": protocol.title, "results": shown, "missing": list(missing), "remarks": remarks}
 
 
-def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) -> dict[str, Any]:
-    present = [key for key in line.sets if key in sets]
-    missing = [key for key in line.sets if key not in sets]
-    own = [sets[key] for key in present]
-    values = line.values(own) if own else (None, None)
-    return _described(line.name, sum(len(scored) for scored, _ in own), present, missing, *values)
-
-
-def _described(
-    name: str,
-    pairs: int,
-    present: list[str],
-    missing: list[str],
-    pearson: float | None,
-    spearman: float | None,
-    note: str = "",
-) -> dict[str, Any]:
+def _row(line: Line, sets: Results) -> dict[str, Any]:
     """Builds a row; only a complete one is comparable with published figures, and the label of another says so."""
-    of_all = f" ({len(present)} of {len(present) + len(missing)} sets)" if missing else ""
+    present = [key for key in line.sets if key in sets]
+    own = [sets[key] for key in present]
+    pearson, spearman, note = line.values(own) if own else (None, None, "")
+    some = "" if len(present) == len(line.sets) else f" ({len(present)} of {len(line.sets)} sets)"
     return {
-        "name": name,
-        "n": pairs,
+        "name": line.name,
+        "n": sum(len(scored) for scored, _ in own),
         "sets": present,
-        "missing": missing,
+        "missing": [key for key in line.sets if key not in sets],
         "pearson": pearson,
         "spearman": spearman,
         "note": note,
-        "complete": not missing,
-        "label": name + of_all,
+        "complete": not some,
+        "label": line.name + some,
     }
 
 
@@ -288,15 +248,6 @@ def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
             if mean["complete"]:
                 measurements.append(measured(dataset=mean["name"], value=mean[key], name=f"{name}, mean over sets"))
     return measurements
-
-
-def choose_protocols(requested: Iterable[str]) -> list[str]:
-    """Returns the names of the protocols to apply, `paper` included where it is wanted; all of them by default."""
-    names = list(dict.fromkeys(requested))
-    unknown = [name for name in names if name != PAPER and name not in PROTOCOLS]
-    if unknown:
-        raise UsageError(f"unknown protocol {', '.join(unknown)}", remedy=choice_of(unknown[0], (PAPER, *PROTOCOLS)))
-    return names or [PAPER, *PROTOCOLS]
 
 
 def shorten(keys: Iterable[str]) -> list[str]:

@@ -77,7 +77,7 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
             if earlier is None:
                 sets_by_key[graded.key] = (graded, path)
                 paths[path] = None
-            elif not earlier[0].same_content(graded):
+            elif not _same(earlier[0], graded):
                 raise InputError(
                     f"{graded.key} was already read from {earlier[1]}, with other content",
                     path=path,
@@ -104,6 +104,11 @@ def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSe
         raise InputError(f"{family} {name}: the score of scored pair {row + 1} is {scores[row]}", path=path)
     first, second = (table.column(side).to_pylist() for side in ("sentence1", "sentence2"))
     return GradedSet(name, family, first, second, scores)
+
+
+def _same(one: GradedSet, other: GradedSet) -> bool:
+    sides = (one.sentences1, one.sentences2) == (other.sentences1, other.sentences2)
+    return sides and np.array_equal(one.scores, other.scores)
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:

@@ -13,7 +13,7 @@ A suite of the user is a function from the settings of `evaluate` to a :class:`B
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +36,6 @@ class Scores:
     """What one scorer reached on a benchmark.
 
     Attributes:
-        name: A model folder or a baseline.
         kind: `model`, `truncated` or `baseline`, as of :class:`~.baselines.Scorer`.
         record: What was measured, as plain values for JSON.
         measurements: The numbers that the head of the model's card shall have.
@@ -153,12 +152,3 @@ def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
     if len(set(resolved)) < len(folders):
         raise UsageError("a folder of --data occurs twice", remedy="give each folder once")
     return dict(zip(short_names(resolved), folders, strict=True))
-
-
-def words_of(flag: str, given: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Splits names at commas."""
-    given = list(given)
-    words = [part.strip() for word in given for part in word.split(",") if part.strip()]
-    if given and not words:
-        raise UsageError(f"--{flag} is empty", remedy=f"give some of {', '.join(known)}")
-    return words

@@ -1,19 +1,14 @@
 """The suite `senteval`: transfer tasks, for each a regression of scikit-learn trained on fixed sentence vectors.
 
 Conneau and Kiela 2018, "SentEval", whose parts and penalties these are. Without a test part every example is tested
-once, by nested folds; a task with a test part chooses the penalty by folds of its train part, one with a dev part by
-that. SentEval's own classifier is a softmax regression that Adam trains until a held-out part is best; here it is
-trained to its minimum, so that figures differ by up to about a point.
-
-A score y between two whole numbers is a distribution over the two, p(⌊y⌋) = ⌊y⌋ − y + 1 and p(⌊y⌋ + 1) = y − ⌊y⌋, and
-the expected class is the predicted score (Tai, Socher and Manning 2015, section 4.2, with their cross-entropy).
+once, by nested folds; a task with a test part chooses the penalty by folds of its train part. SentEval's own
+classifier is a softmax regression that Adam trains until a held-out part is best; here it is trained to its minimum,
+so that figures differ by up to about a point.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,124 +17,67 @@ from tqdm.auto import tqdm
 from ..artefacts.card_heads import Measurement
 from ..tables import format_table, number, short_names
 from .baselines import Encode, Scorer, encode_once
-from .classifiers import FOLDS, PENALTIES, SEED, check_sklearn, fit_classifier, predict_classes, predict_scores
-from .correlation import pearson, spearman
-from .suite import Benchmark, Scores, Suite, one_folder, words_of
-from .transfer_tasks import TASKS, ReadTask, TransferTasks, choose_tasks, find_transfer_tasks
+from .classifiers import FOLDS, PENALTIES, SEED, check_sklearn, predict_classes
+from .suite import Benchmark, Scores, Suite, one_folder
+from .transfer_tasks import TASKS, Examples, find_transfer_tasks
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
-_LABELS = {"accuracy": "accuracy", "f1": "F1", "pearson": "r", "spearman": "rho", "mse": "MSE"}
-_PUBLISHED = {
-    "accuracy": ("text-classification", "accuracy", "accuracy (%; regression on fixed vectors, SentEval)"),
-    "f1": ("text-classification", "f1", "F1 × 100 (regression on fixed vectors, SentEval)"),
-    "pearson": ("sentence-similarity", "pearsonr", "Pearson × 100 (regression on fixed vectors, SentEval)"),
-    "spearman": ("sentence-similarity", "spearmanr", "Spearman × 100 (regression on fixed vectors, SentEval)"),
+_TITLES = {
+    "accuracy": "accuracy (%; regression on fixed vectors, SentEval)",
+    "f1": "F1 × 100 (regression on fixed vectors, SentEval)",
 }
-"""Task, metric and name in the head of a card; the squared error is on a scale of its own and left out."""
 
 
-def evaluate_transfer(
-    encode: Encode,
-    folder: str | os.PathLike[str],
-    tasks: Iterable[str] = (),
-    *,
-    folds: int = FOLDS,
+def evaluate_tasks(
+    encode: Encode, tasks: Mapping[str, Mapping[str, Examples]], *, folds: int = FOLDS
 ) -> list[dict[str, Any]]:
-    """Evaluates an encoder on SentEval's tasks (Conneau and Kiela 2018) whose files are below a folder.
-
-    Args:
-        encode: Maps n sentences to vectors (n, dim).
-        folder: Has the raw files of the tasks, or data folders prepared of them.
-        tasks: Names of :data:`~.transfer_tasks.TASKS`; all by default. A task that is incomplete has no result.
-        folds: Folds, outer and inner.
-
-    Returns:
-        As :func:`evaluate_tasks`, in the order of :data:`~.transfer_tasks.TASKS`.
-    """
-    check_sklearn()
-    found = find_transfer_tasks(Path(folder), choose_tasks(tasks), folds=folds)
-    return evaluate_tasks(encode, found, folds=folds)
-
-
-def evaluate_tasks(encode: Encode, transfer_tasks: TransferTasks, *, folds: int = FOLDS) -> list[dict[str, Any]]:
     """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
 
     Returns:
         For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` on, those
-        that choose the settings not among them, and to `test` on; `metrics`: `accuracy` and `f1` in per cent,
-        `pearson` and `spearman` × 100, `mse` in squared points of the scale; `dev`, what the penalty was chosen by;
-        and `majority`, accuracy and F1 of always giving the most frequent class of the training examples.
+        that choose the settings not among them, and to `test` on; `metrics`: `accuracy` in per cent, and of two
+        classes with a test part `f1`; `dev`, what the penalty was chosen by; and `majority`, the same of always
+        giving the most frequent class of the training examples.
     """
-    vectors = encode_once(encode, transfer_tasks.sentences())
-    results = []
-    for task in tqdm(transfer_tasks.tasks, unit=" tasks", desc="train"):
-        features = {name: examples.features(vectors) for name, examples in task.parts.items()}
-        gold = {name: examples.gold for name, examples in task.parts.items()}
-        results.append((_classes if task.classes else _scores)(task, features, gold, folds))
-    return results
+    parts = [examples for task in tasks.values() for examples in task.values()]
+    vectors = encode_once(encode, (text for examples in parts for side in examples.sides for text in side))
+    return [
+        {"task": name, **_evaluated(task, {part: own.features(vectors) for part, own in task.items()}, folds)}
+        for name, task in tqdm(tasks.items(), unit=" tasks", desc="train")
+    ]
 
 
-def _classes(
-    task: ReadTask, features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray], folds: int
-) -> dict[str, Any]:
+def _evaluated(task: Mapping[str, Examples], features: Mapping[str, np.ndarray], folds: int) -> dict[str, Any]:
     from sklearn.metrics import f1_score
 
-    x, y = features["train"], gold["train"]
-    if "dev" in gold:
-        models = [fit_classifier(x, y, penalty) for penalty in PENALTIES]
-        dev_accuracies = [float(model.score(features["dev"], gold["dev"])) for model in models]
-        best = int(np.argmax(dev_accuracies))
-        dev, predictions = dev_accuracies[best], models[best].predict(features["test"])
-    else:
-        predictions, dev = predict_classes(x, y, features.get("test"), folds)
-    tested = gold.get("test", y)
-    majority = np.full(len(tested), np.bincount(y).argmax())
+    train, has_test = task["train"].gold, "test" in task
+    predictions, dev = predict_classes(features["train"], train, features.get("test"), folds)
+    tested = task["test"].gold if has_test else train
 
     def measures(answers: np.ndarray) -> dict[str, float]:
         found = {"accuracy": 100 * float((answers == tested).mean())}
-        if task.classes == 2 and "test" in gold:
+        if has_test and train.max() == 1:
             found["f1"] = 100 * float(f1_score(tested, answers, zero_division=0))
         return found
 
     return {
-        "task": task.name,
-        "tested_on": "test" if "test" in gold else f"{folds} folds",
-        "train": len(y) if "test" in gold else len(y) - len(y) // folds,
+        "tested_on": "test" if has_test else f"{folds} folds",
+        "train": len(train) if has_test else len(train) - len(train) // folds,
         "test": len(tested),
         "metrics": measures(predictions),
         "dev": {"accuracy": 100 * dev},
-        "majority": measures(majority),
-    }
-
-
-def _scores(
-    task: ReadTask, features: Mapping[str, np.ndarray], gold: Mapping[str, np.ndarray], folds: int
-) -> dict[str, Any]:
-    predicted, dev = predict_scores(features, gold)
-    metrics = {
-        "pearson": 100 * pearson(predicted, gold["test"]),
-        "spearman": 100 * spearman(predicted, gold["test"]),
-        "mse": float(np.mean((predicted - gold["test"]) ** 2)),
-    }
-    return {
-        "task": task.name,
-        "tested_on": "test",
-        "train": len(gold["train"]),
-        "test": len(gold["test"]),
-        "metrics": metrics,
-        "dev": {"pearson": 100 * dev},
-        "majority": {},
+        "majority": measures(np.full(len(tested), np.bincount(train).argmax())),
     }
 
 
 def transfer_measurements(result: Mapping[str, Any]) -> list[Measurement]:
     """Lists the measures of a task for the head of a card."""
+    split = result["tested_on"]
     return [
-        Measurement(kind, result["task"], metric, result["metrics"][key], title, "Transfer", split=result["tested_on"])
-        for key, (kind, metric, title) in _PUBLISHED.items()
-        if key in result["metrics"]
+        Measurement("text-classification", result["task"], name, value, _TITLES[name], "Transfer", split=split)
+        for name, value in result["metrics"].items()
     ]
 
 
@@ -149,43 +87,36 @@ def format_transfer(scores: Sequence[Scores], missing: Mapping[str, Sequence[str
     rows = []
     for place, task in enumerate(scores[0].record["tasks"]):
         for name in task["metrics"]:
-            values = [scorer.record["tasks"][place]["metrics"][name] for scorer in scores]
-            cells = [f"{value:.3f}" if name == "mse" else number(value) for value in values]
-            about = [str(task["train"]), str(task["test"]), task["tested_on"], number(task["majority"].get(name))]
-            rows.append([task["task"], _LABELS[name], *about, *cells])
-    lines = [
-        "",
-        "accuracy and F1 in %, Pearson's r and Spearman's rho × 100; a regression was trained on fixed vectors.",
-    ]
+            cells = [number(scorer.record["tasks"][place]["metrics"][name]) for scorer in scores]
+            about = [str(task["train"]), str(task["test"]), task["tested_on"], number(task["majority"][name])]
+            rows.append([task["task"], "F1" if name == "f1" else name, *about, *cells])
+    lines = ["", "accuracy and F1 in %; a regression was trained on fixed vectors."]
     lines += [f"not found: {name} ({', '.join(files)})" for name, files in missing.items()]
     return format_table(header, rows) + "\n".join(lines) + "\n"
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
     folder = one_folder(settings)
-    names = choose_tasks(words_of("tasks", settings.tasks, TASKS))
     check_sklearn()
-    found = find_transfer_tasks(folder, names)
+    tasks, missing, paths = find_transfer_tasks(folder, settings.tasks or TASKS)
 
     def measure(scorer: Scorer) -> Scores:
-        results = evaluate_tasks(scorer.encode, found)
+        results = evaluate_tasks(scorer.encode, tasks)
         measurements = tuple(one for result in results for one in transfer_measurements(result))
         return Scores(scorer.name, scorer.kind, {"tasks": results}, measurements)
 
-    classifier = {
-        "name": "scikit-learn LogisticRegression", "folds": FOLDS, "penalties": list(PENALTIES), "seed": SEED
-    }  # fmt: skip
+    classifier = "scikit-learn LogisticRegression"
     return Benchmark(
         measure,
-        inputs=found.paths,
+        inputs=paths,
         protocol="tasks of SentEval (Conneau and Kiela 2018): logistic regression on fixed sentence vectors; accuracy "
-        "and F1 in per cent, Pearson and Spearman x 100",
+        "and F1 in per cent",
         facts={
-            "classifier": classifier,
-            "missing": {name: list(files) for name, files in found.missing.items()},
+            "classifier": {"name": classifier, "folds": FOLDS, "penalties": list(PENALTIES), "seed": SEED},
+            "missing": missing,
         },
-        report=lambda scores: format_transfer(scores, found.missing),
-        name=f"senteval {' '.join(task.name for task in found.tasks)}",
+        report=lambda scores: format_transfer(scores, missing),
+        name=f"senteval {' '.join(tasks)}",
         trained="a regression was trained on top of fixed vectors",
     )
 

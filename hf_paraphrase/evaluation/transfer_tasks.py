@@ -2,10 +2,7 @@
 
 Movie and product reviews (MR: Pang and Lee 2005; CR: Hu and Liu 2004), subjectivity (SUBJ: Pang and Lee 2004) and
 polarity of phrases (MPQA: Wiebe, Wilson and Cardie 2005) have no test part. TREC (Li and Roth 2002) are questions of
-six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences that are paraphrases or not. SICK
-(Marelli et al. 2014) has relatedness from 1 to 5 and entailment in three classes, the STS benchmark (Cer et al. 2017)
-scores from 0 to 5. Predicted by a regression, their figures are far above those of the cosine alone, which
-`evaluate --suite sts` gives.
+six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences that are paraphrases or not.
 """
 
 from __future__ import annotations
@@ -20,19 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.folder import DataFolder
-from ..data.sources.graded import SICK, STS_BENCHMARK, SickSource, StsBenchmarkSource
 from ..data.sources.msrp import SCHEMA as MSRP
 from ..data.sources.msrp import MsrpSource
 from ..data.sources.rows import fitted
 from ..data.sources.source import NothingThereError, Part, Source
-from ..data.sources.transfer import BINARY, QUESTION_TYPES, TREC, TransferSource
+from ..data.sources.transfer import BINARY, TREC, TransferSource
 from ..data.text_files import LineErrors
-from ..errors import InputError, UsageError, choice_of, no_folder
+from ..errors import InputError, no_folder
 from .classifiers import FOLDS, check_enough
 
-ENTAILMENT = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
-_PAIR = ("sentence1", "sentence2")
 
 
 @dataclass(frozen=True)
@@ -41,47 +35,20 @@ class TransferTask:
 
     Attributes:
         source: The settings class of the source that the files belong to.
-        files: The raw files of each part, `train`, `dev` and `test`, to name them where they are missing.
-        gold: The human label or score of each row of a table.
-        classes: How many classes there are; 0 for scores.
-        other_names: What it is called elsewhere, in capitals and without hyphens.
+        files: The raw files of each part, `train` and `test`, to name them where they are missing.
+        sides: The columns with the text, or with the two sentences of a pair.
     """
 
     source: Any
     schema: pa.Schema
     files: Mapping[str, tuple[str, ...]]
     configuration: str = "default"
-    sides: tuple[str, ...] = _PAIR
-    gold: Callable[[pa.Table, Path], np.ndarray] = lambda table, path: _labels(table)
-    classes: int = 2
-    other_names: tuple[str, ...] = ()
-
-
-def _labels(table: pa.Table) -> np.ndarray:
-    return table.column("label").to_numpy().astype(np.int64)
-
-
-def _scores(table: pa.Table, path: Path) -> np.ndarray:
-    return table.column("score").to_numpy().astype(np.float64)
-
-
-def _entailment(table: pa.Table, path: Path) -> np.ndarray:
-    judgements = table.column("entailment").to_pylist()
-    unknown = next((row for row, value in enumerate(judgements) if value not in ENTAILMENT), None)
-    if unknown is not None:
-        raise InputError(
-            f"the entailment judgement of pair {unknown + 1} is {judgements[unknown] or 'missing'}",
-            path=path,
-            remedy=f"one of {', '.join(ENTAILMENT)}",
-        )
-    return np.array([ENTAILMENT.index(value) for value in judgements], dtype=np.int64)
+    sides: tuple[str, ...] = ("text",)
 
 
 def _binary(name: str, negative: str, positive: str) -> TransferTask:
-    return TransferTask(TransferSource, BINARY, {"train": (negative, positive)}, configuration=name, sides=("text",))
+    return TransferTask(TransferSource, BINARY, {"train": (negative, positive)}, name)
 
-
-_SICK = {"train": ("SICK_train.txt",), "dev": ("SICK_trial.txt",), "test": ("SICK_test_annotated.txt",)}
 
 TASKS: dict[str, TransferTask] = {
     "MR": _binary("mr", "rt-polarity.neg", "rt-polarity.pos"),
@@ -89,45 +56,25 @@ TASKS: dict[str, TransferTask] = {
     "SUBJ": _binary("subj", "subj.objective", "subj.subjective"),
     "MPQA": _binary("mpqa", "mpqa.neg", "mpqa.pos"),
     "TREC": TransferTask(
-        TransferSource,
-        TREC,
-        {"train": ("train_5500.label",), "test": ("TREC_10.label",)},
-        configuration="trec",
-        sides=("text",),
-        classes=len(QUESTION_TYPES),
+        TransferSource, TREC, {"train": ("train_5500.label",), "test": ("TREC_10.label",)}, configuration="trec"
     ),
     "MRPC": TransferTask(
         MsrpSource,
         MSRP,
         {"train": ("msr_paraphrase_train.txt",), "test": ("msr_paraphrase_test.txt",)},
-        other_names=("MSRP", "MSRPC"),
-    ),
-    "SICK-R": TransferTask(SickSource, SICK, _SICK, gold=_scores, classes=0, other_names=("SICKR", "SICKRELATEDNESS")),
-    "SICK-E": TransferTask(
-        SickSource, SICK, _SICK, gold=_entailment, classes=3, other_names=("SICKE", "SICKENTAILMENT")
-    ),
-    "STS-B": TransferTask(
-        StsBenchmarkSource,
-        STS_BENCHMARK,
-        {"train": ("sts-train.csv",), "dev": ("sts-dev.csv",), "test": ("sts-test.csv",)},
-        gold=_scores,
-        classes=0,
-        other_names=("STSB", "STSBENCHMARK"),
+        sides=("sentence1", "sentence2"),
     ),
 }
 """The tasks by their names, in the order of the tables."""
 
-_SPLITS = {"train": "train", "dev": "validation", "test": "test"}
-"""What the readers call SentEval's parts."""
-
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Sentences, or pairs of them, with human labels or scores.
+    """Sentences, or pairs of them, with human labels.
 
     Attributes:
         sides: The sentences; a second list of equal length for pairs.
-        gold: The class (int64) or score (float64) of each (n,).
+        gold: The class of each, int64 (n,).
     """
 
     sides: tuple[list[str], ...]
@@ -144,49 +91,15 @@ class Examples:
         return np.concatenate([np.abs(first - second), first * second], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class ReadTask:
-    """A task all of whose files are present: `train`, and `dev` and `test` where it has them; 0 classes for scores."""
+def find_transfer_tasks(
+    folder: Path, names: Iterable[str], *, folds: int = FOLDS
+) -> tuple[dict[str, dict[str, Examples]], dict[str, list[str]], list[Path]]:
+    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder.
 
-    name: str
-    classes: int
-    parts: dict[str, Examples]
-
-
-@dataclass(frozen=True)
-class TransferTasks:
-    """The complete tasks, for each of the others the files that it lacks, and the files that were read."""
-
-    tasks: tuple[ReadTask, ...]
-    missing: dict[str, tuple[str, ...]]
-    paths: tuple[Path, ...]
-
-    def sentences(self) -> Iterator[str]:
-        """Lists the sentences of all tasks."""
-        for task in self.tasks:
-            for part in task.parts.values():
-                for side in part.sides:
-                    yield from side
-
-
-def choose_tasks(requested: Iterable[str]) -> list[str]:
-    """Returns the names of tasks in the order of :data:`TASKS`; all of them where none is requested.
-
-    Capitals do not matter, and the names of SentEval and of the papers are known too (`SICKRelatedness`, `MSRP`).
+    Returns:
+        The parts of each complete task in the order of :data:`TASKS`, for each of the others the files that it lacks,
+        and the files that were read.
     """
-    names_by_alias = {other: name for name, row in TASKS.items() for other in (name, *row.other_names)}
-    chosen = set()
-    for name in requested:
-        plain = name.upper()
-        task_name = names_by_alias.get(plain, names_by_alias.get(plain.replace("-", "")))
-        if task_name is None:
-            raise UsageError(f"unknown transfer task {name}", remedy=choice_of(name, TASKS))
-        chosen.add(task_name)
-    return [name for name in TASKS if not chosen or name in chosen]
-
-
-def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLDS) -> TransferTasks:
-    """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder."""
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
 
@@ -195,27 +108,25 @@ def find_transfer_tasks(folder: Path, names: Iterable[str], *, folds: int = FOLD
         return _parts_below(kind(data_dir=str(folder)), folder, schema)
 
     wanted = set(names)
-    tasks: list[ReadTask] = []
-    missing: dict[str, tuple[str, ...]] = {}
+    tasks: dict[str, dict[str, Examples]] = {}
+    missing: dict[str, list[str]] = {}
     paths: list[Path] = []
     for name, row in TASKS.items():
         if name not in wanted:
             continue
         source_parts = parts_of(row.source, row.schema)
-        places = {part: (row.configuration, _SPLITS[part]) for part in row.files}
-        lacking = tuple(file for part in places if places[part] not in source_parts for file in row.files[part])
-        if lacking:
+        parts = {part: source_parts.get((row.configuration, part)) for part in row.files}
+        if lacking := [file for part in parts if parts[part] is None for file in row.files[part]]:
             missing[name] = lacking
             continue
-        examples = {part: _read(row, source_parts[place]) for part, place in places.items()}
-        paths += [path for place in places.values() for path in source_parts[place].files]
-        if "dev" not in row.files:
-            check_enough(examples["train"].gold, 2 * folds, name, source_parts[places["train"]].files[0])
-        tasks.append(ReadTask(name, row.classes, examples))
+        found = {part: place for part, place in parts.items() if place is not None}
+        tasks[name] = {part: _read(row, place) for part, place in found.items()}
+        paths += [path for place in found.values() for path in place.files]
+        check_enough(tasks[name]["train"].gold, 2 * folds, name, found["train"].files[0])
     if not tasks:
         lacking_files = "; ".join(f"{name}: {', '.join(files)}" for name, files in missing.items())
         raise InputError(f"no transfer task is complete below this folder; not there: {lacking_files}", path=folder)
-    return TransferTasks(tuple(tasks), missing, tuple(dict.fromkeys(paths)))
+    return tasks, missing, list(dict.fromkeys(paths))
 
 
 def _read(row: TransferTask, part: Part) -> Examples:
@@ -223,7 +134,8 @@ def _read(row: TransferTask, part: Part) -> Examples:
     table = pa.concat_tables([row.schema.empty_table(), *tables])
     if not table.num_rows:
         raise InputError("the file contains no examples", path=part.files[0], remedy="replace it with a complete copy")
-    return Examples(tuple(table.column(name).to_pylist() for name in row.sides), row.gold(table, part.files[0]))
+    labels = table.column("label").to_numpy().astype(np.int64)
+    return Examples(tuple(table.column(name).to_pylist() for name in row.sides), labels)
 
 
 def _parts_below(source: Source, folder: Path, schema: pa.Schema) -> dict[tuple[str, str], Part]:
@@ -232,19 +144,16 @@ def _parts_below(source: Source, folder: Path, schema: pa.Schema) -> dict[tuple[
         raw = source.parts()
     except NothingThereError:
         raw = []
-    return {(part.configuration, part.split): part for part in (*_prepared_parts(folder, schema), *raw)}
-
-
-def _prepared_parts(folder: Path, schema: pa.Schema) -> Iterator[Part]:
+    prepared = []
     for place in sorted(path.parent for path in folder.rglob("data") if any(path.glob(_SHARDS))):
         opened = DataFolder(place)
         for name in opened.splits:
             if opened.schema(name).names == schema.names:
                 configuration, _, split = name.rpartition(".")
-                read = partial(_read_prepared, place, name, schema)
-                yield Part(split, schema, opened.shards(name), read, configuration or "default")
+                read = partial(_read_prepared, opened, name, schema)
+                prepared.append(Part(split, schema, opened.shards(name), read, configuration or "default"))
+    return {(part.configuration, part.split): part for part in (*prepared, *raw)}
 
 
-def _read_prepared(folder: Path, name: str, schema: pa.Schema, errors: LineErrors) -> Iterator[pa.Table]:
-    for batch in DataFolder(folder).batches(name):
-        yield pa.Table.from_batches([batch]).cast(schema)
+def _read_prepared(opened: DataFolder, name: str, schema: pa.Schema, errors: LineErrors) -> Iterator[pa.Table]:
+    yield opened.table(name).cast(schema)

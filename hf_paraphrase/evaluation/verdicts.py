@@ -82,15 +82,9 @@ def bootstrap_means(
 ) -> NDArray[np.float64]:
     """Computes the mean Pearson correlation over sets of several systems on resampled sentence pairs.
 
-    In every replicate each set's pairs are drawn again with replacement, as many as it has, the same ones for all
-    systems, so that differences between systems are paired (Efron and Tibshirani 1993, chapter 13). A correlation that
-    a draw leaves undefined counts as 0.
-
-    Args:
-        similarities: For each set an array (systems, pairs).
-        scores: For each set the human scores (pairs,).
-        replicates: How many times to draw.
-        seed: Of the draws.
+    Of each set there are similarities (systems, pairs) and human scores (pairs,). In every replicate its pairs are
+    drawn again with replacement, as many as it has, the same ones for all systems, so that differences between systems
+    are paired (Efron and Tibshirani 1993, chapter 13). A correlation that a draw leaves undefined counts as 0.
 
     Returns:
         Unweighted means over the sets of Pearson's r × 100 (replicates, systems).
@@ -207,11 +201,7 @@ def _over_seeds(values: NDArray[np.float64], replicates: NDArray[np.float64] | N
 
 
 def mean_difference(differences: Sequence[Difference]) -> Difference:
-    """Computes the mean of differences on the same test pairs, whose seeds are independent, e.g. of several corpora.
-
-    Args:
-        differences: The differences; their replicates are of the same draws of test pairs.
-    """
+    """Computes the mean of differences on the same draws of test pairs, whose seeds are independent."""
     if not differences:
         raise ValueError("there are no differences")
     count = len(differences)

@@ -5,25 +5,22 @@ Each stage is a verb in a process of its own. Times are those of all processors 
 accounts, so that a busy machine changes them little; memory is the peak of the process, and stored what the output
 takes on the disk.
 
-A run over few rows stands for what starting takes and is taken away before the exponents are computed, between the two
-largest sizes: at smaller ones starting outweighs the rows. Memory is given in bytes for each further row, between the
-same two. A stage that would take longer than --most-seconds at the next size, by its growth so far, stops there; where
-that is training, the encoder of the size before serves the stages that need one. --record keeps all that was measured.
-The last line is one JSON object: for each stage the exponent of its processor time.
+The smallest size stands for what starting takes and is taken away before the exponents are computed, between the two
+largest sizes. Memory is given in bytes for each further row, between the same two. A stage that would take longer
+than --most-seconds at the next size, by its growth so far, stops there. The last line is one JSON object: for each
+stage the exponent of its processor time.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -81,13 +78,12 @@ STAGES = {
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = argument_parser(__doc__, rounds=None)
-    parser.add_argument("--rows", type=int, nargs="+", default=[10_000, 100_000, 1_000_000], help="sizes, ascending")
-    parser.add_argument("--start", type=int, default=500, help="rows of the runs that stand for starting")
-    parser.add_argument("--stages", nargs="+", default=list(STAGES), help="stages by their names")
+    sizes = [500, 10_000, 100_000, 1_000_000]
+    parser.add_argument("--rows", type=int, nargs="+", default=sizes, help="sizes, ascending")
+    parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=list(STAGES), help="what is measured")
     parser.add_argument("--most-seconds", type=int, default=600, help="of processors that a run may take, as expected")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is space")
-    parser.add_argument("--record", type=Path, default=None, help="file to keep all measurements in, e.g. growth.json")
-    return run_benchmark(parser, run, {"start": 2, "most_seconds": 1})
+    return run_benchmark(parser, run, {"most_seconds": 1})
 
 
 def write_pairs(folder: Path, rows: int) -> None:
@@ -139,66 +135,46 @@ def exponent(costs: Sequence[Cost], of: Callable[[Cost], float]) -> float:
     return float(np.log(most / less) / np.log(more / fewer))
 
 
+def expected_seconds(costs: Sequence[Cost], rows: int) -> float:
+    """Estimates the processor time at the next size: by the exponent so far, or 1; 0 where nothing is known."""
+    if not costs:
+        return 0.0
+    power = max(1.0, exponent(costs, lambda cost: cost.processors)) if len(costs) > 2 else 1.0
+    return float(costs[-1].processors * (rows / costs[-1].rows) ** power)
+
+
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures all stages at all sizes, writes a table, and returns the exponents."""
-    if arguments.rows != sorted(set(arguments.rows)) or arguments.rows[0] <= arguments.start:
-        raise UsageError("--rows must ascend from more than --start")
-    for name in set(arguments.stages) - set(STAGES):
-        raise UsageError(f"--stages: there is no stage `{name}`", remedy=f"one of {', '.join(STAGES)}")
+    if len(arguments.rows) < 2 or arguments.rows != sorted(set(arguments.rows)):
+        raise UsageError("--rows must be two sizes or more, in ascending order")
     costs: dict[str, list[Cost]] = {name: [] for name in STAGES}
-    encoder = folder / "encoder"
     if arguments.work is not None:
         arguments.work.mkdir(parents=True, exist_ok=True)
-    for rows in (arguments.start, *arguments.rows):
+    for rows in arguments.rows:
         with tempfile.TemporaryDirectory(dir=arguments.work or folder) as name:
-            measure_all(arguments, Path(name), rows, costs, encoder)
-    shown = {name: found for name, found in costs.items() if name in arguments.stages and len(found) > 1}
+            measure_all(arguments, Path(name), rows, costs)
+    shown = {name: costs[name] for name in arguments.stages if len(costs[name]) > 1}
     write(summary(shown))
     exponents = {name: exponent(found, lambda cost: cost.processors) for name, found in shown.items()}
     return {name: value for name, value in exponents.items() if np.isfinite(value)}
 
 
-def measure_all(
-    arguments: argparse.Namespace,
-    work: Path,
-    rows: int,
-    costs: dict[str, list[Cost]],
-    encoder: Path,
-) -> None:
+def measure_all(arguments: argparse.Namespace, work: Path, rows: int, costs: dict[str, list[Cost]]) -> None:
     """Measures the stages at one size, those left out that would take too long or lack what they read."""
     write_pairs(work, rows)
-    if encoder.exists():
-        shutil.copytree(encoder, work / "encoder")
     # What a stage reads, earlier ones make.
     last = max(map(list(STAGES).index, arguments.stages))
     for name, stage in list(STAGES.items())[: last + 1]:
-        if not all((work / need).exists() for need in stage.needs):
+        expected = expected_seconds(costs[name], rows)
+        if expected > arguments.most_seconds or not all((work / need).exists() for need in stage.needs):
+            write(f"{name}: {rows:,} rows are left out")
             continue
-        if (expected := expected_seconds(costs[name], rows)) > arguments.most_seconds:
-            write(f"{name}: {rows:,} rows are left out, about {expected:,.0f} s")
-            continue
-        output = work / (stage.output or "nothing")
-        shutil.rmtree(output, ignore_errors=True)
-        cost = measured(stage.command(work), rows, output)
+        cost = measured(stage.command(work), rows, work / (stage.output or "nothing"))
         costs[name].append(cost)
-        if stage.output == "encoder":
-            shutil.copytree(output, encoder, dirs_exist_ok=True)
-        if arguments.record is not None:
-            record = {name: [asdict(cost) for cost in found] for name, found in costs.items()}
-            arguments.record.write_text(json.dumps(record, indent=1) + "\n")
         write(
             f"{name}: {rows:,} rows, {cost.wall:.1f} s, {cost.processors:.1f} s of processors, "
             f"{cost.peak / 2**20:,.0f} MiB, {cost.stored / 2**20:,.0f} MiB stored"
         )
-
-
-def expected_seconds(costs: Sequence[Cost], rows: int) -> float:
-    """Expects the time of processors of a run by how the last two grew; 0 where there are not two yet."""
-    if len(costs) < 2:
-        return 0.0
-    before, last = costs[-2:]
-    growth = np.log(last.processors / before.processors) / np.log(last.rows / before.rows)
-    return float(last.processors * (rows / last.rows) ** max(1.0, growth))
 
 
 def summary(costs: dict[str, list[Cost]]) -> str:

@@ -5,12 +5,10 @@ distils of it by its defaults; folders of `--model2vec`; WordLlama; averages of 
 weighted character trigrams, which need no training. A peer that is not installed is named and left out.
 
 Quality is what `evaluate` finds: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
-apart because settings are chosen on it, the dev part of the STS benchmark, the average precision of the cosine on the
-data folders of `--labelled`, and with `--transfer` the accuracy on transfer tasks. Speed is sentences a second from
-text to vectors, on the same sentences in one run; the contestants take turns, and a peer is timed with its defaults
-and with settings that may suit it better, of which the fastest count. A slow one gets fewer sentences: so many that a
-turn takes about `--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files
-on the disk.
+apart because settings are chosen on it, the dev part of the STS benchmark, and the average precision of the cosine on
+the data folders of `--labelled`. Speed is sentences a second from text to vectors by the defaults of each library, on
+the same sentences in one run; the contestants take turns. A slow one gets fewer sentences: so many that a turn takes
+about `--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files.
 """
 
 from __future__ import annotations
@@ -39,8 +37,7 @@ from hf_paraphrase.artefacts.hub_models import BUILTIN
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
-from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, english_trigram_frequencies
 from hf_paraphrase.evaluation.figures import COLOURS, check_plots, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -50,11 +47,9 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 from hf_paraphrase.training.word_vectors import read_word_vectors
 from interleaved import Contestant, argument_parser, run_benchmark, take_turns, timed, write
 
-TRANSFER_TASKS = ("MR", "CR", "SUBJ", "MPQA", "TREC")
 _FEWEST = 256
 """Sentences that even the slowest contestant is timed on."""
-_LARGER_BATCH = 256
-Way = Callable[[list[str]], Any]
+Encode = Callable[[list[str]], Any]
 """Takes sentences and does with them what is timed."""
 
 
@@ -64,14 +59,13 @@ class Compared:
 
     Attributes:
         place: What `evaluate` calls it: the folder of a model, or the name of a baseline.
-        ways: Settings in which it is timed, by what they are called; the fastest counts.
         size: Of what is on the disk, in bytes.
         dimension: Components of a vector; None where there is no dense one.
     """
 
     name: str
     place: str
-    ways: Mapping[str, Way] = field(repr=False)
+    encode: Encode = field(repr=False)
     size: int
     dimension: int | None
     ours: bool = False
@@ -80,12 +74,11 @@ class Compared:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of an encoder: figures × 100 by the names of the columns, the rates of its fastest turns."""
+    """What was measured of an encoder: figures × 100 by the names of the columns, and the rates of its turns."""
 
     encoder: Compared
     quality: Mapping[str, float]
     rates: Sequence[float]
-    settings: str
 
     @property
     def rate(self) -> float:
@@ -116,7 +109,6 @@ def main() -> int:
     parser.add_argument("--glove", nargs="*", default=[], help="word vectors in the text layout of GloVe" + named)
     parser.add_argument("--data", required=True, help="folder below which the STS sets are")
     parser.add_argument("--labelled", nargs="*", default=[], help="data folders of labelled pairs, split test" + named)
-    parser.add_argument("--transfer", help="folder below which transfer tasks are; takes minutes an encoder")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the STS sets to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
     parser.add_argument("--plot", type=Path, help="draw the picture of the first column into this PNG file")
@@ -139,11 +131,12 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0))
     write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
     qualities = [quality(item, arguments, folder / "scores.json") for item in found]
-    timings = time_all(found, sentences, arguments.rounds, arguments.seconds)
-    rows = [
-        Row(item, scores, rates, settings)
-        for item, scores, (settings, rates) in zip(found, qualities, timings, strict=True)
+    contestants = [
+        Contestant("", item.name, partial(rate, item.encode, fitting(item.encode, sentences, arguments.seconds)))
+        for item in found
     ]
+    timings = take_turns(contestants, arguments.rounds)
+    rows = [Row(*row) for row in zip(found, qualities, timings, strict=True)]
     columns = list(dict.fromkeys(name for row in rows for name in row.quality))
     rows.sort(key=lambda row: -row.quality[columns[0]])
     write(table(rows, columns))
@@ -185,7 +178,7 @@ def our_encoder(name: str, place: str, *, ours: bool = True) -> Compared:
     """Opens a folder as users do."""
     encoder = SentenceEncoder.from_pretrained(place)
     assert encoder.folder is not None
-    return Compared(name, place, {"": encoder.encode}, bytes_below(encoder.folder), encoder.dimension, ours)
+    return Compared(name, place, encoder.encode, bytes_below(encoder.folder), encoder.dimension, ours)
 
 
 def teacher(name: str, place: str) -> Iterator[Compared]:
@@ -195,8 +188,7 @@ def teacher(name: str, place: str) -> Iterator[Compared]:
     if library := _installed("sentence_transformers"):
         model = library.SentenceTransformer(place, local_files_only=True, device="cpu")
         encode = partial(model.encode, show_progress_bar=False)
-        ways = {"": encode, f"batch {_LARGER_BATCH}": partial(encode, batch_size=_LARGER_BATCH)}
-        yield Compared(name, place, ways, bytes_below(Path(place)), len(encode("a")))
+        yield Compared(name, place, encode, bytes_below(Path(place)), len(encode("a")))
 
 
 def model2vec_folder(name: str, place: str) -> Iterator[Compared]:
@@ -205,8 +197,7 @@ def model2vec_folder(name: str, place: str) -> Iterator[Compared]:
         raise ModelError("no such model folder", path=place, remedy="check --model2vec")
     if library := _installed("model2vec"):
         model = library.StaticModel.from_pretrained(place)
-        ways = {"": model.encode, "one batch at a time": partial(model.encode, use_multiprocessing=False)}
-        yield Compared(name, place, ways, bytes_below(Path(place)), int(model.dim))
+        yield Compared(name, place, model.encode, bytes_below(Path(place)), int(model.dim))
 
 
 def wordllama(folder: Path) -> Iterator[Compared]:
@@ -226,8 +217,7 @@ def wordllama(folder: Path) -> Iterator[Compared]:
         json.dumps({"model_type": "model2vec", "normalize": False, "max_length": None})
     )
     dimension = int(model.embedding.shape[1])
-    ways = {"": model.embed, f"batch {_LARGER_BATCH}": partial(model.embed, batch_size=_LARGER_BATCH)}
-    yield Compared(f"WordLlama {dimension}", str(folder), ways, size, dimension)
+    yield Compared(f"WordLlama {dimension}", str(folder), model.embed, size, dimension)
 
 
 def word_averages(name: str, path: Path, folder: Path) -> Compared:
@@ -250,9 +240,12 @@ def weighted_trigrams() -> Compared:
     baseline = "weighted-trigrams"
     similarity = UNTRAINED_BASELINES[baseline].similarity
     assert similarity is not None
-    size = Path(inspect.getfile(english_trigram_frequencies)).stat().st_size
-    ways = {"compared in pairs": lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])}
-    return Compared("weighted trigrams, untrained", baseline, ways, size, None, is_baseline=True)
+    size = Path(inspect.getfile(english_trigram_frequencies)).with_name("english_trigrams.txt").stat().st_size
+
+    def compare(texts: list[str]) -> Any:
+        return similarity(texts[::2], texts[1::2][: len(texts[::2])])
+
+    return Compared("weighted trigrams, untrained", baseline, compare, size, None, is_baseline=True)
 
 
 def bytes_below(folder: Path) -> int:
@@ -289,52 +282,29 @@ def quality(encoder: Compared, arguments: argparse.Namespace, output: Path) -> d
     for name, place in map(named_place, arguments.labelled):
         found = results("--suite", "paraphrase", "--data", place, "--dev-split", "test", "--seeds", "0")
         columns[f"{name} AP"] = 100 * found["tasks"][0]["cosine"]["average_precision"]
-    if arguments.transfer:
-        found = results("--suite", "senteval", "--data", arguments.transfer, "--tasks", *TRANSFER_TASKS)
-        accuracies = {item["task"]: item["metrics"]["accuracy"] for item in found["tasks"]}
-        columns |= accuracies | {"transfer mean": statistics.fmean(accuracies.values())}
     known = {name: value for name, value in columns.items() if value is not None}
     write(f"{encoder.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
     return known
 
 
-def time_all(
-    found: Sequence[Compared], sentences: list[str], rounds: int, seconds: float
-) -> list[tuple[str, list[float]]]:
-    """Lets all take turns, in all their settings; returns the fastest settings of each and their rates."""
-    turns = [(place, name, way) for place, item in enumerate(found) for name, way in item.ways.items()]
-    contestants = [
-        Contestant("", name, rate_of(way, sentences[: fitting_number(way, sentences, seconds)]))
-        for _, name, way in turns
-    ]
-    timings: list[list[tuple[str, list[float]]]] = [[] for _ in found]
-    for (place, name, _), taken in zip(turns, take_turns(contestants, rounds), strict=True):
-        timings[place].append((name, taken))
-    return [max(each, key=lambda timing: statistics.median(timing[1])) for each in timings]
-
-
-def fitting_number(way: Way, sentences: list[str], seconds: float) -> int:
-    """Finds about how many sentences take so long, by the second turn with a few; all where they take less."""
+def fitting(encode: Encode, sentences: list[str], seconds: float) -> list[str]:
+    """Takes about as many sentences as take so long, by the second turn with a few."""
     few = sentences[:_FEWEST]
-    way(few)
-    taken = timed(lambda: way(few))[0]
-    return min(max(int(len(few) * seconds / taken), _FEWEST), len(sentences))
+    encode(few)
+    taken = timed(lambda: encode(few))[0]
+    return sentences[: max(int(len(few) * seconds / taken), _FEWEST)]
 
 
-def rate_of(way: Way, sentences: list[str]) -> Callable[[], float]:
-    """Makes a turn of a contestant."""
-
-    def rate() -> float:
-        # model2vec switches the threads of `tokenizers` off for the whole process.
-        os.environ["TOKENIZERS_PARALLELISM"] = "true"
-        return len(sentences) / timed(lambda: way(sentences))[0]
-
-    return rate
+def rate(encode: Encode, sentences: list[str]) -> float:
+    """Encodes the sentences; returns sentences per second."""
+    # model2vec switches the threads of `tokenizers` off for the whole process.
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"
+    return len(sentences) / timed(lambda: encode(sentences))[0]
 
 
 def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
     """Formats quality, speed and size."""
-    header = ["encoder", *columns, "sentences/s", "min", "max", "MB", "components", "timed with"]
+    header = ["encoder", *columns, "sentences/s", "min", "max", "MB", "components"]
     lines = [
         [
             f"**{row.encoder.name}**" if row.encoder.ours else row.encoder.name,
@@ -342,7 +312,6 @@ def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
             *(f"{rate:,.0f}" for rate in (row.rate, min(row.rates), max(row.rates))),
             f"{row.encoder.size / 1e6:.3g}",
             "–" if row.encoder.dimension is None else str(row.encoder.dimension),
-            row.settings or "defaults",
         ]
         for row in rows
     ]

@@ -19,9 +19,9 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from command_pages import JOURNEYS, command_pages, overview, title_of
+from hf_paraphrase.commands.verbs import JOURNEYS
 from notebook_pages import notebook_page
-from python_pages import PACKAGES, python_pages
+from reference_pages import PACKAGES, command_pages, overview, python_pages, title_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}

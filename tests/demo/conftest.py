@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 
 import pyarrow as pa
 import pytest
@@ -92,3 +93,11 @@ def page_url(gradio, models):
 
     with served_page(DemoSettings(models=[str(models)], port=0)) as url:
         yield url
+
+
+@pytest.fixture
+def free_port():
+    """A port of this machine that is free."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

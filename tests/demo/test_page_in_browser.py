@@ -61,7 +61,7 @@ def test_each_tab_shows_an_example_when_it_is_opened(page):
     for tab, part, text in (
         ("Neighbours", "neighbours-result", "Give me a hand."),
         ("Paraphrase", "paraphrase-status", "candidates"),
-        ("Back-translation", "translation-attention", "Attention of translation 0"),
+        ("Back-translation", "translation-status", "translations"),
         ("Data", "data-result", "1,800 of 1,800 pairs are kept"),
     ):
         page.get_by_role("tab", name=tab, exact=True).click()
@@ -73,13 +73,9 @@ def test_similarity(page):
     page.get_by_label("Sentences, a line each").fill("the doctor bought a car\na car was purchased\nit is raining")
     page.get_by_role("button", name="Compare").click()
     text = said(page, "similarity-result", "it is raining", "What carries each score")
-    assert text.count("Most of it") == 3 and "Gates" not in text
+    assert text.count("Most of it") == 3
     page.locator("table.hfp-heat tbody tr").first.locator("a").nth(1).click()
     assert page.url.endswith("#pair-0-2")
-    page.get_by_label("Encoder").first.click()
-    page.get_by_role("option", name="gran", exact=True).click()
-    said(page, "similarity-result", "Gates", "The colours run from")
-    page.shot("gates")
     page.get_by_label("Encoder").first.click()
     page.get_by_role("option", name="damaged", exact=True).click()
     said(page, "similarity-result", "damaged")
@@ -111,35 +107,22 @@ def test_neighbours(page, tmp_path):
     said(page, "neighbours-status", "corpus.txt: 6 sentences")
     text = said(page, "neighbours-result", "builtin", "gran", *lines)
     assert len(re.findall(r"[\d.]+ ms", text)) == 2
-    assert page.locator("#neighbours-result svg.marks").count() == 2, "a map for each"
     page.shot("neighbours")
     page.locator("#neighbours-query textarea").fill(" ")
     page.get_by_role("button", name="Search").click()
     said(page, "neighbours-status", "the query is empty")
 
 
-def test_back_translation(page, tmp_path):
+def test_back_translation(page):
     page.get_by_role("tab", name="Back-translation").click()
-    example = said(page, "translation-attention", "Attention of translation 0")
+    assert "without a reference" not in said(page, "translation-status", "translations")
     page.get_by_label("Sentence to translate").fill("le médecin a acheté une voiture .")
-    page.get_by_label("Its reference").fill("the doctor bought a car .")
-    page.get_by_label("Data folder for the pairs to keep").fill(str(tmp_path / "kept"))
+    page.get_by_label("Its reference").fill("")
     page.get_by_role("button", name="Translate").click()
-    said(page, "translation-status", "translations")
-    page.wait_for_function(
-        "before => document.getElementById('translation-attention').innerText != before", arg=example
-    )
-    said(page, "translation-attention", "Attention of translation 0", "</s>")
+    said(page, "translation-status", "without a reference there is no overlap")
     ranks = page.locator('#translation-nbest [data-row][data-col="0"]')
-    last = ranks.count() - 1
-    assert last > 1 and ranks.all_inner_texts() == [str(rank) for rank in range(last + 1)]
-    ranks.last.click()
-    said(page, "translation-attention", f"Attention of translation {last}")
-    page.get_by_label(f"{last}: ").check()
+    assert ranks.count() > 1 and ranks.all_inner_texts() == [str(rank) for rank in range(ranks.count())]
     page.shot("back_translation")
-    page.get_by_role("button", name="Keep these").click()
-    said(page, "translation-kept", "kept: 2 pairs")
-    assert DataFolder(tmp_path / "kept").table().column("rank").to_pylist() == [0, last]
     page.get_by_label("Sentence to translate").fill("x" * 100_000)
     page.get_by_role("button", name="Translate").click()
     said(page, "translation-status", "the sentence to translate has 100,000 characters")

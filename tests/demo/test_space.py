@@ -15,7 +15,6 @@ from packaging.requirements import Requirement
 
 from hf_paraphrase import launch_demo
 from hf_paraphrase.commands import main
-from hf_paraphrase.demo.run import free_port
 from hf_paraphrase.errors import OutputError, UsageError
 from hf_paraphrase.hub.publishing import plan_push
 
@@ -58,7 +57,8 @@ def test_the_requirements_of_a_space_can_be_installed(space):
 def test_the_package_in_a_space_works_alone(space, tmp_path):
     script = (
         "import hf_paraphrase as package; from hf_paraphrase.artefacts.cards import template_path;"
-        "print(package.__file__, template_path('dataset_cards', 'kept'), template_path('model_cards', 'rnn_search'));"
+        "cards = [template_path('dataset_cards', 'filtered'), template_path('model_cards', 'rnn_search')];"
+        "print(package.__file__, *cards);"
         "print(package.SentenceEncoder.from_pretrained().dimension)"
     )
     environment = {**os.environ, "PYTHONPATH": str(space)}
@@ -75,12 +75,12 @@ def test_a_space_names_models_of_the_hub_only(gradio, models, tmp_path, monkeypa
     assert not (tmp_path / "space").exists()
 
 
-def test_the_program_of_a_space_serves_the_page(gradio, tmp_path, monkeypatch):
+def test_the_program_of_a_space_serves_the_page(gradio, tmp_path, monkeypatch, free_port):
     folder = launch_demo(models=["builtin"], output=str(tmp_path / "space"))
     launch, seen = gradio.Blocks.launch, []
 
     def launch_at_a_free_port(page, **options):
-        _, url, _ = launch(page, prevent_thread_lock=True, server_port=free_port(), **options)
+        _, url, _ = launch(page, prevent_thread_lock=True, server_port=free_port, **options)
         with urllib.request.urlopen(url) as answer:
             seen.append(answer.read().decode())
         page.close(verbose=False)

@@ -1,24 +1,17 @@
-"""The n-best list of a sentence, the attention, and the pairs that are kept."""
+"""The n-best list of a sentence, and its paraphrases."""
 
 from __future__ import annotations
 
-import math
 import shutil
 
 import numpy as np
 import pytest
-from datasets import load_dataset
 
 from hf_paraphrase import paraphrase
-from hf_paraphrase.artefacts.provenance import read_provenance
-from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
-from hf_paraphrase.demo.paraphrase_tab import paraphrased, round_trip
-from hf_paraphrase.demo.translation_tab import drawn_attention, kept_rows, shown_rows
-from hf_paraphrase.demo.translations import attention, keep_pairs, nbest_list
-from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.demo.translation_tab import nbest_list, paraphrased, round_trip, shown_rows
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.scoring import score_translations
 
 SOURCE, REFERENCE = "le médecin a acheté une voiture .", "the doctor bought a car ."
 
@@ -47,57 +40,15 @@ def test_the_list_has_ranks_scores_and_measures(nbest):
     ]
 
 
-def test_without_a_reference_there_is_no_overlap_and_nothing_to_keep(translator, tmp_path):
+def test_without_a_reference_there_is_no_overlap(translator):
     table = nbest_list(*translator, SOURCE, "", beams=2)
-    assert all(math.isnan(value) for name in ("overlap_1", "bleu") for value in table.column(name).to_pylist())
-    assert not any(math.isnan(value) for value in table.column("cost").to_pylist())
-    assert shown_rows(table, ["bleu"])[0] == [None]
-    with pytest.raises(UsageError, match="a pair needs a reference"):
-        keep_pairs(tmp_path / "pairs", table, model="nmt")
+    (rank, cost, overlap), *_ = shown_rows(table, ["rank", "cost", "overlap_1"])
+    assert rank == 0 and cost > 0 and overlap is None
 
 
 def test_a_sentence_that_cannot_be_translated_is_refused_in_words(translator):
     with pytest.raises(InputError, match="units, more than 250"):
         nbest_list(*translator, "voiture " * 300, REFERENCE, beams=2)
-
-
-def test_attention_is_a_distribution_over_the_source_for_each_unit(translator, nbest, models):
-    looked = attention(*translator, SOURCE, nbest.column("sentence2")[0].as_py())
-    assert looked.weights.shape == (len(looked.target), len(looked.source))
-    np.testing.assert_allclose(looked.weights.sum(1), 1, atol=1e-5)
-    units = score_translations(*translator, SOURCE, nbest.column("sentence2")[0].as_py()).num_tokens[0]
-    assert len(looked.target) == units + 1 and looked.target[-1] == looked.source[-1] == "</s>"
-    catalogue = ModelCatalogue([str(models)])
-    assert "Attention of translation 1" in drawn_attention(catalogue, ("nmt", nbest), 1)
-    assert drawn_attention(catalogue, ("nmt", nbest), 99) == ""
-
-
-def test_pairs_that_are_kept_make_a_data_folder_that_grows(nbest, tmp_path):
-    kept = kept_rows(nbest, [nbest.num_rows - 1, 0])
-    assert kept.column("rank").to_pylist() == [0, nbest.num_rows - 1]
-    folder = tmp_path / "pairs"
-    assert keep_pairs(folder, kept, model="nmt") == 2
-    # Once more, and one more: what is there already is not added again.
-    assert keep_pairs(folder, nbest.slice(0, 2), model="other") == (3 if nbest.num_rows > 2 else 2)
-    found = load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))
-    assert {"id", "sentence1", "sentence2", "rank", "log_prob"} <= set(found.column_names)
-    assert set(found["id"]) == {"1"} and len(found) == DataFolder(folder).count()
-    assert read_provenance(folder)["settings"] == {"models": ["nmt", "other"]}
-    assert "nmt, other" in (folder / "README.md").read_text()
-
-
-def test_pairs_are_not_written_over_anything_else(nbest, tmp_path, pairs):
-    with pytest.raises(UsageError, match="no translation is marked"):
-        keep_pairs(tmp_path / "new", nbest.slice(0, 0), model="nmt")
-    (tmp_path / "thesis").mkdir()
-    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    (tmp_path / "file").write_text("years of work")
-    for place in ("thesis", "file"):
-        with pytest.raises(OutputError, match="the folder contains other files"):
-            keep_pairs(tmp_path / place, nbest.slice(0, 1), model="nmt")
-    with pytest.raises(OutputError):
-        keep_pairs(pairs, nbest.slice(0, 1), model="nmt")
-    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
 
 
 def test_a_round_trip_is_chosen_by_the_languages_of_the_models(models, tmp_path):

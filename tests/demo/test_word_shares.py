@@ -8,7 +8,6 @@ import pytest
 from hf_paraphrase.demo.word_shares import OTHER, word_shares, word_vectors
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.studies.gates.gates import word_gates, words_of_texts
 
 TEXTS = ["the doctor bought a car .", "the rain is falling ."]
 
@@ -32,15 +31,6 @@ def test_shares_of_the_encoder_that_is_built_in_add_up_over_words_and_windows_of
     assert shares.sum() == pytest.approx(float(encoder.similarity(*texts)[0, 0]), abs=1e-5)
     best = np.unravel_index(shares.argmax(), shares.shape)
     assert (first.words[best[0]], second.words[best[1]]) == ("doctor's", "physician")
-
-
-def test_gates_are_those_of_the_study(models):
-    encoder = SentenceEncoder.from_pretrained(models / "gran")
-    expected = word_gates(encoder, words_of_texts(encoder, TEXTS[:1]))
-    found = word_vectors(encoder, TEXTS[0])
-    assert found.words == [word.word for word in expected]
-    np.testing.assert_allclose(found.gates, [word.gate for word in expected], atol=1e-6)
-    assert word_vectors(SentenceEncoder.from_pretrained(models / "avg"), TEXTS[0]).gates is None
 
 
 def test_tokens_of_no_word_stay_separate(models):

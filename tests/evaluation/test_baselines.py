@@ -12,8 +12,8 @@ from hf_paraphrase.evaluation.baselines import (
     UNTRAINED_BASELINES,
     baseline_tokens,
     character_trigrams,
+    english_trigram_frequencies,
 )
-from hf_paraphrase.evaluation.english_trigrams import english_trigram_frequencies
 from hf_paraphrase.evaluation.graded_set import score_with_similarity
 from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
@@ -44,6 +44,10 @@ def test_every_baseline_equals_a_cosine_counted_with_dictionaries(first, second)
     for name, similarity in ((name, baseline.similarity) for name, baseline in UNTRAINED_BASELINES.items()):
         expected = [naive[name](a, b) for a, b in zip(first, second, strict=True)]
         np.testing.assert_allclose(similarity(first, second), expected, atol=1e-12)
+
+
+def test_a_vowel_sign_belongs_to_its_word():
+    assert baseline_tokens("वह दिन, Cafe\u0301") == ["वह", "दिन", ",", "cafe\u0301"]
 
 
 def test_trigrams_span_the_spaces_between_words_and_at_both_ends():

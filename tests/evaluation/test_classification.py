@@ -37,10 +37,10 @@ def test_a_folder_is_tested_on_its_test_part(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("text,kind\na,b\n", "lacks label"),
-        ("text,label\na,b,c\n", "another number of fields"),
-        ("text,label\na\n", "without a label"),
-        ('text,label\n"a,b\n', "unexpected end of data"),
+        ("text,kind\na,b\n", "label"),
+        ("text,label\na,b,c\n", "3 fields where the header has 2"),
+        ("text,label\na,\n", "without a label"),
+        ('text,label\n"a,b\n', "quote"),
     ],
 )
 def test_malformed_files_are_named(tmp_path, content, message):

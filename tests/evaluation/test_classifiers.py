@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
@@ -14,8 +12,6 @@ from hf_paraphrase.evaluation.classifiers import (
     best_penalty,
     fit_classifier,
     predict_classes,
-    predict_scores,
-    score_distribution,
     stratified_folds,
 )
 
@@ -51,35 +47,6 @@ def test_the_best_penalty_is_that_of_the_naive_loop():
         means[penalty] = np.mean(accuracies)
     best = max(means, key=lambda penalty: (means[penalty], -penalty))
     assert best_penalty(features, gold, 4) == (best, pytest.approx(means[best]))
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(0, 5), min_size=1, max_size=20))
-def test_the_expected_class_of_a_distributed_score_is_the_score(scores):
-    rows, classes, weights = score_distribution(np.array(scores))
-    for row, score in enumerate(scores):
-        own = rows == row
-        assert weights[own].sum() == pytest.approx(1) and np.abs(classes[own] - score).max(initial=0) <= 1
-        assert (weights[own] * classes[own]).sum() == pytest.approx(score)
-
-
-def test_predicted_scores_follow_the_features_and_the_dev_part_chooses_the_penalty():
-    generator = np.random.default_rng(2)
-    features = generator.standard_normal((300, 6))
-    scores = np.clip(3 + features[:, 0] + 0.3 * generator.standard_normal(300), 1, 5)
-    parts = {"train": slice(0, 200), "dev": slice(200, 250), "test": slice(250, 300)}
-    part_features, part_scores = (
-        {name: values[rows] for name, rows in parts.items()} for values in (features, scores)
-    )
-    predicted, dev = predict_scores(part_features, part_scores)
-    rows, classes, weights = score_distribution(part_scores["train"])
-    naive = {}
-    for penalty in PENALTIES:
-        model = fit_classifier(part_features["train"][rows], classes, penalty, weights)
-        found = [model.predict_proba(part_features[part]) @ model.classes_ for part in ("dev", "test")]
-        naive[np.corrcoef(found[0], part_scores["dev"])[0, 1]] = found[1]
-    assert dev == pytest.approx(max(naive)) and predicted == pytest.approx(naive[max(naive)])
-    assert np.corrcoef(predicted, scores[parts["test"]])[0, 1] > 0.8 and 0 <= predicted.min() < predicted.max() <= 5
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch):

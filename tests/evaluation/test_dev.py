@@ -87,8 +87,8 @@ def test_a_bitext_is_scored_by_how_many_sentences_find_their_translation(tmp_pat
 def test_a_bitext_without_a_validation_part_is_refused(tmp_path):
     columns = {"source": ["a"], "target": ["b"]}
     write_split(tmp_path, "train", [pa.table(columns)], pa.table(columns).schema)
-    with pytest.raises(InputError, match="no split `validation` to tune on"):
+    with pytest.raises(InputError, match="no rows in a split `validation`"):
         dev_scorer(tmp_path)
     write_split(tmp_path, "validation", [pa.table(columns).slice(1)], pa.table(columns).schema)
-    with pytest.raises(InputError, match="has no rows"):
+    with pytest.raises(InputError, match="no rows in a split"):
         dev_scorer(tmp_path)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.evaluation.transfer import evaluate_transfer
-from hf_paraphrase.evaluation.transfer_tasks import TASKS, Examples, choose_tasks, find_transfer_tasks
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.evaluation.transfer import evaluate_tasks
+from hf_paraphrase.evaluation.transfer_tasks import TASKS, Examples, find_transfer_tasks
 
 LETTERS = "abcdefghij"
 
@@ -28,18 +28,6 @@ def write_binary(folder, negative="rt-polarity.neg", positive="rt-polarity.pos",
     (folder / negative).write_text("".join(f"{text} b b b\n" for text in words(1, count)))
     with gzip.open(folder / f"{positive}.gz", "wt") as file:
         file.writelines(f"{text} a a a\n" for text in words(2, count))
-
-
-def write_sick(folder, *parts, entailment=("CONTRADICTION", "NEUTRAL", "ENTAILMENT")):
-    folder.mkdir(parents=True, exist_ok=True)
-    for place, (part, count) in enumerate(parts):
-        lines = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]
-        first, second = words(10 + place, count), words(20 + place, count)
-        for i, (a, b) in enumerate(zip(first, second, strict=True)):
-            kind = i % 3
-            other = [f"{b} j j j", b, a][kind]
-            lines.append(f"{i}\t{a}\t{other}\t{1 + 2 * kind - 0.1 * (i % 2) * (kind > 0)}\t{entailment[kind]}")
-        (folder / f"SICK_{part}.txt").write_text("\n".join(lines) + "\n")
 
 
 def write_msrp(folder, *parts):
@@ -66,46 +54,29 @@ def test_each_family_learns_what_its_vectors_show_and_gives_its_measures(tmp_pat
     write_binary(tmp_path / "MR")
     write_trec(tmp_path / "TREC")
     write_msrp(tmp_path / "MSRP", ("train", 80), ("test", 40))
-    write_sick(tmp_path / "SICK", ("train", 120), ("trial", 40), ("test_annotated", 60))
-    results = {result["task"]: result for result in evaluate_transfer(encode, tmp_path, folds=2)}
-    assert list(results) == ["MR", "TREC", "MRPC", "SICK-R", "SICK-E"]
+    tasks = find_transfer_tasks(tmp_path, TASKS, folds=2)[0]
+    results = {result["task"]: result for result in evaluate_tasks(encode, tasks, folds=2)}
+    assert list(results) == ["MR", "TREC", "MRPC"]
     assert results["MR"]["metrics"]["accuracy"] > 90 and results["MR"]["majority"] == {"accuracy": 50.0}
     assert (results["MR"]["train"], results["MR"]["test"], results["MR"]["tested_on"]) == (40, 80, "2 folds")
     assert results["TREC"]["metrics"]["accuracy"] > 80 and results["TREC"]["test"] == 20
     assert results["MRPC"]["metrics"]["accuracy"] > 75 and results["MRPC"]["metrics"]["f1"] > 75
     assert results["MRPC"]["majority"]["accuracy"] == 50
-    relatedness = results["SICK-R"]["metrics"]
-    assert relatedness["pearson"] > 50 and relatedness["spearman"] > 50 and 0 < relatedness["mse"] < 2
-    assert results["SICK-E"]["metrics"]["accuracy"] > 50 and results["SICK-E"]["tested_on"] == "test"
-
-
-def test_tasks_are_chosen_by_any_of_their_names_and_keep_their_order():
-    assert choose_tasks([]) == list(TASKS)
-    assert choose_tasks(["sts-b", "MSRP", "mr", "SICKEntailment", "sick-r"]) == [
-        "MR", "MRPC", "SICK-R", "SICK-E", "STS-B",
-    ]  # fmt: skip
-    with pytest.raises(UsageError, match="unknown transfer task SST"):
-        choose_tasks(["SST"])
 
 
 def test_what_lacks_a_file_is_named_as_missing_and_the_others_are_there(tmp_path):
     write_binary(tmp_path / "CR", "custrev.neg", "custrev.pos")
     write_msrp(tmp_path, ("train", 40))
-    write_sick(tmp_path, ("train", 40), ("trial", 9))
-    (tmp_path / "sts-dev.csv").write_text("g\tf\t2012\t1\t3.5\ta b\tb c\n")
-    found = find_transfer_tasks(tmp_path, TASKS, folds=2)
-    assert [task.name for task in found.tasks] == ["CR"]
-    assert found.missing == {
-        "MR": ("rt-polarity.neg", "rt-polarity.pos"),
-        "SUBJ": ("subj.objective", "subj.subjective"),
-        "MPQA": ("mpqa.neg", "mpqa.pos"),
-        "TREC": ("train_5500.label", "TREC_10.label"),
-        "MRPC": ("msr_paraphrase_test.txt",),
-        "SICK-R": ("SICK_test_annotated.txt",),
-        "SICK-E": ("SICK_test_annotated.txt",),
-        "STS-B": ("sts-train.csv", "sts-test.csv"),
+    tasks, missing, paths = find_transfer_tasks(tmp_path, TASKS, folds=2)
+    assert list(tasks) == ["CR"]
+    assert missing == {
+        "MR": ["rt-polarity.neg", "rt-polarity.pos"],
+        "SUBJ": ["subj.objective", "subj.subjective"],
+        "MPQA": ["mpqa.neg", "mpqa.pos"],
+        "TREC": ["train_5500.label", "TREC_10.label"],
+        "MRPC": ["msr_paraphrase_test.txt"],
     }
-    assert {path.name for path in found.paths} == {"custrev.neg", "custrev.pos.gz"}
+    assert {path.name for path in paths} == {"custrev.neg", "custrev.pos.gz"}
 
 
 def test_prepared_data_folders_give_the_tasks_that_their_raw_files_give(tmp_path):
@@ -114,29 +85,16 @@ def test_prepared_data_folders_give_the_tasks_that_their_raw_files_give(tmp_path
     write_binary(raw / "SUBJ", "subj.objective", "subj.subjective")
     write_trec(raw / "TREC")
     write_msrp(raw / "MSRP", ("train", 80), ("test", 40))
-    write_sick(raw / "SICK", ("train", 60), ("trial", 20), ("test_annotated", 30))
-    for source in ("transfer", "msrp", "sick"):
+    for source in ("transfer", "msrp"):
         assert main(["prepare", source, "--data-dir", str(raw), "--output", str(prepared / source)]) == 0
     both = [find_transfer_tasks(folder, TASKS, folds=2) for folder in (raw, prepared)]
-    assert both[0].missing == both[1].missing and {path.suffix for path in both[1].paths} == {".parquet"}
-    for first, second in zip(both[0].tasks, both[1].tasks, strict=True):
-        assert first.name == second.name and list(first.parts) == list(second.parts)
-        for part, examples in first.parts.items():
-            assert second.parts[part].sides == examples.sides
-            np.testing.assert_array_equal(second.parts[part].gold, examples.gold)
-    assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"], folds=2).paths} == {".label"}
-
-
-def test_the_sts_benchmark_is_read_in_its_three_parts(tmp_path):
-    for part, count in (("train", 60), ("dev", 30), ("test", 30)):
-        lines = [
-            f"g\tf\t2012\t{i}\t{2.5 * (i % 3)}\t{a}\t{[b + ' j j j', b, a][i % 3]}\n"
-            for i, (a, b) in enumerate(zip(words(count, count), words(count + 1, count), strict=True))
-        ]
-        (tmp_path / f"sts-{part}.csv").write_text("".join(lines))
-    (result,) = evaluate_transfer(encode, tmp_path, ["STSBenchmark"], folds=2)
-    assert (result["task"], result["train"], result["test"]) == ("STS-B", 60, 30)
-    assert result["metrics"]["pearson"] > 40
+    assert both[0][1] == both[1][1] and {path.suffix for path in both[1][2]} == {".parquet"}
+    assert list(both[0][0]) == list(both[1][0]) == ["MR", "SUBJ", "TREC", "MRPC"]
+    for name, task in both[0][0].items():
+        for part, examples in task.items():
+            assert both[1][0][name][part].sides == examples.sides
+            np.testing.assert_array_equal(both[1][0][name][part].gold, examples.gold)
+    assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"], folds=2)[2]} == {".label"}
 
 
 def test_pair_features_are_the_difference_and_the_product():
@@ -156,10 +114,6 @@ def test_bad_files_are_named(tmp_path):
     (tmp_path / "custrev.neg").write_text("bad\n")
     with pytest.raises(InputError, match=r"custrev\.pos is not there"):
         find_transfer_tasks(tmp_path, ["CR"], folds=2)
-    write_sick(tmp_path, ("train", 9), ("trial", 9), ("test_annotated", 9), entailment=("CONTRADICTION", "MAYBE", ""))
-    with pytest.raises(InputError, match="pair 2 is MAYBE"):
-        find_transfer_tasks(tmp_path, ["SICK-E"], folds=2)
-    assert len(find_transfer_tasks(tmp_path, ["SICK-R"], folds=2).tasks) == 1
     (tmp_path / "custrev.neg").unlink()
     write_trec(tmp_path)
     (tmp_path / "TREC_10.label").write_text("NUM:dist How far ?\nODD:x y\n")
@@ -169,10 +123,10 @@ def test_bad_files_are_named(tmp_path):
 
 @pytest.mark.real_data
 def test_the_sets_at_hand_have_their_published_sizes(real_data_dir):
-    found = find_transfer_tasks(real_data_dir, TASKS)
-    sizes = {task.name: {part: len(examples) for part, examples in task.parts.items()} for task in found.tasks}
+    tasks, missing, _ = find_transfer_tasks(real_data_dir, TASKS)
+    sizes = {name: {part: len(examples) for part, examples in task.items()} for name, task in tasks.items()}
     assert sizes == {
         "MR": {"train": 10662}, "CR": {"train": 3775}, "SUBJ": {"train": 10000}, "MPQA": {"train": 10606},
         "TREC": {"train": 5452, "test": 500},
     }  # fmt: skip
-    assert set(found.missing) == {"MRPC", "SICK-R", "SICK-E", "STS-B"}
+    assert set(missing) == {"MRPC"}

@@ -1,4 +1,4 @@
-"""The reference of the Python side: a page for each package, with its public names."""
+"""The reference: a page for each verb, which is its help, and one for each package, with its public names."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import textwrap
 from typing import Any
 
 import hf_paraphrase
-from command_pages import is_setting, settings_table
-from hf_paraphrase.commands.verbs import all_recipes
+from hf_paraphrase.commands.parser import VerbParser
+from hf_paraphrase.commands.verbs import JOURNEYS, VERBS, Verb, all_recipes
 
 PACKAGES = {
     "encoders": "Sentence encoders",
@@ -33,6 +33,36 @@ PACKAGES = {
 """The packages and modules whose names are public, each with the title of its page."""
 _MORE = {"registry": ["Registry", "import_file"]}
 """Public names of modules that list none."""
+
+
+def command_pages() -> dict[str, str]:
+    """Returns the Markdown of each page of a verb by the verb."""
+    return {verb: _verb_page(verb, row) for verb, row in VERBS.items()}
+
+
+def overview() -> str:
+    """Returns the Markdown of a list of all verbs by journey, each with a link to its page beside it."""
+    lines = ["# Command line", "", "`hf-paraphrase [--import FILE.py] VERB [flags]`; these are all verbs.", ""]
+    for journey, verbs in JOURNEYS.items():
+        lines += [f"## {title_of(journey)}", ""]
+        lines += [f"* [`{verb}`]({verb}.md): {row.summary.replace('*', chr(92) + '*')}" for verb, row in verbs.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def title_of(journey: str) -> str:
+    """Returns the name of a journey as a heading."""
+    return journey[0].upper() + journey[1:]
+
+
+def _verb_page(verb: str, row: Verb) -> str:
+    parts = [f"# {verb}\n\n{row.summary[0].upper()}{row.summary[1:]}.\n"]
+    for kind in row.kinds or [None]:
+        typed = f"{verb} {kind}" if kind else verb
+        heading = f"## {typed}\n\n" if kind else ""
+        shown = VerbParser(row.recipe_of(kind).settings, typed).format_help()
+        parts.append(f"{heading}```text\n{shown}```\n")
+    return "\n".join(parts)
 
 
 def public_names() -> dict[str, dict[str, Any]]:
@@ -88,8 +118,9 @@ def _page(package: str, names: dict[str, Any], verbs: dict[Any, tuple[str, str]]
             lines += [_function_of_verb(name, value, *verbs[settings]), ""]
         else:
             lines += [f"::: hf_paraphrase{'' if name in hf_paraphrase.__all__ else f'.{package}'}.{name}", ""]
-            if dataclasses.is_dataclass(value) and any(map(is_setting, dataclasses.fields(value))):
-                lines += [settings_table(value), ""]
+            if dataclasses.is_dataclass(value):
+                described = [field for field in dataclasses.fields(value) if "constraints" in field.metadata]
+                lines += [*(f"* `{field.name}`: {field.metadata['help']}" for field in described), ""]
     return "\n".join(lines)
 
 
