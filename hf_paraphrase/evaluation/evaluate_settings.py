@@ -44,9 +44,9 @@ class EvaluateSettings(DeviceSettings):
     """
 
     data: list[str] = setting(
-        "the folder below which the STS sets, or the transfer tasks, are; graded or labelled data folders; bitexts; for the "
-        "suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a .csv or "
-        ".tsv file, or a folder with train.csv and test.csv",
+        "the folder below which the STS sets, or the transfer tasks, are; graded or labelled data folders; bitexts; "
+        "for the suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a "
+        ".csv or .tsv file, or a folder with train.csv and test.csv",
         path=True,
     )
     model: list[str] = setting(
