@@ -77,7 +77,8 @@ def translation_retrieval(
         by_margin = rows[np.arange(len(rows)), margins.argmax(1)]
         for chosen, kept in ((rows[:, 0], by_cosine), (by_margin, with_margin)):
             kept.append(100.0 * float((np.isin(left + right[chosen], pair_keys) & is_text).mean()))
-    return RetrievalScores(*by_cosine, sum(by_cosine) / 2, 100.0 - sum(with_margin) / 2, len(sources))
+    forth, back = by_cosine
+    return RetrievalScores(forth, back, (forth + back) / 2, 100.0 - sum(with_margin) / 2, len(sources))
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:

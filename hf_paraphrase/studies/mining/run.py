@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 
 from ...encoders.known_texts import KnownTexts
 from ...encoders.search.nearest_neighbours import nearest_neighbours
-from ...encoders.search.vector_file import NpyWriter, VectorFile
+from ...encoders.search.vector_file import VectorFile, npy_writer
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...settings import Settings, setting
@@ -129,7 +129,7 @@ class MiningRun:
     def _encode(self, encoder: SentenceEncoder, collection: Collection, path: Path) -> None:
         embedder, is_known = KnownTexts(encoder), False
         progress = tqdm(total=len(collection), unit=" sentences", desc=f"encode {collection.path.name}")
-        with NpyWriter(path, encoder.dimension) as writer, progress:
+        with npy_writer(path, encoder.dimension) as writer, progress:
             for start in range(0, len(collection), _SENTENCES_AT_A_TIME):
                 texts = collection.sentences[start : start + _SENTENCES_AT_A_TIME]
                 vectors = embedder.embed(texts, batch_size=self.batch_size)
