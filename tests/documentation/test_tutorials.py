@@ -11,6 +11,7 @@ TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 CONTINUES = {
     "train_on_my_pairs": ["make_paraphrase_data"],
     "mine_translations": ["make_paraphrase_data"],
+    "encoder_of_my_language": ["make_paraphrase_data"],
     "publish": ["make_paraphrase_data", "train_on_my_pairs"],
 }
 """The tutorials whose folders a tutorial needs."""
