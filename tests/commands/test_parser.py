@@ -188,7 +188,8 @@ OF_A_MARGIN = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "n
 WORDS = """
     column columns dev_split device filters keep lang language license
     measures model_source_lang model_target_lang pivots protocols query ray_address repo_id report_to revision
-    shard source_lang source_language split subset target_column target_lang task_prefix tasks test_part test_split
+    shard source_lang source_language split subset target_column target_lang task_prefix tasks teacher_lang test_part
+    test_split
     train_split tuning_part url
 """
 """The options of text that name nothing on the disk."""
