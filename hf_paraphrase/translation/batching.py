@@ -53,9 +53,7 @@ def lengths_of(pairs: Sequence[TokenizedPair]) -> np.ndarray:
 class MaxiBatchSampler(Sampler[list[int]]):
     """Mini-batches of similar length: maxi-batches are shuffled, sorted by length and cut (the reference's way).
 
-    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches. The
-    last mini-batch of an epoch may be smaller, unless `drops_last` leaves it out.
-
+    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
     Several processes take every so many-th mini-batch each, and all the same number, or those that are done would
     leave the others waiting for ever: some of the first come again at the end, or with `drops_last` some are left out.
     """

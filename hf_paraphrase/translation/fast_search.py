@@ -45,23 +45,12 @@ def fast_beam_search(
 ) -> Tensor | GenerateBeamEncoderDecoderOutput:
     """Searches as `generate` does, faster; call it by `model.generate(…, custom_generate=fast_beam_search)`.
 
-    A width of 1 is greedy search.
+    A width of 1 is greedy search. `limits` has for each sentence the greatest number of units of a translation, with
+    the end token: a hypothesis that reaches it is ended there at a cost of 1e6 nats, so that it ranks below every
+    finished one. `candidates` are the distinct units that may be produced, (candidates,): the softmax is over them.
 
-    Args:
-        model: The model, under `torch.autocast` or not.
-        input_ids: The start token of every hypothesis, (batch * beams, 1).
-        logits_processor: As prepared by `generate`; there must be none.
-        stopping_criteria: As prepared by `generate`; only the maximum length and the end token.
-        generation_config: Settings; beams, number of returned sequences, maximum length, length penalty.
-        limits: For each sentence, the greatest number of units of a translation, with the end token. A hypothesis
-            that reaches it is ended there at a cost of 1e6 nats, so that it ranks below every finished one.
-        candidates: Units that may be produced, distinct, with the end token, (candidates,): the softmax is over them.
-        matrices: Those of the model where they are laid out already.
-        model_kwargs: `encoder_outputs` with the decoder's projections, as the model prepares it.
-
-    Returns:
-        What `generate` returns, without scores of single steps. Where there are fewer hypotheses than asked for, the
-        best one is repeated with a score of −1e9.
+    Returns what `generate` returns, without scores of single steps. Where there are fewer hypotheses than asked for,
+    the best one is repeated with a score of −1e9.
     """
     _check_settings(generation_config, stopping_criteria, logits_processor)
     dtype = None

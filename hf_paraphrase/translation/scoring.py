@@ -46,9 +46,7 @@ def score_translations(
     """Computes log p(translation | source) of each pair; a single text is a list of one.
 
     A translation is cut into units as the tokenizer cuts it. Beam search may have put the same text together from
-    other units, so scores of its list can differ from these; the tokenizer's units are those of the training data.
-
-    The sources are normalised as for translation; the model computes in the arithmetic of its weights.
+    other units, so scores of its list can differ from these.
     """
     sources, translations = list_of_texts(sources), list_of_texts(translations)
     input_ids, units = source_units(model, tokenizer, sources), target_units(tokenizer, translations)
