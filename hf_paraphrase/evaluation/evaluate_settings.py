@@ -97,15 +97,17 @@ class EvaluateSettings(DeviceSettings):
         "trained for it: e.g. 32 64 128",
         [],
         at_least=1,
+        only_with="model",
     )
     output: str | None = setting(
         "a JSON file for the results; a report for a browser is written beside it, NAME.html", None
     )
-    overwrite: bool = setting("replace existing results and their report", False)
+    overwrite: bool = setting("replace existing results and their report", False, only_with="output")
     update_card: bool = setting(
         "put each model's tables, beside the baselines, into a section of its card README.md and the results into the "
         "card's model-index and provenance.json; earlier ones are replaced",
         False,
+        only_with="model",
     )
 
     def check(self) -> None:
@@ -119,12 +121,8 @@ class EvaluateSettings(DeviceSettings):
                 suites = [other for other in SUITES if name in SUITES[other].settings]
                 raise UsageError(f"{flag(name)} is for --suite {' or '.join(suites)}", remedy="leave it out")
         self.models_by_name()
-        if self.update_card and not self.model:
-            raise UsageError("--update-card without --model", remedy="name the models whose cards are to be updated")
         if not self.model and not self.baseline:
             self.model = [BUILTIN]
-        if self.truncate_dim and not self.model:
-            raise UsageError("--truncate-dim without --model", remedy="name the models whose embeddings are to be cut")
         if self.report == self.output and self.output is not None:
             raise UsageError(
                 "--output is for JSON, and the report is written beside it", remedy="name it e.g. results.json"

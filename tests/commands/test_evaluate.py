@@ -157,19 +157,8 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path,
     assert values["test"] == pytest.approx(-values["validation"], abs=1e-9)
     assert "22 sets" not in capsys.readouterr().out
     shutil.copytree(tmp_path / "graded", tmp_path / "other" / "graded")
-    assert (
-        run(
-            "evaluate",
-            "--model",
-            "m",
-            "--data",
-            tmp_path / "graded",
-            tmp_path / "other" / "graded",
-            "--suite",
-            "graded",
-        )
-        == 0
-    )
+    folders = [tmp_path / "graded", tmp_path / "other" / "graded"]
+    assert run("evaluate", "--model", "m", "--data", *folders, "--suite", "graded") == 0
     lines = [line.split("|")[1:4] for line in capsys.readouterr().out.splitlines() if "graded" in line]
     assert [cell[0].split("/", 1)[1].strip() for cell in lines] == ["graded/test", "graded/test"]
     assert lines[0][0] != lines[1][0] and lines[0][1:] == lines[1][1:]
@@ -180,8 +169,8 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path,
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--baseline", "words", "--update-card"], "--update-card without --model"),
-        (["--baseline", "words", "--truncate-dim", "32"], "--truncate-dim without --model"),
+        (["--baseline", "words", "--update-card"], "--update-card is for --model"),
+        (["--baseline", "words", "--truncate-dim", "32"], "--truncate-dim is for --model"),
         (["--baseline", "words", "--protocols", "mteb"], "invalid choice: 'mteb'"),
         (["--baseline", "words", "--split", "train"], "--split is for --suite graded"),
         (["--model", "good", "missing"], "no such model folder"),
