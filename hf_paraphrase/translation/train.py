@@ -97,6 +97,12 @@ class TranslationTrainingSettings(TrainingRunSettings):
         None,
         at_least=0,
     )
+    freeze_embeddings: bool = setting(
+        "keep both embeddings and the output layer as they are in the model to continue from, as paper 000 does in a "
+        "second stage",
+        False,
+        only_with="initial_model",
+    )
     evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
     max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
     max_units: int | None = setting(
@@ -214,6 +220,9 @@ def _trainer(
         eval_steps=interval,
         save_steps=interval,
     )
+    if settings.freeze_embeddings:  # Jean et al. 2015, section 3.3
+        for module in (model.encoder.embeddings, model.decoder.embeddings, model.lm_head):
+            module.requires_grad_(False)
     optimizer = (torch.optim.Adadelta, {"lr": settings.peak_learning_rate, "rho": 0.95, "eps": 1e-6})
     return TranslationTrainer(
         model,

@@ -228,6 +228,15 @@ def test_a_run_that_goes_on_begins_where_the_model_is(trained, tiny_bitext, tmp_
     assert f"went on from the weights and the units of `{trained.name}`" in card
 
 
+def test_frozen_embeddings_stay_and_the_rest_learns(trained, tiny_bitext, tmp_path):
+    words = ["--initial-model", str(trained), "--freeze-embeddings", "--learning-rate", "0.01"]
+    assert train(tiny_bitext, tmp_path / "model", *words) == 0
+    before, after = (load_translation_model(folder)[0].state_dict() for folder in (trained, tmp_path / "model"))
+    same = {name for name, tensor in before.items() if torch.equal(tensor, after[name])}
+    frozen = {name for name in before if "embeddings" in name or name.startswith("lm_head")}
+    assert frozen and frozen <= same and len(same) < len(before)
+
+
 def test_a_model_of_other_languages_or_another_kind_is_one_line(trained, tiny_bitext, tmp_path, capsys):
     other = tmp_path / "other"
     other.mkdir()
