@@ -44,7 +44,7 @@ class FingerprintSettings(Settings):
     digits after NFKC and case folding, with single spaces between; sentences below four words have none.
     """
 
-    output: str = setting("the list to write, .txt or .txt.gz; behind its version one fingerprint a line, sorted, each once")
+    output: str = setting("the list to write, .txt or .txt.gz; the version, then one fingerprint a line, sorted")
     data: list[str] = setting(
         "evaluation files or folders in any layout that --decontaminate reads, such as one sentence a line",
         [],
