@@ -25,6 +25,7 @@ from .records import csv_records
 from .schema import is_text, usual_pair_columns
 from .sources.tmx import tmx_texts
 from .text_blocks import COMPRESSED, LineErrors, clean_returns, files_below, read_blocks
+from .text_files import PLAIN_OR_COMPRESSED, read_lines
 
 LIST_HEADER = f"# fingerprints of hf_paraphrase, version {VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
@@ -44,13 +45,13 @@ class FingerprintSettings(Settings):
     digits after NFKC and case folding, with single spaces between; sentences below four words have none.
     """
 
-    output: str = setting("the list to write, .txt or .txt.gz; one fingerprint a line, sorted, each once")
+    output: str = setting("the list to write, .txt or .txt.gz; the version, then one fingerprint a line, sorted")
     data: list[str] = setting(
-        "evaluation files or folders in any layout that --decontaminate reads, such as one sentence a line",
+        "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
         [],
         path=True,
-        names=["--data", "--text"],
     )
+    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [], path=True)
     overwrite: bool = setting("replace an existing file", False)
 
     def check(self) -> None:
@@ -60,8 +61,8 @@ class FingerprintSettings(Settings):
             raise UsageError(
                 "fingerprint: --output must end in .txt or .txt.gz", path=self.output, remedy="name a list"
             )
-        if not self.data:
-            raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or FILE")
+        if not self.data and not self.text:
+            raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or --text FILE")
 
 
 @recipe(FingerprintSettings)
@@ -69,6 +70,11 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
     """Writes a list of fingerprints of evaluation sets, and returns those of each set."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
+        for path in map(Path, settings.text):
+            number = read.add(str(path), pa.concat_arrays(list(read_lines(path, LineErrors()))))
+            if not number:
+                raise InputError("no line has four words or more", path=path, remedy="give one sentence a line")
+            log(f"{path}: {number:,} sentences of four words or more")
         if read.version_1:
             raise InputError(
                 "a list of version 1, which cannot become one of version 2",

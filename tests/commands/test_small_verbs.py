@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.evaluation_sets import LIST_HEADER
 from hf_paraphrase.data.folder import DataFolder, write_split
 
 
@@ -31,7 +32,8 @@ def listed(path: Path) -> list[str]:
 def test_the_list_has_the_documented_fingerprints_sorted_and_each_once(evaluation, tmp_path, name):
     assert main(["fingerprint", "--data", str(evaluation), "--output", str(tmp_path / name)]) == 0
     texts = ("a man is eating food", "a woman is eating food", "the cat sat down")
-    assert listed(tmp_path / name) == sorted(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
+    digits = sorted(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
+    assert listed(tmp_path / name) == [LIST_HEADER, *digits]
 
 
 def test_a_list_removes_the_same_training_rows_as_the_folder_it_was_made_of(evaluation, tmp_path):
