@@ -192,6 +192,7 @@ SOURCES = Registry(
         "pivot": "hf_paraphrase.data.sources.pivot:PivotSource",
         "ppdb": "hf_paraphrase.data.sources.ppdb:PpdbSource",
         "opusparcus": "hf_paraphrase.data.sources.opusparcus:OpusparcusSource",
+        "simpwiki": "hf_paraphrase.data.sources.simpwiki:SimpwikiSource",
         "turku": "hf_paraphrase.data.sources.turku:TurkuSource",
         "sts": "hf_paraphrase.data.sources.graded:StsSource",
         "stsbenchmark": "hf_paraphrase.data.sources.graded:StsBenchmarkSource",

@@ -21,7 +21,7 @@ ENCODERS = ["avg", "gran", "recurrent", "trigram", "word_trigram", "contrastive"
 TOKENIZERS = ["words", "tokenizer", "unigram", "morfessor"]
 MODELS = [*ENCODERS, *TOKENIZERS, "nmt", "classifier", "parallel", "vectors"]
 FROM_BACK_TRANSLATION = ["bt", "score", "filter"]
-DATA = [*FROM_BACK_TRANSLATION, "mixed", "bitext", "labelled", "msrp"]
+DATA = [*FROM_BACK_TRANSLATION, "mixed", "bitext", "labelled", "simpwiki", "msrp"]
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_results_in_the_head_are_those_of_the_provenance_and_no_results_no_index
 @pytest.mark.parametrize("name", DATA)
 def test_a_data_sets_card_says_where_it_comes_from(artefacts, name):
     card = DatasetCard.load(artefacts[name] / "README.md")
-    licences = {"labelled": None, "msrp": None, "bitext": "cc-by-2.0"}
+    licences = {"labelled": None, "simpwiki": "cc-by-sa-3.0", "msrp": None, "bitext": "cc-by-2.0"}
     assert card.data.to_dict().get("license") == licences.get(name, ["cc-by-2.0"])
     assert "## Licence" in card.text
     if name in FROM_BACK_TRANSLATION:
@@ -116,7 +116,7 @@ def test_a_data_sets_card_says_where_it_comes_from(artefacts, name):
         assert f"<{URL}>" in card.text and ("`translator`" in card.text) == (name == "bt")
     if name == "bitext":
         assert f"The files come from <{URL}>." in card.text
-    if name == "msrp":
+    if name in ("simpwiki", "msrp"):
         assert "```bibtex" in card.text and "<http" in card.text
 
 

@@ -32,6 +32,6 @@ def test_any_other_licence_is_refused_with_the_reason(head, wording):
     assert wording in (refusal(head) or "")
 
 
-@pytest.mark.parametrize("name", ["opusparcus", "ppdb", "sick", "turku"])
+@pytest.mark.parametrize("name", ["opusparcus", "ppdb", "sick", "simpwiki", "turku"])
 def test_the_licences_of_our_own_sources_are_known(name):
     assert refusal({"license": SOURCES[name].LICENSE}) is None

@@ -55,6 +55,11 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
         ["--file", "ppdb-2.0-s-all.gz"],
         {("", "train"): 1},
     ),
+    "simpwiki": (
+        {"normal.aligned": "T\t0\ta b c\nU\t1\td\n", "simple.aligned": "T\t0\ta b\nU\t3\te\n"},
+        ["--normal", "normal.aligned", "--simple", "simple.aligned"],
+        {("", "train"): 2},
+    ),
     "sts": (
         {
             "raw/STS12-en-test/STS.input.MSRpar.txt": STS_LINES,

@@ -1,4 +1,4 @@
-"""The readers of Turku, MSRP, the transfer sets and the graded sets on what real files do wrong."""
+"""The readers of SimpWiki, Turku, MSRP, the transfer sets and the graded sets on what real files do wrong."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
 from hf_paraphrase.data.sources.msrp import MsrpSource
 from hf_paraphrase.data.sources.rows import SourceRows
+from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
 from hf_paraphrase.data.sources.transfer import TransferSource
 from hf_paraphrase.data.sources.turku import TurkuSource
 from hf_paraphrase.errors import InputError, UsageError
@@ -27,6 +28,11 @@ def write(folder, **files):
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def simpwiki(folder, normal, simple, **options):
+    write(folder, n=normal, s=simple)
+    return rows(SimpwikiSource(normal=str(folder / "n"), simple=str(folder / "s"), **options))
+
+
 def turku(folder, items, part=None, **options):
     write(folder, **{"train.json": items if isinstance(items, str) else json.dumps(items, indent=1)})
     return rows(TurkuSource(data_dir=str(folder), **options), part)
@@ -38,6 +44,36 @@ def transfer(folder, **options):
 
 def item(**values):
     return {"txt1": "a", "txt2": "b", "label": "4>i", "fold": 1, "goeswith": None, "rewrites": []} | values
+
+
+def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters_or_takes_plain_sentences(tmp_path):
+    found, _ = simpwiki(tmp_path, 'A "B"\t0\tx\u2028y\x0c\rz\r\n', 'A "B"\t12\tNA\r\n')
+    sides = {"id": "simpwiki-000001", "sentence1": "x\u2028y\x0c z", "sentence2": "NA"}
+    assert found == [{**sides, "title": 'A "B"', "paragraph1": 0, "paragraph2": 12}]
+    found, _ = simpwiki(tmp_path, "a\nb\n", "a\nc\n")
+    assert [(row["sentence1"], row["sentence2"]) for row in found] == [("a", "a"), ("b", "c")]
+    with pytest.raises(InputError, match=r"2 lines, but .* has 3"):
+        simpwiki(tmp_path, "a\nb\n", "a\nc\nd\n")
+    with pytest.raises(UsageError, match="same file"):
+        rows(SimpwikiSource(normal=str(tmp_path / "n"), simple=str(tmp_path / "n")))
+
+
+@pytest.mark.parametrize(
+    ("normal", "simple", "message", "file"),
+    [
+        ("T\t0\ta", "T\tx\tb", "paragraph `x` is not", "s"),
+        ("T\t0\ta", "U\t0\tb", "title `U`, but `T`", "s"),
+    ],
+)
+def test_simpwiki_lines_that_do_not_fit_are_named_or_skipped_alone(tmp_path, normal, simple, message, file):
+    good = "T\t0\tgood\n"
+    sides = (f"{good}{normal}\n{good}", f"{good}{simple}\n{good}")
+    with pytest.raises(InputError, match=message) as caught:
+        simpwiki(tmp_path, *sides)
+    assert (caught.value.path, caught.value.line) == (str(tmp_path / file), 2)
+    found, corpus = simpwiki(tmp_path, *sides, on_error="skip")
+    assert [row["id"] for row in found] == ["simpwiki-000001", "simpwiki-000003"]
+    assert corpus.counts["train"]["malformed"] == 1
 
 
 def test_turku_grades_become_scores_ungraded_pairs_go_and_rewrites_are_pairs_of_their_own(tmp_path):
