@@ -82,7 +82,7 @@ def write_curves(folder: Path, group: str, curves: Mapping[str, Curve]) -> None:
     """Writes each curve as a table named after it, and a figure of the twelve with the best F1."""
     if not curves:
         return
-    (folder / "curves" / group).mkdir(parents=True)
+    (folder / "curves" / group).mkdir(parents=True, exist_ok=True)
     for row, curve in curves.items():
         lines = ["threshold\tprecision\trecall\tf1\tfound\tright"]
         for point in curve.points():
