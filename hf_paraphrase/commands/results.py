@@ -49,16 +49,18 @@ def measures_of_mining(settings: Any, result: Any) -> Iterator[str]:
     """Shows how good mined pairs are, where it is known."""
     from ..studies.mining.report import measures_table
 
-    if result.measures is not None:
-        yield measures_table(result.threshold, result.measures)
+    if result["measures"] is not None:
+        yield measures_table(result["threshold"], result["measures"])
 
 
 def mining_tables(settings: Any, result: Any) -> Iterator[str]:
     """Shows the tables of :func:`~..studies.mining.evaluation.evaluate_mining`, of a task with their titles."""
+    from ..studies.mining.report import folders_table, task_tables
+
     if settings.pairs:
-        yield "".join(result.tables.values())
+        yield folders_table(result)
     else:
-        for title, table in result.tables.items():
+        for title, table in task_tables(result).items():
             yield f"{title}\n\n{table}\n"
 
 

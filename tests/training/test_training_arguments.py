@@ -14,7 +14,6 @@ from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArgu
 from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainingArguments
 from hf_paraphrase.studies.sdae.trainer import SdaeTrainingArguments
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
@@ -23,7 +22,6 @@ from hf_paraphrase.translation.trainer import TranslationTrainingArguments
 ARGUMENTS = [
     DistillationTrainingArguments,
     EncoderTrainingArguments,
-    ParallelTrainingArguments,
     SdaeTrainingArguments,
     SupervisedTrainingArguments,
 ]

@@ -13,10 +13,10 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .bilingual_training import BilingualVectorSettings, train_bilingual_vectors
-    from .evaluation import MiningEvaluation, MiningEvaluationSettings, evaluate_mining
-    from .mined_pairs import Mined, MiningSettings, mine
+    from .evaluation import MiningEvaluationSettings, evaluate_mining
+    from .mined_pairs import MiningSettings, mine
     from .parallel_classification import ParallelClassifier
-    from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
+    from .parallel_trainer import ParallelTrainer
     from .parallel_training import ParallelClassifierSettings, train_parallel_classifier
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -33,6 +33,8 @@ from .collections import write_gold, write_side
 
 LARGEST_GROUP = 100
 """Groups of more rows than this go to the training bitext whole."""
+NEAR_DUPLICATE = 0.9
+"""The similarity from which on two sentences count as one: 1 − Levenshtein distance / length of the longer."""
 _SPARE = 0.25
 _LEAST_SPARE = 20
 _ROWS_AT_A_TIME = 500
@@ -57,13 +59,6 @@ class ComparableSettings(OutputSettings):
     )
     min_words: int = setting("fewest words of a sentence of the task", 4, at_least=1)
     max_words: int = setting("most words of a sentence of the task", 60)
-    # The distance is that of the normalised texts, the length that of the longer.
-    near_duplicate: float = setting(
-        "similarity from which on two sentences count as one, above 0 to 1: 1 - Levenshtein distance / length",
-        0.9,
-        above=0,
-        at_most=1,
-    )
     validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000, at_least=0)
     seed: int = seed_setting("seed of all draws")
 
@@ -171,7 +166,7 @@ def _draw(
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
     # A pair of which either sentence is nearly one of an earlier pair is left out.
     repeated = [
-        any(_like_any(column, pairs[[place]], pairs[:place], settings.near_duplicate)[0] for column in normal.values())
+        any(_like_any(column, pairs[[place]], pairs[:place])[0] for column in normal.values())
         for place in range(len(pairs))
     ]
     pairs = pairs[np.logical_not(repeated)]
@@ -180,17 +175,17 @@ def _draw(
     for side, other, rows in zip(("source", "target"), ("target", "source"), drawn, strict=True):
         # The sentence itself must not be that of a planted pair, nor its translation, which nobody sees, be on the
         # other side: either would be a pair that is true and not in the gold.
-        alike = _like_any(normal[side], rows, pairs, settings.near_duplicate)
+        alike = _like_any(normal[side], rows, pairs)
         against = np.concatenate([pairs, *sides])
-        alike |= _like_any(normal[other], rows, against, settings.near_duplicate)
+        alike |= _like_any(normal[other], rows, against)
         if sides:
-            alike |= _like_any(normal[side], rows, sides[0], settings.near_duplicate)
+            alike |= _like_any(normal[side], rows, sides[0])
         sides.append(rows[~alike][:single])
         spare.append(rows[~alike][single:])
     if len(pairs) < planted or min(map(len, sides)) < single:
         raise InputError(
             "too many sentences are near-duplicates of others",
-            remedy="raise --near-duplicate, or make the parts smaller",
+            remedy="make the parts smaller, or add bitexts",
         )
     order = [random.permutation(settings.sentences) for _ in range(2)]
     placed = [np.concatenate([pairs, own])[places] for own, places in zip(sides, order, strict=True)]
@@ -205,7 +200,7 @@ def _draw(
     return part, used, np.concatenate([chosen[sum(sizes) :], left])
 
 
-def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], limit: float) -> NDArray[np.bool_]:
+def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Returns which sentences are near-duplicates of any of some others (rows,)."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
@@ -223,12 +218,13 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
     for start in range(0, len(own), _ROWS_AT_A_TIME):
         places = order[start : start + _ROWS_AT_A_TIME]
         queries = [own[place] for place in places.tolist()]
-        low, high = np.searchsorted(lengths, [limit * len(queries[0]), len(queries[-1]) / limit + 1])
+        shortest, longest = NEAR_DUPLICATE * len(queries[0]), len(queries[-1]) / NEAR_DUPLICATE + 1
+        low, high = np.searchsorted(lengths, [shortest, longest])
         if low < high:
             similarities = cdist(
-                queries, references[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=limit
+                queries, references[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=NEAR_DUPLICATE
             )
-            alike[places] = (similarities >= limit).any(axis=1)
+            alike[places] = (similarities >= NEAR_DUPLICATE).any(axis=1)
     return alike
 
 
@@ -276,7 +272,7 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask
         "parts": PARTS,
         "sentences": settings.sentences,
         "planted": settings.planted,
-        "near_duplicate": settings.near_duplicate,
+        "near_duplicate": NEAR_DUPLICATE,
         "words": (settings.min_words, settings.max_words),
         "counts": task.counts,
         "seed": settings.seed,

@@ -23,7 +23,7 @@ from ...settings import recipe, setting
 from ...tables import short_names
 from .collections import TaskPart, mined_curve, read_gold_ids
 from .measures import Curve
-from .report import folders_table, outcome_table, random_table, recall_table, write_curves
+from .report import task_tables, write_curves
 from .run import CandidateSettings, EncoderPair, MiningRun, check_models, product
 
 Curves = dict[str, dict[str, Curve]]
@@ -87,42 +87,28 @@ class MiningEvaluationSettings(CandidateSettings):
 
     def scorers(self) -> dict[str, EncoderPair]:
         """Returns the encoders that score, by the names of their rows; the first are those of the filter."""
-        filter_pair = self.encoder_pair()
-        if filter_pair is None:
-            raise UsageError(
-                "candidates need an encoder", remedy="give either --encoder, or --source-encoder and --target-encoder"
-            )
+        filter_pair = self.filter_pair()
         names = short_names(self.scoring_encoder) if self.scoring_encoder else []
         if "filter" in names:
             raise UsageError("--scoring-encoder: `filter` is the name of another row", remedy="rename the folder")
-        return {"filter": filter_pair} | {
-            name: (folder, folder) for name, folder in zip(names, self.scoring_encoder, strict=True)
-        }
+        pairs = ((folder, folder) for folder in self.scoring_encoder)
+        return {"filter": filter_pair, **dict(zip(names, pairs, strict=True))}
 
     def classifiers(self) -> dict[str, str]:
         """Returns the folders of the classifiers by the names of their rows."""
         return dict(zip(short_names(self.classifier), self.classifier, strict=True)) if self.classifier else {}
 
 
-@dataclass(frozen=True)
-class MiningEvaluation:
-    """What mining is worth: the numbers of `results.json`, and tables of them by their titles."""
-
-    results: dict[str, Any]
-    tables: dict[str, str]
-
-
 @recipe(MiningEvaluationSettings)
-def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
+def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
     """Measures pairs that `mine` wrote, or what candidates, scores and decisions are worth on a task (paper 002).
 
     Returns:
-        The numbers and tables; those of a task are written to the output as well, with the curves.
+        The measures by the names of the folders, or the numbers of `results.json`.
     """
     if settings.task is None or settings.output is None:
         gold = read_gold_ids(Path(str(settings.gold)))
-        measured = {path: _both_measures(mined_curve(path, set(gold))) for path in settings.pairs}
-        return MiningEvaluation(measured, {"Measures": folders_table(measured)})
+        return {path: _both_measures(mined_curve(path, set(gold))) for path in settings.pairs}
     if not settings.resume:
         check_early(settings.output, overwrite=settings.overwrite)
     check_plots()
@@ -141,12 +127,11 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> MiningEvaluation:
         free=["device"],
     ) as artefact:
         if artefact.finished:
-            return _evaluation(settings, read_json_object(artefact.target / _RESULTS))
+            return read_json_object(artefact.target / _RESULTS)
         results, curves = _study(settings, parts[0], parts[1], artefact.checkpoint("work"))
-        evaluation = _evaluation(settings, results)
-        _write_report(artefact, settings, evaluation, curves)
+        _write_report(artefact, settings, results, curves)
     log(f"report: {settings.output}")
-    return evaluation
+    return results
 
 
 def _both_measures(curve: Curve) -> dict[str, Any]:
@@ -158,19 +143,8 @@ def _study(
     settings: MiningEvaluationSettings, tuning_part: TaskPart, test_part: TaskPart, work: Path
 ) -> tuple[dict[str, Any], Curves]:
     scorers, classifiers = settings.scorers(), settings.classifiers()
-    runs = [
-        MiningRun(
-            part.source,
-            part.target,
-            scorers["filter"],
-            work / role,
-            candidates=settings.candidates,
-            neighbours=settings.neighbours,
-            batch_size=settings.batch_size,
-            device=settings.device,
-        )
-        for role, part in (("tuning", tuning_part), ("test", test_part))
-    ]
+    roles = {"tuning": tuning_part, "test": test_part}
+    runs = [settings.run(part.source, part.target, work / role) for role, part in roles.items()]
     recall = {}
     for name, encoders in scorers.items():
         source, target = runs[1].vectors(encoders)
@@ -212,15 +186,12 @@ def _study(
         curves["candidates"][name + (", one-to-one" if one_to_one else "")] = test
     parts = {
         role: {
-            "name": name,
-            "sources": len(run.source),
-            "targets": len(run.target),
-            "gold": len(gold),
+            "sources": len(part.source),
+            "targets": len(part.target),
+            "gold": len(part.gold),
             "candidates": len(run.pairs),
         }
-        for role, name, run, gold in zip(
-            ("tuning", "test"), (settings.tuning_part, settings.test_part), runs, golds, strict=True
-        )
+        for (role, part), run in zip(roles.items(), runs, strict=True)
     }
     return {"parts": parts, "recall": recall, "random_pairs": random_pairs, "candidates": outcomes}, curves
 
@@ -297,28 +268,22 @@ def random_pair_curve(run: MiningRun, gold: NDArray[np.int64], classifier: str, 
     return Curve.of(np.concatenate(scores), right, len(gold))
 
 
-def _evaluation(settings: MiningEvaluationSettings, results: dict[str, Any]) -> MiningEvaluation:
-    tables = {f"Recall of the candidates of {name}": recall_table(rows) for name, rows in results["recall"].items()}
-    if results["random_pairs"]:
-        title = f"True pairs among {settings.random_negatives:,} random ones each"
-        tables[title] = random_table(results["random_pairs"])
-    tables[f"True pairs among the {settings.candidates} best candidates"] = outcome_table(results["candidates"])
-    return MiningEvaluation(results, tables)
-
-
 def _write_report(
-    artefact: Artefact, settings: MiningEvaluationSettings, evaluation: MiningEvaluation, curves: Curves
+    artefact: Artefact, settings: MiningEvaluationSettings, results: dict[str, Any], curves: Curves
 ) -> None:
     for group, of_group in curves.items():
         write_curves(artefact.staging, group, of_group)
-    text = json.dumps(evaluation.results, indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / _RESULTS, text + "\n")
     card = {
         "title": to_path(str(settings.task)).name,
-        "parts": evaluation.results["parts"],
-        "tables": evaluation.tables,
+        "parts": results["parts"],
+        "names": {"tuning": settings.tuning_part, "test": settings.test_part},
+        "tables": task_tables(results),
         "plots": [group for group, of_group in curves.items() if of_group],
         "fixed_threshold": _PAPERS_THRESHOLD,
         "neighbours": settings.neighbours,
+        "candidates": settings.candidates,
+        "random_negatives": settings.random_negatives,
     }
-    artefact.finish(results={"tables": list(evaluation.tables)}, card=Card("mining_report", card, report=True))
+    artefact.finish(results={"parts": results["parts"]}, card=Card("mining_report", card, report=True))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
@@ -24,8 +23,6 @@ from ...settings import recipe, setting
 from .collections import LAYOUTS, MINED, Collection, TaskPart, read_collection, read_gold, write_gold
 from .run import CandidateSettings, MiningRun, check_models, product
 from .scoring import MARGINS, by_score
-
-_PAIRS_AT_A_TIME = 1 << 18
 
 
 @dataclass(kw_only=True)
@@ -78,10 +75,7 @@ class MiningSettings(CandidateSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if self.encoder_pair() is None:
-            raise UsageError(
-                "candidates need an encoder", remedy="give either --encoder, or --source-encoder and --target-encoder"
-            )
+        self.filter_pair()
         if len(set(self.tuning_files())) < len(self.tuning_files()):
             raise UsageError(
                 f"--tune-on takes the endings of --source and --target, and both are `{_ending(self.source)}`"
@@ -92,7 +86,7 @@ class MiningSettings(CandidateSettings):
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, each once."""
-        paths = [self.source, self.target, *(self.encoder_pair() or ()), self.classifier, self.gold]
+        paths = [self.source, self.target, *self.filter_pair(), self.classifier, self.gold]
         return list(dict.fromkeys([*filter(None, paths), *self.tuning_files()]))
 
     def tuning_files(self) -> tuple[str, ...]:
@@ -107,25 +101,13 @@ def _ending(path: str) -> str:
     return "".join(suffixes[-2:] if suffixes and suffixes[-1] in COMPRESSED else suffixes[-1:])
 
 
-@dataclass(frozen=True)
-class Mined:
-    """What mining gave, with the threshold and the measures by which it was chosen, and those against the gold."""
-
-    folder: Path
-    candidates: int
-    pairs: int
-    threshold: float | None
-    tuning: dict[str, Any] | None
-    measures: dict[str, Any] | None
-    candidate_recall: float | None
-
-
 @recipe(MiningSettings)
-def mine(settings: MiningSettings) -> Mined:
+def mine(settings: MiningSettings) -> dict[str, Any]:
     """Finds the translations between two collections of sentences, each in one language (paper 002).
 
     Returns:
-        The folder that was made, and what was measured.
+        The numbers of `candidates` and `pairs`, the `threshold`, the measures on the collections of `tune_on`
+        (`tuning`), and those against the gold (`measures`, and `candidate_recall`); None where there are none.
     """
     with Artefact(
         settings.output,
@@ -137,33 +119,24 @@ def mine(settings: MiningSettings) -> Mined:
         free=["device"],
     ) as artefact:
         if artefact.finished:
-            results = read_json_object(artefact.target / PROVENANCE)["results"]
+            results: dict[str, Any] = read_json_object(artefact.target / PROVENANCE)["results"]
         else:
             results = _mine(settings, artefact)
-    return Mined(Path(settings.output), **results)
+    return results
 
 
 def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
-    encoders = settings.encoder_pair()
-    assert encoders is not None
     source, target = (read_collection(Path(path), settings.layout) for path in (settings.source, settings.target))
     gold = read_gold(Path(settings.gold), source, target) if settings.gold else None
     tuning_files = [Path(path) for path in settings.tuning_files()]
     tuning_part = TaskPart.of_files(tuning_files, settings.layout) if tuning_files else None
     log(f"{len(source):,} source and {len(target):,} target sentences")
+    encoders = settings.filter_pair()
     check_models([encoders], [settings.classifier] if settings.classifier else [], settings.device)
     work = artefact.checkpoint("embeddings")
-    run_of = partial(
-        MiningRun,
-        encoders=encoders,
-        candidates=settings.candidates,
-        neighbours=settings.neighbours,
-        batch_size=settings.batch_size,
-        device=settings.device,
-    )
     threshold, tuning = settings.threshold, None
     if tuning_part is not None:
-        run = run_of(tuning_part.source, tuning_part.target, folder=work / "tuning")
+        run = settings.run(tuning_part.source, tuning_part.target, work / "tuning")
         curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
         if not curve.right.any():
             raise InputError(
@@ -173,7 +146,7 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
             )
         threshold, tuning = curve.best_threshold(), curve.best()
         log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on}")
-    run = run_of(source, target, folder=work / "collections")
+    run = settings.run(source, target, work / "collections")
     scores = _scores(settings, run)
     rows = np.flatnonzero(run.kept(scores, settings.one_to_one))
     rows = rows if threshold is None else rows[scores[rows] >= threshold]
@@ -223,22 +196,18 @@ def _write(
     target: NDArray[np.int64],
     scores: NDArray[np.float64],
 ) -> None:
-    def blocks() -> Iterator[pa.Table]:
-        for start in range(0, len(scores), _PAIRS_AT_A_TIME):
-            part = slice(start, start + _PAIRS_AT_A_TIME)
-            sources, targets = source[part].tolist(), target[part].tolist()
-            columns = {
-                "id": [f"{left.names[one]}:{right.names[two]}" for one, two in zip(sources, targets, strict=True)],
-                "source": [left.sentences[place] for place in sources],
-                "target": [right.sentences[place] for place in targets],
-                "source_lang": [settings.source_lang] * len(sources),
-                "target_lang": [settings.target_lang] * len(sources),
-                "source_id": [left.names[place] for place in sources],
-                "target_id": [right.names[place] for place in targets],
-                "score": scores[part],
-            }
-            yield pa.table(columns, schema=MINED)
-
-    write_split(folder, "train", blocks(), MINED)
+    left_rows, right_rows = pa.array(source), pa.array(target)
+    ids = [pa.array(side.names).take(rows) for side, rows in ((left, left_rows), (right, right_rows))]
+    columns = {
+        "id": pc.binary_join_element_wise(*ids, ":"),
+        "source": pa.array(left.sentences).take(left_rows),
+        "target": pa.array(right.sentences).take(right_rows),
+        "source_lang": [settings.source_lang] * len(scores),
+        "target_lang": [settings.target_lang] * len(scores),
+        "source_id": ids[0],
+        "target_id": ids[1],
+        "score": scores,
+    }
+    write_split(folder, "train", [pa.table(columns, schema=MINED)], MINED)
     if settings.layout == "bucc":
         write_gold(folder / "pairs.gold", left.names, right.names, np.stack([source, target], axis=1))

@@ -231,12 +231,6 @@ class ParallelTextSettings(RunSettings):
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep", choices=DIGITS
     )
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
-    vocabulary_size: int = setting(
-        "words of each language at most, those of the training part; 0 for all",
-        0,
-        at_least=0,
-        names=["--vocabulary-size", "--vocab-size"],
-    )
     min_frequency: int = setting(
         "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0
     )
@@ -249,9 +243,10 @@ class ParallelTextSettings(RunSettings):
     def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
         """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
         style: dict[str, Any] = {"lower_case": self.lower_case, "contractions": False, "digits": self.digits}
-        sizes: dict[str, Any] = {"min_frequency": self.min_frequency, "max_size": self.vocabulary_size or None}
         source, target = (
-            build_word_level_tokenizer(sentence_vocabulary(side[TRAIN], **sizes, **style), **style)
+            build_word_level_tokenizer(
+                sentence_vocabulary(side[TRAIN], min_frequency=self.min_frequency, **style), **style
+            )
             for side in (texts.source, texts.target)
         )
         return source, target

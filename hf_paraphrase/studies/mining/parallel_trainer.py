@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,35 +26,12 @@ DEV_SCORE = "best_f1"
 _DEV_DRAW = 1 << 32
 
 
-@dataclass
-class ParallelTrainingArguments(EpochTrainingArguments):
-    """`TrainingArguments` of the classifier of parallel sentences; defaults as in paper 002, section 3.2.
-
-    A batch is `per_device_train_batch_size` labelled pairs on each process: the paper's training set holds `negatives`
-    pairs that are not parallel for each one that is, so a batch has 1 / (1 + `negatives`) of its size of the latter.
-    """
-
-    per_device_train_batch_size: int = field(
-        default=128, metadata={"help": "labelled pairs in a batch on each process"}
-    )
-    learning_rate: float = field(default=2e-4, metadata={"help": "learning rate of Adam"})
-    num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the parallel pairs"})
-    max_grad_norm: float = field(default=5.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
-    negatives: int = field(default=5, metadata={"help": "pairs that are not parallel for each one that is"})
-
-    @property
-    def pairs_in_batch(self) -> int:
-        """Parallel pairs in a batch on each process."""
-        return max(1, self.per_device_train_batch_size // (1 + self.negatives))
-
-
 class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
     An epoch sees every parallel pair once, each with negatives that are drawn again: see
     :class:`~.parallel_examples.NegativeDraw`. Every different sentence of a batch is encoded once, however many pairs
-    it is in. The paper clips the gradient "to a value of 5"; this is the norm over all parameters, as in the authors'
-    later code.
+    it is in. A batch is `per_device_train_batch_size` labelled pairs on each process, negatives included.
 
     With a validation part, the best F1 over all decision thresholds is measured after each epoch on its pairs and on
     negatives that were drawn once; the weights of the best epoch are kept, else those of the last. The word vectors
@@ -68,7 +44,7 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     def __init__(
         self,
         model: PreTrainedModel,
-        args: ParallelTrainingArguments,
+        args: EpochTrainingArguments,
         examples: ParallelExamples,
         draw: NegativeDraw,
         report: Callable[[str], None] | None = None,
@@ -78,7 +54,8 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
         self.dev: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         if VALIDATION in examples.pairs:
             self.dev = draw.labelled(examples.pairs[VALIDATION], [args.seed, _DEV_DRAW])
-        batches = EpochBatches(len(examples.pairs[TRAIN]), args.pairs_in_batch, args.seed, args.world_size)
+        pairs_in_batch = max(1, args.per_device_train_batch_size // (1 + draw.negatives))
+        batches = EpochBatches(len(examples.pairs[TRAIN]), pairs_in_batch, args.seed, args.world_size)
         dev_size = None if self.dev is None else len(self.dev[1])
         self.sparse_gradients = not args.names_optimizer
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
@@ -120,20 +97,15 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
         scores = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
         return self.report_scores(
             {f"eval_{name}": value for name, value in scores.items()},
-            f"epoch {self.state.epoch or 0:g}: dev loss {scores['loss']:.4f}, F1 {scores['f1']:.2f}, best F1 "
-            f"{scores['best_f1']:.2f} from a probability of {scores['threshold']:.3f} on",
+            f"epoch {self.state.epoch or 0:g}: dev loss {scores['loss']:.4f}, best F1 {scores['best_f1']:.2f} from a "
+            f"probability of {scores['threshold']:.3f} on",
         )
 
 
 def measure(
     model: PreTrainedModel, examples: ParallelExamples, pairs: NDArray[np.int64], labels: NDArray[np.int64]
 ) -> dict[str, float]:
-    """Scores labelled pairs.
-
-    Returns:
-        The mean cross-entropy in nats a pair; precision, recall and F1 in per cent at a probability of 0.5; the best
-        F1 of all thresholds with its threshold; and the number of pairs.
-    """
+    """Scores labelled pairs: `loss`, the mean cross-entropy in nats, and `best_f1` (%) with its `threshold`."""
     vectors = []
     for place, (side, encode) in enumerate(
         ((examples.source, model.encode_source), (examples.target, model.encode_target))
@@ -143,11 +115,9 @@ def measure(
     logits = score_pairs(model, *vectors).astype(np.float64)
     losses = np.logaddexp(0.0, np.where(labels == 1, -logits, logits))
     curve = Curve.of(logits, labels == 1, int(labels.sum()))
-    decided, place = curve.at(0.0), int(curve.f1.argmax())
+    best = int(curve.f1.argmax())
     return {
         "loss": float(losses.mean()),
-        **{name: 100.0 * decided[name] for name in ("precision", "recall", "f1")},
-        "best_f1": 100.0 * float(curve.f1[place]),
-        "threshold": float(expit(curve.thresholds[place])),
-        "pairs": float(len(labels)),
+        "best_f1": 100.0 * float(curve.f1[best]),
+        "threshold": float(expit(curve.thresholds[best])),
     }

@@ -87,7 +87,8 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
 
 def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
-    from .parallel_trainer import ParallelTrainer, ParallelTrainingArguments
+    from ...training.epoch_trainer import EpochTrainingArguments
+    from .parallel_trainer import ParallelTrainer
 
     pair = settings.encoder_pair()
     # One that cannot be opened is reported before the bitext is read.
@@ -105,11 +106,12 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     del encoders
     model = _model(settings, texts, tokenizers, examples)
     arguments = run.arguments(
-        ParallelTrainingArguments,
+        EpochTrainingArguments,
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
-        negatives=settings.negatives,
+        # "To a value of 5": the norm over all parameters, as in the authors' later code.
+        max_grad_norm=5.0,
     )
     draw = NegativeDraw(examples, settings.negatives, candidates)
     trainer = ParallelTrainer(model, arguments, examples, draw, report=log)

@@ -31,6 +31,14 @@ def measures_table(threshold: float | None, measures: Mapping[str, Any]) -> str:
     return format_table(_MEASURES, [_measured(threshold, measures)])
 
 
+def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
+    """Formats the numbers of a task as tables, by their titles."""
+    tables = {f"Recall of the candidates of {name}": _recall_table(rows) for name, rows in results["recall"].items()}
+    if results["random_pairs"]:
+        tables["True pairs among random ones"] = _random_table(results["random_pairs"])
+    return tables | {"True pairs among the candidates": _outcome_table(results["candidates"])}
+
+
 def folders_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Formats the measures of mined folders: of all pairs, and at the best threshold."""
     rows = []
@@ -41,13 +49,13 @@ def folders_table(results: Mapping[str, Mapping[str, Any]]) -> str:
     return format_table(["pairs", *_MEASURES], rows)
 
 
-def recall_table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _recall_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Formats the recall of the candidate filter as table 1 of paper 002."""
     cells = [[str(row["n"]), f"{row['found']:,}", f"{row['share']:.2f}", f"{row['pairs']:,}"] for row in rows]
     return format_table(["n", "found", "found (%)", "pairs"], cells)
 
 
-def random_table(outcomes: Mapping[str, Mapping[str, Any]]) -> str:
+def _random_table(outcomes: Mapping[str, Mapping[str, Any]]) -> str:
     """Formats classifiers among random pairs as table 2 of paper 002, whose thresholds are the best ones there."""
     rows = [
         [name, f"{item['threshold']:.4g}", *_percent(item), f"{100 * item['best']['f1']:.2f}"]
@@ -56,7 +64,7 @@ def random_table(outcomes: Mapping[str, Mapping[str, Any]]) -> str:
     return format_table(["classifier", "threshold", *_SHARES, "best F1 (%)"], rows)
 
 
-def outcome_table(outcomes: Sequence[Mapping[str, Any]]) -> str:
+def _outcome_table(outcomes: Sequence[Mapping[str, Any]]) -> str:
     """Formats ways to score and decide as table 3 of paper 002."""
     rows = [
         [
@@ -74,7 +82,7 @@ def write_curves(folder: Path, group: str, curves: Mapping[str, Curve]) -> None:
     """Writes each curve as a table named after it, and a figure of the twelve with the best F1."""
     if not curves:
         return
-    (folder / "curves" / group).mkdir(parents=True)
+    (folder / "curves" / group).mkdir(parents=True, exist_ok=True)
     for row, curve in curves.items():
         lines = ["threshold\tprecision\trecall\tf1\tfound\tright"]
         for point in curve.points():

@@ -20,7 +20,7 @@ from ...encoders.known_texts import KnownTexts
 from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.search.vector_file import VectorFile, npy_writer
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import InputError
+from ...errors import InputError, UsageError
 from ...settings import Settings, setting
 from ...training.devices import DeviceSettings
 from .collections import Collection
@@ -67,6 +67,27 @@ class CandidateSettings(EncoderPairSettings, DeviceSettings):
     )
     neighbours: int = setting("sentences in a neighbourhood of the margin scores", 4, at_least=1)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+
+    def filter_pair(self) -> EncoderPair:
+        """Returns the encoders that find the candidates."""
+        pair = self.encoder_pair()
+        if pair is None:
+            remedy = "give either --encoder, or --source-encoder and --target-encoder"
+            raise UsageError("candidates need an encoder", remedy=remedy)
+        return pair
+
+    def run(self, source: Collection, target: Collection, folder: Path) -> MiningRun:
+        """Finds the candidates of two collections; the folder keeps their vectors."""
+        return MiningRun(
+            source,
+            target,
+            self.filter_pair(),
+            folder,
+            candidates=self.candidates,
+            neighbours=self.neighbours,
+            batch_size=self.batch_size,
+            device=self.device,
+        )
 
 
 def open_pair(encoders: EncoderPair, device: str | None = None) -> tuple[SentenceEncoder, SentenceEncoder]:

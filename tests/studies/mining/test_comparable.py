@@ -91,7 +91,7 @@ def test_training_and_validation_share_no_sentence(task, bitext):
 
 
 def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left_out(bitext):
-    part = made(bitext, sentences=150, share=0.2, near_duplicate=0.8, validation_size=0).parts["test"]
+    part = made(bitext, sentences=150, share=0.2, validation_size=0).parts["test"]
     translations = {}
     for source, target in bitext:
         translations.setdefault(normalise(source), []).append(normalise(target))

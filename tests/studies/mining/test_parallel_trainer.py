@@ -1,17 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import parallel_worker
 import pytest
 import torch
-from forked_processes import TWO_PROCESSES
-from parallel_pairs import examples_of, many
-from parallel_worker import model_of, trainer_of
-from safetensors.torch import load_file
+from parallel_pairs import examples_of, many, model_of, trainer_of
 from torch.nn import functional
 
+from hf_paraphrase.studies.mining import parallel_trainer
 from hf_paraphrase.studies.mining.parallel_examples import TRAIN, VALIDATION, NegativeDraw
 from hf_paraphrase.studies.mining.parallel_trainer import measure
 
@@ -59,25 +54,6 @@ def test_one_step_is_adam_with_the_gradient_clipped_to_a_norm(tmp_path):
         torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
 
 
-def test_a_step_of_two_processes_follows_the_mean_of_their_gradients_and_leaves_them_equal(tmp_path, run_python):
-    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
-        pytest.skip("torch lacks gloo")
-    done = run_python(TWO_PROCESSES, Path(__file__).with_name("parallel_worker.py"), tmp_path)
-    assert done.returncode == 0, done.stderr[-3000:]
-    first, second = (load_file(tmp_path / f"weights {process}.safetensors") for process in range(2))
-    trainer = parallel_worker.trainer(tmp_path / "alone")
-    model = trainer.model.train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=2e-4)
-    order = trainer.batches.order(0)
-    for rows in (order[:3], order[3:6]):
-        (model(**trainer._collate([(0, int(row)) for row in rows])).loss / 2).backward()
-    assert torch.nn.utils.clip_grad_norm_(model.parameters(), 0.05) > 0.05
-    optimizer.step()
-    for name, expected in model.state_dict().items():
-        assert torch.equal(first[name], second[name]), name
-        torch.testing.assert_close(first[name], expected, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
-
-
 def test_scores_are_those_computed_by_hand():
     examples = examples_of(many(30), many(9, seed=4))
     model = model_of(examples).eval()
@@ -93,17 +69,16 @@ def test_scores_are_those_computed_by_hand():
             logits.append(model(sides[0], None, sides[1]).logits[0].item())
     logits = torch.tensor(logits)
     expected = functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(labels).float())
-    assert found["loss"] == pytest.approx(expected.item(), abs=1e-5) and found["pairs"] == 45
-    chosen = (logits >= 0).numpy()
-    right = (chosen & (labels == 1)).sum()
-    assert found["precision"] == pytest.approx(100 * right / chosen.sum())
-    assert found["recall"] == pytest.approx(100 * right / 9)
-    assert found["best_f1"] >= found["f1"]
+    assert found["loss"] == pytest.approx(expected.item(), abs=1e-5)
+    f1 = []
+    for threshold in logits:
+        chosen = (logits >= threshold).numpy()
+        f1.append(200 * (chosen & (labels == 1)).sum() / (chosen.sum() + 9))
+    assert found["best_f1"] == pytest.approx(max(f1))
+    assert found["threshold"] == pytest.approx(logits[int(np.argmax(f1))].sigmoid().item(), abs=1e-6)
 
 
 def test_the_epoch_with_the_best_dev_score_is_kept_and_without_a_dev_part_the_last(tmp_path, monkeypatch):
-    from hf_paraphrase.studies.mining import parallel_trainer
-
     examples = examples_of(many(30), many(6, seed=5))
     model = model_of(examples)
     seen = []
