@@ -12,6 +12,6 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .analysis import GateAnalysisSettings, analyze_gates
-    from .gates import WordGates, word_gates, words_of_texts
+    from .gates import WordGate, word_gates, words_of_texts
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)
