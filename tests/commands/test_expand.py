@@ -37,29 +37,19 @@ def fails(capfd, *words):
     return line
 
 
-def test_a_line_gives_a_line_and_the_counts_go_to_standard_error(text, tmp_path, tiny_wordnet, capfd):
-    output = tmp_path / "sub" / "out.txt"
-    assert run("--text", text, "--output", output, "--wordnet", tiny_wordnet, "--share", 1, "--seed", 5) == 0
-    expected = Expander.from_wordnet(tiny_wordnet, share=1.0, seed=5).expand(LINES)
-    assert output.read_text() == "\n".join(expected) + "\n"
-    assert expected[0] != LINES[0] and expected[4] == LINES[4]
-    captured = capfd.readouterr()
-    assert captured.out == ""
-    assert "4 of 4 expandable words expanded, in 2 of 5 sentences; 3 have nothing to expand" in captured.err
-    assert captured.err.splitlines()[-1] == f"expanded sentences saved to {output}"
-    assert [path.name for path in output.parent.iterdir()] == ["out.txt"]
-
-
-def test_compressed_files_give_the_same_bytes(text, tmp_path, tiny_wordnet):
-    words = ["--wordnet", tiny_wordnet, "--share", 0.5]
-    assert run("--text", text, "--output", tmp_path / "plain.txt", *words) == 0
+def test_a_text_gives_pairs_of_its_sentences_and_their_expansions(text, tmp_path, tiny_wordnet, capfd):
+    output = tmp_path / "expanded"
     packed = tmp_path / "text.txt.gz"
     packed.write_bytes(gzip.compress(text.read_bytes()))
-    outputs = [tmp_path / name for name in ("a.txt.gz", "b.txt.gz")]
-    for output in outputs:
-        assert run("--text", packed, "--output", output, *words) == 0
-    assert gzip.decompress(outputs[0].read_bytes()) == (tmp_path / "plain.txt").read_bytes()
-    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert run("--text", packed, "--output", output, "--wordnet", tiny_wordnet, "--share", 1, "--seed", 5) == 0
+    expected = Expander.from_wordnet(tiny_wordnet, share=1.0, seed=5).expand([LINES[0], LINES[3]])
+    rows = DataFolder(output).table().to_pylist()
+    assert [(row["sentence1"], row["sentence2"]) for row in rows] == list(zip(LINES[::3], expected, strict=True))
+    assert [row["expanded_words"] for row in rows] == [3, 1]
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert "4 of 4 expandable words expanded, in 2 of 4 sentences" in captured.err
+    assert captured.err.splitlines()[-1] == f"pairs of a sentence and its expansion saved to {output}"
 
 
 @pytest.fixture
@@ -84,7 +74,7 @@ def test_pairs_give_a_data_folder_of_sentences_and_expansions_with_card_and_prov
     assert record["command"] == "hf-paraphrase expand" and record["results"]["rows"] == {"train": 3, "test": 3}
     assert [item["name"] for item in record["inputs"]] == ["pairs", "dict"]
     card = (output / "README.md").read_text()
-    assert "| sentences read | 8 |" in card and "{{" not in card
+    assert "| different sentences | 8 |" in card and "{{" not in card
 
 
 def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs, tmp_path, tiny_wordnet):

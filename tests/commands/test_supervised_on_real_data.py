@@ -27,7 +27,8 @@ def test_sick_is_learned_from_scratch_far_beyond_what_needs_no_model(real_data_d
         tmp_path / "avg"
     )
     save_tokenizer(tokenizer, tmp_path / "avg")
-    words = ["--model", tmp_path / "avg", "--data", tmp_path / "sick", "--output", tmp_path / "model", "--task", task]
+    words = ["--model", tmp_path / "avg", "--data", tmp_path / "sick", "--output", tmp_path / "model"]
+    words += ["--task", task] if task == "similarity" else ["--target-column", task]
     words += ["--test-split", "validation", "--epochs", 3, "--batch-size", 50, "--learning-rate", "1e-2"]
     assert main(["train-supervised", *map(str, words)]) == 0
     results = json.loads((tmp_path / "model/provenance.json").read_text())["results"]

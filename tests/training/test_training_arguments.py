@@ -14,7 +14,6 @@ from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArgu
 from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.studies.sdae.trainer import SdaeTrainingArguments
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
 from hf_paraphrase.translation.trainer import TranslationTrainingArguments
@@ -22,7 +21,6 @@ from hf_paraphrase.translation.trainer import TranslationTrainingArguments
 ARGUMENTS = [
     DistillationTrainingArguments,
     EncoderTrainingArguments,
-    SdaeTrainingArguments,
     SupervisedTrainingArguments,
 ]
 PAIRS = [{"sentence1": f"w{row % 7} w{row % 5}", "sentence2": f"w{row % 3} w{row % 7}"} for row in range(20)]

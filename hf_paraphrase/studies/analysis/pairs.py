@@ -55,7 +55,6 @@ class PairAnalysisSettings(ReportSettings):
     unseen_only: bool = setting(
         "leave out references that the classifier was trained, tuned or tested on", False, only_with="classifier"
     )
-    references: int | None = setting("how many references to draw at most; by default all", None, at_least=1)
     idf_text: str | None = setting(
         "text, one document a line, plain or compressed, for document frequencies (the paper took Wikipedia) "
         "[default: the references themselves]",
@@ -73,13 +72,11 @@ class PairSample:
 
     Attributes:
         rows: How many rows the pairs have.
-        available: How many references they have.
     """
 
     references: list[str]
     translations: list[str]
     rows: int
-    available: int
 
 
 @recipe(PairAnalysisSettings)
@@ -90,7 +87,9 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
         The numbers of the report.
     """
     folder = Path(settings.pairs)
-    with report("pairs", settings, [folder, settings.classifier, settings.idf_text], card="analysis") as output:
+    with report(
+        "pairs", settings, [settings.pairs, settings.classifier, settings.idf_text], card="analysis"
+    ) as output:
         scorer = None
         if settings.classifier is not None:
             from ...filtering.reference_classifier.reference_classification import ReferenceScorer
@@ -113,7 +112,6 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
         numbers = {
             "references": len(sample.references),
             "rows": sample.rows,
-            "references_available": sample.available,
             "seen_by_the_classifier": seen,
             "mean_reference_probability": {name: float(np.mean(item)) for name, item in probabilities.items()},
             "table_9": [{**item, "difference": asdict(item["difference"])} for item in contrasts],
@@ -150,7 +148,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
 
 def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int]:
     """Draws the pairs; returns them and how many of their references the classifier has seen."""
-    sample = draw_pairs(folder, split=settings.split, limit=settings.references, seed=settings.seed)
+    sample = draw_pairs(folder, split=settings.split, seed=settings.seed)
     seen = np.zeros(len(sample.references), bool)
     if settings.classifier is not None:
         seen = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
@@ -167,8 +165,8 @@ def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, i
     return sample, int(seen.sum())
 
 
-def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, seed: int = 0) -> PairSample:
-    """Draws one translation of each reference, and of many references some.
+def draw_pairs(folder: Path, *, split: str = "train", seed: int = 0) -> PairSample:
+    """Draws one translation of each reference.
 
     A reference is an id with its text, or a text alone where there are no ids. Pairs with an empty side are left out.
     """
@@ -186,13 +184,9 @@ def draw_pairs(folder: Path, *, split: str = "train", limit: int | None = None, 
     usable = np.flatnonzero(filled)
     if not len(usable):
         raise InputError("there is no pair with two sentences", path=folder, remedy="give pairs of sentences")
-    chosen = usable[choose_one_per_reference(np.array(references, np.int64)[usable], "random", seed=seed)]
-    available = len(chosen)
-    if limit is not None and limit < available:
-        chosen = np.random.default_rng(seed).choice(chosen, limit, replace=False)
     is_chosen = np.zeros(len(filled), bool)
-    is_chosen[chosen] = True
-    sample = PairSample([], [], len(filled), available)
+    is_chosen[usable[choose_one_per_reference(np.array(references)[usable], "random", seed=seed)]] = True
+    sample = PairSample([], [], len(filled))
     for batch in opened.batches(split, ["sentence1", "sentence2"], rows=is_chosen):
         sample.references += batch.column("sentence1").to_pylist()
         sample.translations += batch.column("sentence2").to_pylist()

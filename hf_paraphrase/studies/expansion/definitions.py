@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 
 from ...data.fingerprints import Fingerprints
-from .inflection import Analysis, analyse, base_of_verb, inflected, is_verb
+from .inflection import Analysis, analyse, inflected, is_verb
 from .wordnet import WordNet
 from .words import PartOfSpeechTagger, split_words
 
@@ -21,8 +21,6 @@ _SPACES = re.compile(r"\s+")
 _ARTICLES = frozenset(["a", "an", "the"])
 _PERSON = {"someone": "person", "somebody": "person", "something": "thing"}
 _BEFORE_HEAD = frozenset(["ADJ", "ADV", "NUM", "PROPN"])
-_SUBORDINATE = frozenset(["to", "that", "which", "who", "whose", "when", "where", "while", "what", "if", "as", "so"])
-_PLURAL_VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 
 
 class Definition(NamedTuple):
@@ -114,8 +112,7 @@ def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definitio
 def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str]:
     """Puts the head of a noun phrase into the plural; leaves the phrase as it is where the head is not clear."""
     # The head is the last noun of the first sequence of nouns and adjectives that has one, after nothing but
-    # adjectives, adverbs, numbers, and `and` or `or` between adjectives. Nouns joined by `or` and `and`, and the verbs
-    # of a relative clause, change with it.
+    # adjectives, adverbs, numbers, and `and` or `or` between adjectives. Nouns joined to it change too.
     kinds = [label.partition("|")[0] for label in labels]
     place = 0
     while place < len(words) and kinds[place] != "NOUN":
@@ -140,23 +137,12 @@ def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str
         if not joined or (last + 3 < len(words) and kinds[last + 3] == "NOUN"):
             break
         last += 2
-    verb = last + 2
-    if words[verb - 1 : verb] in (["that"], ["who"], ["which"]):
-        while verb < len(words):
-            if words[verb] in _PLURAL_VERBS:
-                result[verb] = _PLURAL_VERBS[words[verb]]
-            elif words[verb].endswith("s") and (kinds[verb] == "VERB" or verb > last + 2):
-                result[verb] = base_of_verb(words[verb]) or words[verb]
-            if words[verb + 1 : verb + 2] not in (["or"], ["and"]):
-                break
-            verb += 2
     return result
 
 
 def _conjugated(words: list[str], labels: list[str], between: list[str], form: str) -> list[str]:
     """Puts the verbs that head a definition into the form of the word."""
-    # They are the first word, or the first after an adverb, the verbs joined to it by commas, `or` and `and`, and
-    # verbs after a later `or`, unless an infinitive or a relative clause may have begun before.
+    # They are the first word, or the first after an adverb, and the verbs joined to it by commas, `or` and `and`.
     kinds = [label.partition("|")[0] for label in labels]
     place = 1 if len(words) > 1 and kinds[0] == "ADV" and not is_verb(words[0]) and is_verb(words[1]) else 0
     if not is_verb(words[place]):
@@ -173,9 +159,4 @@ def _conjugated(words: list[str], labels: list[str], between: list[str], form: s
         place += step
         if place >= len(words) or not is_verb(words[place]):
             break
-    for later in range(place + 1, len(words)):
-        if words[later] in _SUBORDINATE:
-            break
-        if words[later - 1] == "or" and labels[later] in {"VERB|Fin", "VERB|Inf", "AUX|Fin"} and is_verb(words[later]):
-            result[later] = inflected(words[later], form) or words[later]
     return result

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
-import gzip
-import io
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
 import pyarrow as pa
 
-from ...artefacts.artefact import Artefact, Card, output_file
-from ...artefacts.files import written_whole
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
-from ...data.sentences import lines_of_file
+from ...data.sentences import SentenceCorpus
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import Settings, recipe, seed_setting, setting
-from .expander import SHARE, Expanded, Expander
+from .expander import SHARE, Expander
 from .wordnet import find_wordnet
 
 EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("expanded_words", pa.int32())])
 """`sentence1` is a sentence, `sentence2` its expansion, in which `expanded_words` words were replaced."""
-_BLOCK = 5_000
 
 
 @dataclass(kw_only=True)
 class ExpandSettings(Settings):
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004).
 
-    A text gives a text: one line in, one line out. Pairs give a data folder of pairs: a sentence of either side, and
-    its expansion.
+    The output is a data folder of pairs: each distinct sentence of the text, or of either side of the pairs, in which
+    words were replaced, and its expansion.
     """
 
-    output: str = setting("with --text the file to write, .gz is compressed; with --pairs the data folder to make")
+    output: str = setting("the data folder to make")
     text: str | None = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}", None, path=True)
     pairs: str | None = setting(
         "data folder of pairs (sentence1, sentence2); all its splits are expanded", None, path=True
@@ -74,105 +69,64 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
-        How many `sentences` there were, how many `changed` or had no `expandable` word (`unexpandable`), and how many
-        words were `expanded` and `expandable`. The result is in the output.
+        How many different `sentences` there were, how many `changed`, and how many words were `expanded` and could
+        have been (`expandable`). The result is in the output.
     """
-    wordnet = find_wordnet(settings.wordnet)
-    expander = Expander.from_wordnet(
-        wordnet, decontaminate=settings.decontaminate, share=settings.share, seed=settings.seed
-    )
-    counts = dict.fromkeys(("sentences", "changed", "unexpandable", "expanded", "expandable"), 0)
+    source, wordnet = Path(str(settings.text or settings.pairs)), find_wordnet(settings.wordnet)
     if settings.text is not None:
-        _expand_text(settings, expander, counts)
+        corpora = {"train": SentenceCorpus(source)}
     else:
-        _expand_pairs(settings, expander, wordnet, counts)
-    log(
-        f"{counts['expanded']:,} of {counts['expandable']:,} expandable words expanded, in {counts['changed']:,} of "
-        f"{counts['sentences']:,} sentences; {counts['unexpandable']:,} have nothing to expand or are not English"
-    )
-    log(f"expanded sentences saved to {settings.output}")
-    return counts
-
-
-def _add(counts: dict[str, int], block: Expanded) -> None:
-    counts["sentences"] += len(block.texts)
-    counts["changed"] += int((block.expanded > 0).sum())
-    counts["unexpandable"] += int((block.expandable == 0).sum())
-    counts["expanded"] += int(block.expanded.sum())
-    counts["expandable"] += int(block.expandable.sum())
-
-
-def _expand_text(settings: ExpandSettings, expander: Expander, counts: dict[str, int]) -> None:
-    from tqdm.auto import tqdm
-
-    with (
-        _text_writer(settings.output, overwrite=settings.overwrite) as stream,
-        tqdm(unit=" sentences", desc="expand", file=sys.stderr) as progress,
-    ):
-        for lines in lines_of_file(Path(str(settings.text))):
-            for start in range(0, len(lines), _BLOCK):
-                block = expander.expand_counted(lines[start : start + _BLOCK])
-                stream.writelines(f"{text}\n" for text in block.texts)
-                _add(counts, block)
-                progress.update(len(block.texts))
-
-
-@contextlib.contextmanager
-def _text_writer(output: str, *, overwrite: bool) -> Iterator[IO[str]]:
-    """Opens a file that appears whole or not at all."""
-    with contextlib.ExitStack() as stack:
-        path = stack.enter_context(output_file(output, overwrite=overwrite))
-        temporary = stack.enter_context(written_whole(path))
-        raw: Any = stack.enter_context(temporary.open("wb"))
-        if path.suffix == ".gz":
-            # No name and no time inside: the same text gives the same bytes.
-            raw = stack.enter_context(gzip.GzipFile("", "wb", 6, raw, mtime=0))
-        yield stack.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline="\n"))
-
-
-def _expand_pairs(settings: ExpandSettings, expander: Expander, wordnet: Path, counts: dict[str, int]) -> None:
-    folder = Path(str(settings.pairs))
-    opened = DataFolder(folder)
-    for split in opened.splits:
-        opened.require("sentence1", "sentence2", split=split)
+        sides = ("sentence1", "sentence2")
+        corpora = {split: SentenceCorpus(source, sides, split) for split in DataFolder(source).splits}
+    inputs = [str(source), str(wordnet), *settings.decontaminate]
     with Artefact(
-        settings.output,
-        command="expand",
-        settings=settings,
-        inputs=[folder, wordnet, *settings.decontaminate],
-        overwrite=settings.overwrite,
+        settings.output, command="expand", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
+        expander = Expander.from_wordnet(
+            wordnet, decontaminate=settings.decontaminate, share=settings.share, seed=settings.seed
+        )
+        counts: Counter[str] = Counter(sentences=0, changed=0, expanded=0, expandable=0)
         rows = {
-            split: write_split(artefact.staging, split, _expanded_tables(opened, split, expander, counts), EXPANDED)
-            for split in opened.splits
+            split: write_split(artefact.staging, split, _expanded(corpus, expander, counts), EXPANDED)
+            for split, corpus in corpora.items()
         }
         if not any(rows.values()):
-            raise InputError("no sentence of the pairs can be expanded", path=folder, remedy="give English sentences")
+            raise InputError("no sentence can be expanded", path=source, remedy="give English sentences")
         values = {
-            **inherited_metadata(folder),
-            "title": f"{folder.resolve().name}, expanded",
-            "source": folder.resolve().name,
+            **inherited_metadata(source),
+            "title": f"{source.resolve().name}, expanded",
+            "source": source.resolve().name,
             "splits": rows,
             "settings": settings.record(),
             "counts": counts,
             "checked": [to_path(path).name for path in settings.decontaminate],
         }
         artefact.finish(results={"rows": rows, **counts}, card=Card("expanded", values))
+    log(
+        f"{counts['expanded']:,} of {counts['expandable']:,} expandable words expanded, in {counts['changed']:,} of "
+        f"{counts['sentences']:,} sentences; the others have none, or are not English"
+    )
+    log(f"pairs of a sentence and its expansion saved to {settings.output}")
+    return dict(counts)
 
 
-def _expanded_tables(folder: DataFolder, split: str, expander: Expander, counts: dict[str, int]) -> Iterator[pa.Table]:
-    """Expands both sides of the pairs, each distinct sentence once; leaves out those in which nothing changed."""
+def _expanded(corpus: SentenceCorpus, expander: Expander, counts: Counter[str]) -> Iterator[pa.Table]:
+    """Expands each distinct sentence once; leaves out those in which nothing changed."""
     from tqdm.auto import tqdm
 
     seen: set[int] = set()
-    with tqdm(desc=f"expand {split}", total=2 * folder.count(split), unit=" sentences", file=sys.stderr) as progress:
-        for batch in folder.batches(split, ["sentence1", "sentence2"], batch_size=_BLOCK):
-            for name in ("sentence1", "sentence2"):
-                texts = [text or "" for text in batch.column(name).to_pylist()]
-                sentences = [text for text in dict.fromkeys(texts) if hash(text) not in seen]
-                seen.update(map(hash, sentences))
-                block = expander.expand_counted(sentences)
-                _add(counts, block)
-                progress.update(len(texts))
-                columns = [pa.array(sentences, pa.string()), block.texts, block.expanded]
-                yield pa.table(columns, schema=EXPANDED).filter(pa.array(block.expanded > 0))
+    with tqdm(desc="expand", unit=" sentences", file=sys.stderr) as progress:
+        for block in corpus.blocks():
+            sentences = [text for text in dict.fromkeys(block) if text and hash(text) not in seen]
+            seen.update(map(hash, sentences))
+            found = expander.expand_counted(sentences)
+            changed = found.expanded > 0
+            counts.update(
+                sentences=len(sentences),
+                changed=int(changed.sum()),
+                expanded=int(found.expanded.sum()),
+                expandable=int(found.expandable.sum()),
+            )
+            progress.update(len(block))
+            columns = [pa.array(sentences, pa.string()), pa.array(found.texts), pa.array(found.expanded, pa.int32())]
+            yield pa.Table.from_arrays(columns, schema=EXPANDED).filter(pa.array(changed))

@@ -92,12 +92,6 @@ def is_verb(word: str) -> bool:
     return "VB" in _tables().getAllInflections(word, "VERB")
 
 
-@cache
-def base_of_verb(word: str) -> str | None:
-    """Returns the verb that a word is a form of, None if the tables have none."""
-    return next(iter(_tables().getLemma(word, "VERB", lemmatize_oov=False)), None)
-
-
 def a_or_an(following: str) -> str:
     """Returns the indefinite article before a text, by the sound with which it begins as far as letters show it."""
     word = following.lstrip("'\"“(").lower()

@@ -1,6 +1,6 @@
 """Sentence encoders trained on plain text as sequential denoising autoencoders (paper 004; Hill et al. 2016).
 
-Text goes in, an encoder comes out: `sentences` reads and tokenises, `noise` drops and swaps words, `batches` puts both
+Text goes in, an encoder comes out: `sentences` reads and tokenises, `batches` drops and swaps words and puts sentences
 together, and `trainer` trains. Start with `training`, the recipe of `train-sdae`. Words can be replaced by their
 definitions, which is what the study `expansion` does.
 """
@@ -13,7 +13,7 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .settings import SdaeSettings
-    from .trainer import SdaeTrainer, SdaeTrainingArguments
+    from .trainer import SdaeTrainer
     from .training import train_sdae
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

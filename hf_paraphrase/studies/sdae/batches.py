@@ -1,8 +1,9 @@
-"""Which sentences make which batch of the denoising autoencoder, and what a batch looks like."""
+"""Batches of the denoising autoencoder: which sentences are in one, their noise, and their tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,6 @@ from torch import Tensor
 
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
-from .noise import WordNoise
 from .sentences import SdaeSentences
 
 if TYPE_CHECKING:
@@ -51,6 +51,29 @@ class LengthBatches(EpochBatches):
             order[:whole] = batches[generator.permutation(len(batches))].reshape(-1)
             self._order = epoch, order
         return self._order[1]
+
+
+@dataclass(frozen=True)
+class WordNoise:
+    """The noise N(S | p_o, p_x) of Hill, Cho and Korhonen (2016), section 2, over the words of a sentence.
+
+    Each word is deleted with the probability `drop`, independently of the others; then each of the bigrams that do not
+    overlap (words 1 and 2, 3 and 4, …) is swapped with the probability `swap`. One word at least is kept.
+    """
+
+    drop: float
+    swap: float
+
+    def __call__(self, words: NDArray[np.int32], generator: np.random.Generator) -> NDArray[np.int32]:
+        """Makes a noisy copy of the ids of a sentence (words,), int32."""
+        kept = generator.random(len(words)) >= self.drop
+        if not kept.any():
+            kept[generator.integers(len(words))] = True
+        noisy = words[kept]
+        bigrams = noisy[: len(noisy) // 2 * 2].reshape(-1, 2)
+        swapped = generator.random(len(bigrams)) < self.swap
+        bigrams[swapped] = bigrams[swapped, ::-1]
+        return noisy
 
 
 class SdaeCollator:

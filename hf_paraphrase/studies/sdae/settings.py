@@ -27,16 +27,8 @@ class SdaeSettings(TrainingRunSettings):
         "of a bitext",
         ["sentence1", "sentence2"],
     )
-    noise: str = setting(
-        "delete (the paper: each word with probability --drop, then bigrams swapped with --swap) or mask (the "
-        "authors' code: --drop of the words become unknown, then swaps at --swap of the places)",
-        "delete",
-        choices=["delete", "mask"],
-    )
-    drop: float = setting(
-        "share of the words that are deleted or masked, drawn each epoch", 0.1, at_least=0, at_most=1
-    )
-    swap: float = setting("share of the neighbours that are swapped, drawn each epoch", 0.1, at_least=0, at_most=1)
+    drop: float = setting("probability with which a word is deleted, drawn each epoch", 0.1, at_least=0, at_most=1)
+    swap: float = setting("probability with which a bigram is swapped, drawn each epoch", 0.1, at_least=0, at_most=1)
     expansion: str | None = setting(
         "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn each "
         "epoch (paper 004, section 2.1)",
@@ -93,16 +85,10 @@ class SdaeSettings(TrainingRunSettings):
         False,
         only_with="initial_vectors",
     )
-    tokenizer: str | None = setting(
-        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
-        None,
-        path=True,
-    )
     vocabulary_size: int = setting(
         "words in the vocabulary at most; 0 for all",
         30_000,
         at_least=0,
-        excludes="tokenizer",
         names=["--vocabulary-size", "--vocab-size"],
     )
     max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
@@ -131,6 +117,6 @@ class SdaeSettings(TrainingRunSettings):
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, the text first."""
-        others = (self.tokenizer, self.initial_vectors, wordnet_folder(self))
+        others = (self.initial_vectors, wordnet_folder(self))
         given = [item for item in others if item is not None]
         return [*self.text, *self.pairs, *given, *self.expansion_decontaminate]

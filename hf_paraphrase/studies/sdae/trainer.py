@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -18,38 +17,6 @@ from ..expansion.training_expansions import compositionality_loss
 from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
 _DEV_BATCH = 64
-
-
-@dataclass
-class SdaeTrainingArguments(EpochTrainingArguments):
-    """`TrainingArguments` of the denoising autoencoder.
-
-    Adam with a constant learning rate of 2e-4 and gradients clipped to the norm 2, as in the code of Hill, Cho and
-    Korhonen (2016), which paper 004 builds on. Their batches are of 16 sentences; larger ones train more sentences a
-    second. Dev losses, checkpoints and logs are `evaluations` times, evenly spread, if no steps are given.
-    """
-
-    per_device_train_batch_size: int = field(default=64, metadata={"help": "sentences in a batch on each process"})
-    max_steps: int = field(default=10_000, metadata={"help": "updates"})
-    learning_rate: float = field(default=2e-4, metadata={"help": "learning rate of Adam"})
-    max_grad_norm: float = field(default=2.0, metadata={"help": "clip the gradient's norm to this; 0 does not clip"})
-    logging_strategy: Any = field(default="steps", metadata={"help": "when the loss is logged"})
-    logging_steps: float | None = field(default=None, metadata={"help": "steps between two logs of the loss"})
-    eval_strategy: Any = field(default="steps", metadata={"help": "when the dev loss is measured"})
-    eval_steps: float | None = field(default=None, metadata={"help": "steps between two dev losses"})
-    save_strategy: Any = field(default="steps", metadata={"help": "when a checkpoint is written"})
-    save_steps: float | None = field(default=None, metadata={"help": "steps between two checkpoints"})
-    load_best_model_at_end: bool | None = field(default=False, metadata={"help": "load the best weights at the end"})
-    evaluations: int = field(default=10, metadata={"help": "dev losses and checkpoints, evenly spread"})
-    compositionality_weight: float = field(
-        default=1.0, metadata={"help": "weight of 1 - cos(original, expanded), where the batches have both"}
-    )
-
-    def __post_init__(self) -> None:
-        for name in ("logging_steps", "eval_steps", "save_steps"):
-            if getattr(self, name) is None:
-                setattr(self, name, math.ceil(self.max_steps / self.evaluations))
-        super().__post_init__()
 
 
 class SdaeTrainer(EpochTrainer):
@@ -73,15 +40,17 @@ class SdaeTrainer(EpochTrainer):
     def __init__(
         self,
         model: PreTrainedModel,
-        args: SdaeTrainingArguments,
+        args: EpochTrainingArguments,
         train: SdaeCollator,
         dev: SdaeCollator,
+        *,
+        compositionality_weight: float = 1.0,
         report: Callable[[str], None] | None = None,
     ) -> None:
         batches = LengthBatches(
             train.sentences.tokens.lengths, args.per_device_train_batch_size, args.seed, args.world_size
         )
-        self.dev = dev
+        self.dev, self.compositionality_weight = dev, compositionality_weight
         super().__init__(model, args, batches, train, dev_size=len(dev.sentences), report=report)
         self.add_callback(LastStep())
 
@@ -100,7 +69,7 @@ class SdaeTrainer(EpochTrainer):
         loss = super().loss_of(output, model, inputs)
         compared = output.pooler_output[len(inputs["labels"]) :]
         if len(compared):
-            loss = loss + self.args.compositionality_weight * expansion_distance(compared)
+            loss = loss + self.compositionality_weight * expansion_distance(compared)
         return loss
 
     @torch.no_grad()

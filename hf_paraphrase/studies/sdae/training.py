@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,15 @@ from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
 from ...data.schema import columns_named
-from ...data.sentences import SentenceCorpus
+from ...data.sentences import SentenceCorpus, naming
 from ...encoders.model_folder import card_values, sizes_of, write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import HfParaphraseError, InputError, UsageError
+from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import recipe
 from ...tokenization.token_ids import id_counts
 from ...training.run import TrainingRun
 from ..expansion.expander import SHARE, open_expander, wordnet_folder
-from .noise import WordNoise
 from .sentences import FEWEST_WORDS, SdaeSentences, encode_sentences
 from .settings import SdaeSettings
 
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _WORD_SIZE = 100
 """Components of a word vector where nothing else says how many, as in the authors' code."""
 _MIN_FREQUENCY = 2
+_SPECIAL_TOKENS = 2
+"""Padding and the unknown word."""
 
 
 @recipe(SdaeSettings)
@@ -51,8 +53,9 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 
 def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     from ...training.devices import is_bf16
-    from .batches import DEV_EPOCH, SdaeCollator
-    from .trainer import SdaeTrainer, SdaeTrainingArguments
+    from ...training.epoch_trainer import EpochTrainingArguments
+    from .batches import DEV_EPOCH, SdaeCollator, WordNoise
+    from .trainer import SdaeTrainer
 
     corpora = [SentenceCorpus(Path(path)) for path in settings.text]
     corpora += [SentenceCorpus(Path(path), settings.columns) for path in settings.pairs]
@@ -71,17 +74,21 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         remedy = "expansion is for English; leave it out"
         raise InputError("no word of the dev sentences can be expanded", path=settings.inputs()[0], remedy=remedy)
     model, coverage = _model(settings, tokenizer, vectors, train)
-    noise = WordNoise(settings.noise, settings.drop, settings.swap, tokenizer.unk_token_id)
+    noise = WordNoise(settings.drop, settings.swap)
     common: dict[str, Any] = {"seed": settings.seed, "expander": expander}
+    steps = math.ceil(settings.max_steps / min(settings.evaluations, settings.max_steps))
+    intervals: dict[str, Any] = {}
+    for name in ("logging", "eval", "save"):
+        intervals |= {f"{name}_strategy": "steps", f"{name}_steps": steps}
     arguments = run.arguments(
-        SdaeTrainingArguments,
+        EpochTrainingArguments,
         max_steps=settings.max_steps,
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         max_grad_norm=settings.max_grad_norm,
-        evaluations=min(settings.evaluations, settings.max_steps),
-        compositionality_weight=settings.expansion_weight,
+        load_best_model_at_end=False,
         bf16=is_bf16(settings.precision, settings.device),
+        **intervals,
     )
     trainer = SdaeTrainer(
         model,
@@ -89,6 +96,7 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         SdaeCollator(train, tokenizer, noise, expansion_use=settings.expansion_use, **common),
         # Never a noise, so that the dev losses of all uses are of the same task.
         SdaeCollator(dev, tokenizer, noise, expansion_use="regulariser", **common),
+        compositionality_weight=settings.expansion_weight,
         report=log,
     )
     run.train(trainer)
@@ -104,28 +112,19 @@ def _lines(corpora: list[SentenceCorpus]) -> Iterator[str]:
 
 
 def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Builds or opens the tokenizer, and reads the initial vectors of its words."""
-    from ...encoders.encoder_vocabulary import given_vocabulary, word_level_vocabulary
+    """Builds the tokenizer, and reads the initial vectors of its words."""
+    from ...encoders.encoder_vocabulary import word_level_vocabulary
 
-    common: dict[str, Any] = {"initial_vectors": settings.initial_vectors, "show_progress_bar": is_main_process()}
-    if settings.tokenizer is not None:
-        tokenizer, vectors = given_vocabulary(settings.tokenizer, **common)
-    else:
-        try:
-            tokenizer, vectors = word_level_vocabulary(
-                lines, vocabulary_size=settings.vocabulary_size or None, min_frequency=_MIN_FREQUENCY, **common
-            )
-        except HfParaphraseError as error:
-            if error.path is not None or not isinstance(error, InputError):
-                raise
-            raise InputError(error.message, path=settings.inputs()[0], remedy="give more text") from error
-    words = len(tokenizer) - len({tokenizer.pad_token_id, tokenizer.unk_token_id})
-    if words < 2:
-        raise InputError(
-            f"the vocabulary has {words} word{'' if words == 1 else 's'}: there is nothing to distinguish",
-            path=settings.tokenizer or settings.inputs()[0],
-            remedy="give more text, or raise --vocabulary-size",
+    with naming(settings.inputs()[0]):
+        tokenizer, vectors = word_level_vocabulary(
+            lines,
+            vocabulary_size=settings.vocabulary_size or None,
+            min_frequency=_MIN_FREQUENCY,
+            initial_vectors=settings.initial_vectors,
+            show_progress_bar=is_main_process(),
         )
+        if len(tokenizer) < 2 + _SPECIAL_TOKENS:
+            raise InputError("the text has less than two words", remedy="give more, or raise --vocabulary-size")
     if vectors is not None and settings.embedding_size not in (None, vectors.matrix.shape[1]):
         raise UsageError(
             f"--embedding-size {settings.embedding_size}, but the initial vectors have "

@@ -14,7 +14,7 @@ from ...artefacts.card_heads import class_names
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
-from ...errors import InputError, UsageError
+from ...errors import InputError
 from ...messages import log
 from ...settings import recipe, setting
 from ...training.devices import DeviceSettings
@@ -27,7 +27,7 @@ class PredictionSettings(DeviceSettings):
     """Applies a model of `train-supervised` to a split of a data folder.
 
     Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
-    output; --output takes the predictions themselves, as a data folder.
+    output.
     """
 
     model: str = setting("the folder of a model that train-supervised made", path=True)
@@ -35,11 +35,9 @@ class PredictionSettings(DeviceSettings):
         "data folder with sentence1 and sentence2, or sentence1 or text alone, as in training", path=True
     )
     split: str = setting("the split", "test")
-    target_column: str | None = setting(
-        "the column of classes or scores [default: entailment, label or score, if there]", None
-    )
-    output: str | None = setting(
-        "the data folder to make: the split with the columns prediction and, of classes, its probability", None
+    target_column: str | None = setting("the column of classes or scores [default: label or score, if there]", None)
+    output: str = setting(
+        "the data folder to make: the split with the columns prediction and, of classes, its probability"
     )
     overwrite: bool = setting("replace existing predictions", False)
 
@@ -64,8 +62,6 @@ def predict(settings: PredictionSettings) -> Predictions:
     Returns:
         The predictions and, where the right answers are known, how good they are.
     """
-    if settings.output is None:
-        return _predict(settings)
     with Artefact(
         settings.output,
         command="predict",
@@ -90,26 +86,20 @@ def predict(settings: PredictionSettings) -> Predictions:
 
 
 def _predict(settings: PredictionSettings) -> Predictions:
-    """Applies the model, and compares where the right answers are known."""
     from .sentence_classification import SentenceJudge, predicted_classes, predicted_scores
 
     judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
     table = DataFolder(settings.data).table(settings.split)
     column = settings.target_column
     if column is None:
-        likely = ("score",) if judge.gives_scores else ("entailment", "label") if judge.judges_pairs else ("label",)
-        column = next((name for name in likely if name in table.column_names), None)
+        likely = "score" if judge.gives_scores else "label"
+        column = likely if likely in table.column_names else None
     named = [] if column is None or judge.gives_scores else class_names(settings.data, column, settings.split)
     kind = SCORES if judge.gives_scores else CLASSES
     texts = read_labelled(settings.data, settings.split, column=column, kind=kind, names=named)
     if (texts.second is not None) != judge.judges_pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
-    if not texts.targets and settings.output is None:
-        raise UsageError(
-            "predict: the data has no classes or scores to compare with, and there is no --output",
-            remedy="give --output DIR, or --target-column",
-        )
     logits = judge.logits(texts.first, texts.second)
     scores = None
     if judge.gives_scores:

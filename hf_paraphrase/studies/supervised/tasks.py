@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ...artefacts.card_heads import class_names
 from ...data.folder import DataFolder
@@ -18,28 +17,8 @@ _DRAW_SEED = 1
 """Not the seed of the training: runs with several seeds have the same dev part."""
 
 
-class SupervisedTask(NamedTuple):
-    """A kind of task; the columns are those in which classes or scores are looked for."""
-
-    objective: str
-    kind: str
-    columns: tuple[str, ...]
-    needs_pairs: bool
-    description: str
-
-
-TASKS = {
-    "classification": SupervisedTask(
-        "classification", CLASSES, ("label",), False, "classifies sentences, or pairs of sentences"
-    ),
-    "entailment": SupervisedTask(
-        "classification", CLASSES, ("entailment", "label"), True, "says how the meanings of two sentences relate"
-    ),
-    "similarity": SupervisedTask(
-        "distribution", SCORES, ("score",), True, "scores the similarity of two sentences as the mean over a scale"
-    ),
-    "regression": SupervisedTask("regression", SCORES, ("score",), False, "scores sentences, or pairs of sentences"),
-}
+OBJECTIVES = {"classification": "classification", "similarity": "distribution", "regression": "regression"}
+"""The tasks, and what the model of each is trained for."""
 
 
 @dataclass(kw_only=True)
@@ -55,14 +34,12 @@ class SupervisedSettings(TrainingRunSettings):
     model: str = setting("the folder of the pretrained encoder, of any type", path=True)
     data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True)
     task: str = setting(
-        "classification (of sentences or pairs), entailment (classes of pairs), similarity (scores of pairs as a "
-        "distribution over the whole numbers of a scale) or regression (scores, by squared error)",
+        "classification, similarity (scores as a distribution over the whole numbers of a scale) or regression "
+        "(scores, by squared error), of sentences or pairs",
         "classification",
-        choices=tuple(TASKS),
+        choices=tuple(OBJECTIVES),
     )
-    target_column: str | None = setting(
-        "the column of classes or scores [default: label; entailment or label; score]", None
-    )
+    target_column: str | None = setting("the column of classes or scores [default: label or score, by the task]", None)
     train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
     dev_split: str | None = setting(
         "the split to choose the epoch on [default: validation or dev if there and not the test split, else a share "
@@ -87,7 +64,6 @@ class SupervisedSettings(TrainingRunSettings):
         "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
     )
     lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
-    head_hidden_size: int = setting("units of the hidden layer for pairs", 50, above=0)
     epochs: int = setting("passes over the training part", 10, above=0)
     batch_size: int = setting("rows in a batch on each process", 25, above=0)
     learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
@@ -135,22 +111,19 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     The dev split that is not named is `validation` or `dev` if it is there and not the test split, else a share of
     the training split is drawn.
     """
-    folder, task, split = Path(settings.data), TASKS[settings.task], settings.train_split
+    folder, split = Path(settings.data), settings.train_split
     opened = DataFolder(folder)
-    present = opened.schema(split).names
-    columns = task.columns if settings.target_column is None else (settings.target_column,)
-    column = next((name for name in columns if name in present), None)
-    if column is None:
+    kind = CLASSES if settings.task == "classification" else SCORES
+    column = settings.target_column or ("label" if kind == CLASSES else "score")
+    if column not in (present := opened.schema(split).names):
         remedy = f"name it with --target-column; the columns are {', '.join(present)}"
-        raise InputError(f"split `{split}` has no column {' or '.join(columns)}", path=folder, remedy=remedy)
+        raise InputError(f"split `{split}` has no column {column}", path=folder, remedy=remedy)
     names = class_names(folder, column, split)
 
     def read(name: str) -> LabelledTexts:
-        return read_labelled(folder, name, column=column, kind=task.kind, names=names)
+        return read_labelled(folder, name, column=column, kind=kind, names=names)
 
     train = read(split)
-    if task.needs_pairs and train.second is None:
-        raise UsageError("the data has single sentences, and this task needs pairs", path=folder)
     parts: dict[str, LabelledTexts] = {}
     if settings.test_split is not None:
         parts[TEST] = read(settings.test_split)
@@ -168,9 +141,9 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
         found = f"{len(kept)} rows are in no other part, with {len(set(kept.targets))} classes or scores"
         raise kept.error(f"{found}: there is nothing to learn", "give rows of different classes or scores")
     data = SupervisedData({TRAIN: kept, **parts}, sources, column, [], len(train) - len(kept))
-    if task.kind == CLASSES:
+    if kind == CLASSES:
         data.classes = _classes(kept, names)
-    elif task.objective == "distribution":
+    elif settings.task == "similarity":
         for part in data.parts.values():
             _check_scale(part, settings)
     return data

@@ -17,7 +17,7 @@ from ...settings import recipe
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun
 from .scores import score_measurements, score_table
-from .tasks import DEV, TASKS, TEST, TRAIN, SupervisedData, SupervisedSettings, read_supervised
+from .tasks import DEV, OBJECTIVES, TEST, TRAIN, SupervisedData, SupervisedSettings, read_supervised
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -97,8 +97,8 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
             "encoder_name": to_path(settings.model).resolve().name,
             "encoder_type": model.encoder.config.model_type,
             "data_name": to_path(settings.data).resolve().name,
-            "description": TASKS[settings.task].description,
             "objective": model.config.objective,
+            "head_hidden_size": model.config.head_hidden_size,
             "pairs": data.pairs,
             "parts": data.sources,
             "class_names": data.classes,
@@ -143,7 +143,7 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
         encoder = type(encoder)(encoder.config)
         if settings.initial_vectors is not None:
             coverage = _fill_vectors(settings, encoder, opened, data.parts[TRAIN])
-    objective = TASKS[settings.task].objective
+    objective = OBJECTIVES[settings.task]
     scores = np.array(data.parts[TRAIN].targets if objective == "regression" else [0.0, 1.0], np.float64)
     outputs: dict[str, Any] = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
     if objective == "distribution":
@@ -152,7 +152,6 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
         sentence_encoder=encoder.config.to_diff_dict(),
         pairs=data.pairs,
         objective=objective,
-        head_hidden_size=settings.head_hidden_size,
         score_mean=float(scores.mean()) if objective == "regression" else 0.0,
         score_deviation=float(scores.std()) if objective == "regression" else 1.0,
         **outputs,

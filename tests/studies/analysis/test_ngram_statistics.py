@@ -98,7 +98,7 @@ def test_length_statistics_follow_their_definitions():
 
 
 def test_examples_are_ranked_and_shown_once():
-    sample = PairSample(["a", "b", "c", "same"], ["x", "y", "X", "Same"], 4, 4)
+    sample = PairSample(["a", "b", "c", "same"], ["x", "y", "X", "Same"], 4)
     numbers = np.arange(4.0)
     found = ranked_examples(sample, np.array([3.0, 1.0, 2.0, 9.0]), (numbers, numbers + 10), 3)
     assert [item["translation"] for item in found] == ["x", "y"]

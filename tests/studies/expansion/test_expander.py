@@ -35,7 +35,7 @@ def every(make):
 @pytest.mark.parametrize(
     ("sentence", "expanded"),
     [
-        ("I saw a boy.", "I perceived by sight or had the power to perceive by sight a youthful male person."),
+        ("I saw a boy.", "I perceived by sight or have the power to perceive by sight a youthful male person."),
         ("The old boys", "The having lived for a relatively long time youthful male people"),
         ("She is a teacher.", "She is a person whose occupation is teaching."),
         ("He ate an apple.", "He ate a fruit with red or yellow skin."),
@@ -75,9 +75,9 @@ def test_a_noun_before_a_noun_or_a_clitic_is_left_alone(every):
 
 def test_verbs_of_being_agree_with_what_is_before_them(every):
     texts = ["They sleep.", "I sleep.", "We slept.", "The dogs slept.", "It slept."]
-    expected = ["They are asleep.", "I am asleep.", "We were asleep.", None, "It was asleep."]
-    for found, wanted in zip(every.expand(texts), expected, strict=True):
-        assert found == (wanted or "The members of the genus Canis slept.".replace("slept", "were asleep"))
+    expected = ["They are asleep.", "I am asleep.", "We were asleep."]
+    expected += ["The members of the genus Canis were asleep.", "It was asleep."]
+    assert every.expand(texts) == expected
 
 
 def test_most_words_of_another_language_leave_a_sentence_alone(every):

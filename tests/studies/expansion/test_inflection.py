@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from hf_paraphrase.studies.expansion import inflection
 from hf_paraphrase.studies.expansion.inflection import Analysis, a_or_an, analyse, inflected
 
 pytest.importorskip("lemminflect")
@@ -63,4 +62,3 @@ def test_the_models_that_are_pickles_are_never_opened(wordnet, monkeypatch):
     monkeypatch.setattr("pickle.loads", refuse)
     assert inflected.__wrapped__("blorkify", "VBD") is None
     assert analyse("blorkified", "VERB|Fin", wordnet) is None
-    assert inflection.base_of_verb.__wrapped__("blorkifies") is None

@@ -7,18 +7,20 @@ import math
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.nn import functional
 
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.modeling_sdae import SdaeModel
-from hf_paraphrase.studies.sdae.batches import DEV_EPOCH, LengthBatches, SdaeCollator
-from hf_paraphrase.studies.sdae.noise import WordNoise
+from hf_paraphrase.studies.sdae.batches import DEV_EPOCH, LengthBatches, SdaeCollator, WordNoise
 from hf_paraphrase.studies.sdae.sentences import encode_sentences
-from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, SdaeTrainingArguments, expansion_distance
+from hf_paraphrase.studies.sdae.trainer import SdaeTrainer, expansion_distance
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 WORDS = [f"w{number}" for number in range(30)]
-QUIET = WordNoise("delete", 0.0, 0.0, 1)
+QUIET = WordNoise(0.0, 0.0)
 
 
 @pytest.fixture
@@ -61,6 +63,25 @@ def test_sentences_are_kept_in_order_once_and_what_is_left_out_is_counted(tokeni
 # ----- batches
 
 
+@given(st.integers(1, 30), st.floats(0, 1), st.floats(0, 1), st.integers(0, 9))
+@settings(max_examples=100, deadline=None)
+def test_noise_leaves_out_and_moves_words_and_never_takes_all(count, drop, swap, seed):
+    original = np.arange(count, dtype=np.int32)
+    noisy = WordNoise(drop, swap)(original, np.random.default_rng(seed))
+    assert noisy.dtype == np.int32 and original.tolist() == list(range(count))
+    assert len(noisy) >= 1 and len(set(noisy.tolist())) == len(noisy) and set(noisy.tolist()) <= set(range(count))
+
+
+def test_words_are_deleted_and_bigrams_swapped_with_the_probabilities():
+    words = np.arange(51, dtype=np.int32)
+    generator = np.random.default_rng(0)
+    assert 0.79 < np.mean([len(WordNoise(0.2, 0.0)(words, generator)) for _ in range(400)]) / 51 < 0.81
+    noisy = np.stack([WordNoise(0.0, 0.3)(words, generator) for _ in range(400)])
+    bigrams = noisy[:, :50].reshape(400, 25, 2)
+    assert (noisy[:, 50] == 50).all() and (np.sort(bigrams, axis=2) == words[:50].reshape(25, 2)).all()
+    assert 0.28 < (bigrams[:, :, 0] > bigrams[:, :, 1]).mean() < 0.32
+
+
 def test_an_epoch_is_every_sentence_once_in_batches_of_like_length_and_in_another_order_each_time():
     lengths = np.random.default_rng(0).integers(2, 40, 1000)
     batches = LengthBatches(lengths, 8, seed=5)
@@ -79,7 +100,7 @@ def test_an_epoch_is_every_sentence_once_in_batches_of_like_length_and_in_anothe
 
 def test_a_batch_is_the_noisy_sentences_and_the_originals(tokenizer):
     sentences = encoded(tokenizer)
-    noise = WordNoise("delete", 0.4, 0.4, 1)
+    noise = WordNoise(0.4, 0.4)
     batch = SdaeCollator(sentences, tokenizer, noise, seed=3)([(2, 5), (2, 0), (2, 9)])
     assert set(batch) == {"input_ids", "attention_mask", "labels"}
     for row, number in enumerate((5, 0, 9)):
@@ -107,7 +128,7 @@ def rows_of(batch):
 
 def test_for_the_regulariser_originals_and_expansions_without_noise_follow(tokenizer):
     sentences = encoded(tokenizer)
-    noise = WordNoise("delete", 0.5, 0.5, 1)
+    noise = WordNoise(0.5, 0.5)
     collate = SdaeCollator(sentences, tokenizer, noise, seed=0, expander=Expanding(), expansion_use="regulariser")
     batch = collate([(3, 1), (3, 2)])
     rows = rows_of(batch)
@@ -127,23 +148,26 @@ def small_model(tokenizer):
     return SdaeModel(SdaeConfig(initialization="xavier", **sizes))
 
 
-def trainer_of(tokenizer, folder, *, steps=6, expander=None, use="noise", model=None, report=None, **settings):
+def trainer_of(tokenizer, folder, *, steps=6, interval=3, expander=None, use="noise", model=None, **options):
     sentences = encoded(tokenizer)
-    noise = WordNoise("delete", 0.2, 0.2, 1)
-    train = SdaeCollator(sentences, tokenizer, noise, seed=0, expander=expander, expansion_use=use)
-    dev = SdaeCollator(
-        sentences.take(np.arange(10)), tokenizer, noise, seed=0, expander=expander, expansion_use="regulariser"
-    )
-    arguments = SdaeTrainingArguments(
+    common = {"seed": 0, "expander": expander}
+    noise = WordNoise(0.2, 0.2)
+    train = SdaeCollator(sentences, tokenizer, noise, expansion_use=use, **common)
+    dev = SdaeCollator(sentences.take(np.arange(10)), tokenizer, noise, expansion_use="regulariser", **common)
+    arguments = EpochTrainingArguments(
         output_dir=str(folder),
         max_steps=steps,
         per_device_train_batch_size=16,
         use_cpu=True,
         report_to="none",
         disable_tqdm=True,
-        **{"evaluations": 2, **settings},
+        eval_strategy="steps",
+        eval_steps=interval,
+        save_strategy="steps",
+        save_steps=interval,
+        load_best_model_at_end=False,
     )
-    return SdaeTrainer(model or small_model(tokenizer), arguments, train, dev, report=report)
+    return SdaeTrainer(model or small_model(tokenizer), arguments, train, dev, **options)
 
 
 def test_the_loss_is_the_reconstruction_plus_the_weighted_distance_of_expanded_sentences(tokenizer, tmp_path):
@@ -188,7 +212,7 @@ def test_the_dev_loss_is_nats_a_word_of_all_dev_sentences_whatever_expansion_is_
 
 
 def test_the_last_update_is_measured_and_kept_whatever_the_interval(tokenizer, tmp_path, trainer_flow):
-    trainer = trainer_of(tokenizer, tmp_path, steps=10, evaluations=4)
+    trainer = trainer_of(tokenizer, tmp_path, steps=10, interval=3)
     trainer.train()
     assert [entry["step"] for entry in trainer.scores()] == [3, 6, 9, 10]
     assert [path.name for path in tmp_path.glob("checkpoint-*")] == ["checkpoint-10"]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
@@ -203,12 +203,11 @@ PAIRS = {"sentence1": ["a"] * 20, "sentence2": [f"{i}" for i in range(20)]}
             "",
             "split `train`: the score 0.4 is off the scale from 1 to 5",
         ),
-        ("similarity", {"train": {**rows(20), "score": [1.0, 2.0] * 10}}, "", "this task needs pairs"),
     ],
 )
 def test_what_cannot_be_learned_is_refused(tmp_path, task, splits, card, expected):
     folder = write(tmp_path / "data", card, **splits)
-    with pytest.raises((InputError, UsageError), match=expected):
+    with pytest.raises(InputError, match=expected):
         read(folder, task=task, train_split="mr.train" if card else "train")
 
 
