@@ -20,7 +20,8 @@ from ...encoders.known_texts import KnownTexts
 from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.search.vector_file import VectorFile, npy_writer
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import InputError, UsageError
+from ...errors import InputError
+from ...registry import MULTILINGUAL
 from ...settings import Settings, setting
 from ...training.devices import DeviceSettings
 from .collections import Collection
@@ -40,7 +41,8 @@ class EncoderPairSettings(Settings):
     """One encoder of both languages, or one for each."""
 
     encoder: str | None = setting(
-        "folder of an encoder of both languages, by whose cosine candidates are found",
+        "encoder of both languages, by whose cosine candidates are found; multilingual, which is installed with this "
+        "package, if none is given",
         None,
         excludes=("source_encoder", "target_encoder"),
         path=True,
@@ -70,11 +72,7 @@ class CandidateSettings(EncoderPairSettings, DeviceSettings):
 
     def filter_pair(self) -> EncoderPair:
         """Returns the encoders that find the candidates."""
-        pair = self.encoder_pair()
-        if pair is None:
-            remedy = "give either --encoder, or --source-encoder and --target-encoder"
-            raise UsageError("candidates need an encoder", remedy=remedy)
-        return pair
+        return self.encoder_pair() or (MULTILINGUAL, MULTILINGUAL)
 
     def run(self, source: Collection, target: Collection, folder: Path) -> MiningRun:
         """Finds the candidates of two collections; the folder keeps their vectors."""
