@@ -244,7 +244,6 @@ def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true
     ("words", "text"),
     [
         ("", "either --pairs with --gold, or --task"),
-        ("--task fr-en --output o", "candidates need an encoder"),
         ("--task fr-en --encoder encoder --output o --tuning-part sample", "no such file of known pairs"),
         ("--task fr-en --encoder encoder --output o --scoring-encoder sub/filter", "is the name of another row"),
     ],
