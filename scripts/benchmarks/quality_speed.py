@@ -6,9 +6,10 @@ weighted character trigrams, which need no training. A peer that is not installe
 
 Quality is what `evaluate` finds: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
 apart because settings are chosen on it, the dev part of the STS benchmark, and the average precision of the cosine on
-the data folders of `--labelled`. Speed is sentences a second from text to vectors by the defaults of each library, on
-the same sentences in one run; the contestants take turns. A slow one gets fewer sentences: so many that a turn takes
-about `--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files.
+the data folders of `--labelled`. Speed is sentences a second from text to vectors, on the same sentences in one run, by
+settings that suit each library on few cores (large batches, no processes of its own); the contestants take turns. A
+slow one gets fewer sentences: so many that a turn takes about `--seconds`. The baseline of trigrams has no vectors; it
+is timed on pairs. Size is that of the files.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 from hf_paraphrase.training.word_vectors import read_word_vectors
 from interleaved import Contestant, argument_parser, run_benchmark, take_turns, timed, write
 
+_LARGER_BATCH = 256
 _FEWEST = 256
 """Sentences that even the slowest contestant is timed on."""
 Encode = Callable[[list[str]], Any]
@@ -187,7 +189,7 @@ def teacher(name: str, place: str) -> Iterator[Compared]:
         raise ModelError("no such model folder", path=place, remedy="check --teacher")
     if library := _installed("sentence_transformers"):
         model = library.SentenceTransformer(place, local_files_only=True, device="cpu")
-        encode = partial(model.encode, show_progress_bar=False)
+        encode = partial(model.encode, show_progress_bar=False, batch_size=_LARGER_BATCH)
         yield Compared(name, place, encode, bytes_below(Path(place)), len(encode("a")))
 
 
@@ -197,7 +199,8 @@ def model2vec_folder(name: str, place: str) -> Iterator[Compared]:
         raise ModelError("no such model folder", path=place, remedy="check --model2vec")
     if library := _installed("model2vec"):
         model = library.StaticModel.from_pretrained(place)
-        yield Compared(name, place, model.encode, bytes_below(Path(place)), int(model.dim))
+        encode = partial(model.encode, use_multiprocessing=False)
+        yield Compared(name, place, encode, bytes_below(Path(place)), int(model.dim))
 
 
 def wordllama(folder: Path) -> Iterator[Compared]:
@@ -217,7 +220,8 @@ def wordllama(folder: Path) -> Iterator[Compared]:
         json.dumps({"model_type": "model2vec", "normalize": False, "max_length": None})
     )
     dimension = int(model.embedding.shape[1])
-    yield Compared(f"WordLlama {dimension}", str(folder), model.embed, size, dimension)
+    encode = partial(model.embed, batch_size=_LARGER_BATCH)
+    yield Compared(f"WordLlama {dimension}", str(folder), encode, size, dimension)
 
 
 def word_averages(name: str, path: Path, folder: Path) -> Compared:
