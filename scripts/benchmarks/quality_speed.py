@@ -6,8 +6,8 @@ weighted character trigrams, which need no training. A peer that is not installe
 
 Quality is what `evaluate` finds: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
 apart because settings are chosen on it, the dev part of the STS benchmark, and the average precision of the cosine on
-the data folders of `--labelled`. Speed is sentences a second from text to vectors, on the same sentences in one run, by
-settings that suit each library on few cores (large batches, no processes of its own); the contestants take turns. A
+the data folders of `--labelled`. Speed is sentences a second from text to vectors, on the same sentences in one run,
+by settings that suit each library on few cores (large batches, no processes of its own); the contestants take turns. A
 slow one gets fewer sentences: so many that a turn takes about `--seconds`. The baseline of trigrams has no vectors; it
 is timed on pairs. Size is that of the files.
 """
