@@ -18,7 +18,6 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
-LARGEST_BYTES = 12_000_000
 TEXTS = ["w1 w2", "w3", "", "w2 w1 w4"]
 
 
@@ -92,27 +91,57 @@ def test_where_it_was_not_installed_a_line_reports_it(absent, tmp_path, capsys, 
 # ----- the encoder that is really there
 
 
-@pytest.fixture
-def installed():
-    if not hub_models.BUILTIN_FOLDERS["builtin"].is_dir():
-        pytest.skip("there is no built-in encoder yet")
-    return hub_models.BUILTIN_FOLDERS["builtin"]
-
-
-def test_the_builtin_encoder_is_small_whole_and_says_where_it_comes_from(installed, tmp_path):
-    names = {path.name for path in installed.iterdir()}
-    wanted = {"config.json", "model.safetensors", "tokenizers.json", "tokenizer_config.json"}
-    assert wanted | {"README.md", "provenance.json", "LICENSE"} <= names
+@pytest.mark.parametrize(("name", "largest"), [("builtin", 12_000_000), ("multilingual", 32_000_000)])
+def test_a_builtin_encoder_is_small_whole_and_says_where_it_comes_from(name, largest, tmp_path):
+    folder = hub_models.BUILTIN_FOLDERS[name]
+    names = {path.name for path in folder.iterdir()}
+    assert {
+        "config.json",
+        "model.safetensors",
+        "tokenizer_config.json",
+        "README.md",
+        "provenance.json",
+        "LICENSE",
+    } <= names
     with zipfile.ZipFile(tmp_path / "like_a_wheel.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in installed.iterdir():
+        for path in folder.iterdir():
             archive.write(path, path.name)
-    assert (tmp_path / "like_a_wheel.zip").stat().st_size <= LARGEST_BYTES
-    with safe_open(installed / "model.safetensors", framework="np") as weights:
+    assert (tmp_path / "like_a_wheel.zip").stat().st_size <= largest
+    with safe_open(folder / "model.safetensors", framework="np") as weights:
         assert weights.get_slice("embeddings").get_dtype() == "I8"
-    assert json.loads((installed / "provenance.json").read_text())["command"].startswith("hf-paraphrase ")
+    assert json.loads((folder / "provenance.json").read_text())["command"].startswith("hf-paraphrase ")
 
 
-def test_the_builtin_encoder_knows_exact_names_and_numbers(installed):
+TRANSLATIONS = """
+The dog sleeps in the garden. | Open the file in another window. | Yesterday we were in Berlin.
+Pes spí na zahradě. | Otevřete soubor v jiném okně. | Včera jsme byli v Berlíně.
+Hunden sover i haven. | Åbn filen i et andet vindue. | I går var vi i Berlin.
+Der Hund schläft im Garten. | Öffnen Sie die Datei in einem anderen Fenster. | Gestern waren wir in Berlin.
+El perro duerme en el jardín. | Abra el archivo en otra ventana. | Ayer estuvimos en Berlín.
+Koira nukkuu puutarhassa. | Avaa tiedosto toisessa ikkunassa. | Eilen olimme Berliinissä.
+Le chien dort dans le jardin. | Ouvrez le fichier dans une autre fenêtre. | Hier, nous étions à Berlin.
+Il cane dorme nel giardino. | Aprite il file in un'altra finestra. | Ieri eravamo a Berlino.
+De hond slaapt in de tuin. | Open het bestand in een ander venster. | Gisteren waren we in Berlijn.
+Pies śpi w ogrodzie. | Otwórz plik w innym oknie. | Wczoraj byliśmy w Berlinie.
+O cão dorme no jardim. | Abra o arquivo em outra janela. | Ontem estivemos em Berlim.
+Hunden sover i trädgården. | Öppna filen i ett annat fönster. | Igår var vi i Berlin.
+"""
+# It knows the Russian of programs only.
+RUSSIAN = """
+Select the font of the text. | Open the file in another window. | Delete the empty rows of the table.
+Выберите шрифт текста. | Откройте файл в другом окне. | Удалите пустые строки таблицы.
+"""
+
+
+@pytest.mark.parametrize("text", [TRANSLATIONS, RUSSIAN])
+def test_the_multilingual_encoder_finds_translations(text):
+    encoder = SentenceEncoder.from_pretrained("multilingual")
+    english, *others = [line.split(" | ") for line in text.strip().split("\n")]
+    for texts in others:
+        assert encoder.similarity(texts, english).argmax(1).tolist() == [0, 1, 2], texts
+
+
+def test_the_builtin_encoder_knows_exact_names_and_numbers():
     encoder = SentenceEncoder.from_pretrained()
     told = "Zyrkon Mbeki-Halloran won 48,317 votes."
     same, other = "48,317 votes for Zyrkon Mbeki-Halloran.", "Quentin Oyelaran-Stubbs won 21,906 votes."
