@@ -87,8 +87,6 @@ def test_what_one_process_must_do_alone_is_refused_in_several(monkeypatch, capsy
     assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "`filter` runs in one process, and 2 were started" in err
-    assert main(["back-translate", "--model", "nowhere", "--bitext", "nowhere", "--output", "x"]) == 2
-    assert "nowhere" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["no-such-verb"], ["--no-such-flag"], ["train_nmt_"]])

@@ -45,7 +45,7 @@ def classifier(tmp_path_factory, pairs):
     ReferenceClassifier(ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4)).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
-    write_seen(folder, [("train", "", int(number)) for number in text_fingerprints(texts)])
+    write_seen(folder, [("train", int(number)) for number in text_fingerprints(texts)])
     return folder
 
 

@@ -63,7 +63,7 @@ def test_the_cpu_is_always_there_and_others_are_those_of_the_machine(two_cards):
 
 OTHERS = {
     "score, a classifier": "score --pairs pairs --classifier m --output o",
-    "predict": "predict --model m --data pairs",
+    "predict": "predict --model m --data pairs --output o",
     "pairs": "analyze pairs --pairs pairs --classifier m --output o",
     "evaluate-nmt": "evaluate-nmt --model m --bitext pairs",
     "back-translate": "back-translate --model m --bitext pairs --output o",

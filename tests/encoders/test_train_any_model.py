@@ -164,7 +164,7 @@ def test_json_lines_with_lists_make_a_pair_of_each_positive_and_all_their_negati
     trainer = EncoderTrainer("avg", arguments(tmp_path), str(tmp_path / "pairs.jsonl"))
     pairs = trainer.objective.collator.pairs
     assert len(pairs) == 3 and pairs.negative_offsets.tolist() == [0, 2, 4, 4]
-    with pytest.raises(InputError, match="JSON lines, CSV or Parquet"):
+    with pytest.raises(InputError, match="not a data folder"):
         (tmp_path / "pairs.txt").write_text("a\tb\n")
         EncoderTrainer("avg", arguments(tmp_path), str(tmp_path / "pairs.txt"))
 

@@ -177,13 +177,3 @@ def test_after_an_error_work_of_which_nothing_was_done_goes_and_what_was_done_st
                 write(shard, staging)
             raise UsageError("no room")
         assert staging.exists() == done
-
-
-def test_a_process_that_was_given_the_staging_reports_its_own_error(tmp_path, monkeypatch):
-    def fail(*_, **__):
-        raise UsageError("no room")
-        yield
-
-    monkeypatch.setattr("hf_paraphrase.jobs.sharded_output.run_shards", fail)
-    with pytest.raises(UsageError, match="no room"):
-        part(tmp_path, None).run(None, cut("train", 2), what="toy", unit=" rows", staging=tmp_path)
