@@ -41,7 +41,7 @@ done_already distilled || hf-paraphrase distill --teacher all-MiniLM-L6-v2 --bit
   --teacher-vectors teacher_vectors --teacher-precision fp32 --tokenizer tokenizer --letters --ngram-buckets 200000 \
   --hidden-size 256 --principal-components --batch-size 4096 --learning-rate 0.006 --epochs 3 --ranking-weight 0.1 \
   --language-exponent 0.7 --dev-data data/sts --license cc-by-sa-4.0 --resume --output distilled
-# Then translations find each other: 2 to 5 points more on Tatoeba's dev parts, half a point on STSb dev in eight languages,
+# Then translations find each other: 2 to 5 points more on Tatoeba's dev parts, 0.4 on STSb dev in eight languages,
 # one less in English.
 done_already joined || python "$here/make_data.py" joined --pairs bitext/* --columns source target --output joined
 done_already ranked || hf-paraphrase train-encoder --pairs joined --initial-model distilled --loss ranking \
