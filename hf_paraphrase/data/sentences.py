@@ -98,7 +98,7 @@ class SentenceCorpus:
             raise InputError(
                 f"no column is called {', '.join(DEFAULT_COLUMNS)}",
                 path=self.path,
-                remedy=f"name the columns to read with --columns: {', '.join(present)}",
+                remedy=f"rename one of {', '.join(present)} to sentence, or name it by --columns where there is that",
             )
 
     def blocks(self) -> Iterator[list[str | None]]:

@@ -16,8 +16,8 @@ from typing import Any
 from ..artefacts.artefact import Artefact
 from ..artefacts.cards import template_path
 from ..artefacts.files import write_text_whole
-from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
+from ..registry import BUILTINS
 from .model_catalogue import ModelCatalogue
 from .page import TITLE, build_page, launch, require_gradio
 
@@ -53,8 +53,8 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
     from huggingface_hub import SpaceCardData
 
     for name in models:
-        if name != BUILTIN and (os.path.lexists(name) or not _REPOSITORY.fullmatch(name)):
-            remedy = f"give namespace/name, or {BUILTIN}; a folder is pushed first"
+        if name not in BUILTINS and (os.path.lexists(name) or not _REPOSITORY.fullmatch(name)):
+            remedy = f"give namespace/name, or {' or '.join(BUILTINS)}; a folder is pushed first"
             raise UsageError(f"--models {name} names no model of the Hub", remedy=remedy)
     head = SpaceCardData(
         title=TITLE,
@@ -63,7 +63,7 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
         python_version="3.11",
         app_file="app.py",
         license="apache-2.0",
-        models=[name for name in models if name != BUILTIN] or None,
+        models=[name for name in models if name not in BUILTINS] or None,
     )
     with Artefact(output, command="demo", settings=record, overwrite=overwrite) as artefact:
         staging = artefact.staging

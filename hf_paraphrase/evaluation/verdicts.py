@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 Claim = Literal["above", "below", "little"]
 """What may be claimed of a difference: that it is above 0, that it is below 0, or that it is next to nothing."""
-Verdict = Literal["holds", "does not", "cannot tell"]
+Verdict = Literal["holds", "fails", "inconclusive"]
 LITTLE = 0.5
 """A difference is next to nothing where its whole interval is within this, in points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
@@ -50,11 +50,11 @@ class Interval:
         if claim == "little":
             if -little < self.low and self.high < little:
                 return "holds"
-            return "does not" if self.low > little or self.high < -little else "cannot tell"
+            return "fails" if self.low > little or self.high < -little else "inconclusive"
         above, below = self.low > 0, self.high < 0
         if not above and not below:
-            return "cannot tell"
-        return "holds" if above == (claim == "above") else "does not"
+            return "inconclusive"
+        return "holds" if above == (claim == "above") else "fails"
 
     def record(self) -> dict[str, float | None]:
         """Returns the number and its ends for JSON, None for an end that nothing bounds."""

@@ -100,7 +100,7 @@ def test_a_bootstrap_over_test_pairs_alone_would_miss_the_spread_of_the_seeds():
     first, second = by_seed([50.0, 53.0, 56.0]), by_seed([51.0, 50.5, 49.5])
     drawn = np.zeros((50, 3)) + list(first.values()), np.zeros((50, 3)) + list(second.values())
     found = difference(first, second, pairs=drawn)
-    assert np.var(found.over_pairs) == pytest.approx(0) and found.interval().verdict("above") == "cannot tell"
+    assert np.var(found.over_pairs) == pytest.approx(0) and found.interval().verdict("above") == "inconclusive"
 
 
 def test_a_system_without_seeds_adds_no_variance_of_seeds():
@@ -115,7 +115,7 @@ def test_a_system_without_seeds_adds_no_variance_of_seeds():
 @pytest.mark.parametrize("count", [1, 2])
 def test_fewer_than_three_seeds_are_inconclusive_however_alike_they_are(count):
     found = difference(by_seed([60.0] * count), by_seed([50.0] * 5)).interval()
-    assert found.text() == "+10.0" and found.verdict("above") == found.verdict("little") == "cannot tell"
+    assert found.text() == "+10.0" and found.verdict("above") == found.verdict("little") == "inconclusive"
 
 
 def test_equal_runs_differ_by_nothing_which_is_little():
@@ -143,21 +143,21 @@ def test_more_comparisons_widen_the_interval_and_never_turn_a_verdict_round():
     found = difference(scores(5), scores(5, 1, 48.0))
     widths = [found.interval(count).high - found.interval(count).low for count in (1, 4, 36)]
     assert widths == sorted(widths) and widths[0] < widths[-1]
-    assert {found.interval(count).verdict("above") for count in (1, 4, 36, 10**6)} <= {"holds", "cannot tell"}
+    assert {found.interval(count).verdict("above") for count in (1, 4, 36, 10**6)} <= {"holds", "inconclusive"}
 
 
 @pytest.mark.parametrize(
     ("low", "high", "above", "below", "little"),
     [
-        (0.1, 2.0, "holds", "does not", "cannot tell"),
-        (-2.0, -0.1, "does not", "holds", "cannot tell"),
-        (-0.4, 0.4, "cannot tell", "cannot tell", "holds"),
-        (0.1, 0.4, "holds", "does not", "holds"),
-        (0.6, 0.9, "holds", "does not", "does not"),
-        (-0.9, -0.6, "does not", "holds", "does not"),
-        (-0.5, 0.4, "cannot tell", "cannot tell", "cannot tell"),
-        (0.0, 0.6, "cannot tell", "cannot tell", "cannot tell"),
-        (-math.inf, math.inf, "cannot tell", "cannot tell", "cannot tell"),
+        (0.1, 2.0, "holds", "fails", "inconclusive"),
+        (-2.0, -0.1, "fails", "holds", "inconclusive"),
+        (-0.4, 0.4, "inconclusive", "inconclusive", "holds"),
+        (0.1, 0.4, "holds", "fails", "holds"),
+        (0.6, 0.9, "holds", "fails", "fails"),
+        (-0.9, -0.6, "fails", "holds", "fails"),
+        (-0.5, 0.4, "inconclusive", "inconclusive", "inconclusive"),
+        (0.0, 0.6, "inconclusive", "inconclusive", "inconclusive"),
+        (-math.inf, math.inf, "inconclusive", "inconclusive", "inconclusive"),
     ],
 )
 def test_a_verdict_is_read_from_the_whole_interval(low, high, above, below, little):

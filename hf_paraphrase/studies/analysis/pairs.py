@@ -72,11 +72,13 @@ class PairSample:
 
     Attributes:
         rows: How many rows the pairs have.
+        drawn: Whether a reference had several translations.
     """
 
     references: list[str]
     translations: list[str]
     rows: int
+    drawn: bool
 
 
 @recipe(PairAnalysisSettings)
@@ -112,6 +114,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
         numbers = {
             "references": len(sample.references),
             "rows": sample.rows,
+            "drawn": sample.drawn,
             "seen_by_the_classifier": seen,
             "mean_reference_probability": {name: float(np.mean(item)) for name, item in probabilities.items()},
             "table_9": [{**item, "difference": asdict(item["difference"])} for item in contrasts],
@@ -186,7 +189,7 @@ def draw_pairs(folder: Path, *, split: str = "train", seed: int = 0) -> PairSamp
         raise InputError("there is no pair with two sentences", path=folder, remedy="give pairs of sentences")
     is_chosen = np.zeros(len(filled), bool)
     is_chosen[usable[choose_one_per_reference(np.array(references)[usable], "random", seed=seed)]] = True
-    sample = PairSample([], [], len(filled))
+    sample = PairSample([], [], len(filled), len(usable) > int(is_chosen.sum()))
     for batch in opened.batches(split, ["sentence1", "sentence2"], rows=is_chosen):
         sample.references += batch.column("sentence1").to_pylist()
         sample.translations += batch.column("sentence2").to_pylist()

@@ -19,7 +19,7 @@ from ...encoders.search.vector_file import VectorFile
 from ...errors import UsageError
 from ...evaluation.figures import check_plots
 from ...messages import log
-from ...settings import recipe, setting
+from ...settings import flag, is_given, recipe, setting
 from ...tables import short_names
 from .collections import TaskPart, mined_curve, read_gold_ids
 from .measures import Curve
@@ -38,6 +38,11 @@ _PAPERS_THRESHOLD = 0.99
 _PAPERS_NEGATIVES = 5503
 """Random pairs for every gold pair in the paper: 50 million for 9,086."""
 _PAIRS_AT_A_TIME = 1 << 20
+_OF_A_TASK = (
+    *("encoder", "source_encoder", "target_encoder", "candidates", "neighbours", "scoring_encoder", "classifier"),
+    *("random_negatives", "resume"),
+)
+"""The settings that a table of `--pairs` has no use for."""
 
 
 @dataclass(kw_only=True)
@@ -80,6 +85,9 @@ class MiningEvaluationSettings(CandidateSettings):
         if self.task is None:
             if not self.pairs:
                 raise UsageError("nothing to measure", remedy="give either --pairs with --gold, or --task")
+            for name in _OF_A_TASK:
+                if is_given(self, name):
+                    raise UsageError(f"{flag(name)} is for --task", remedy="leave it out")
             return
         if self.output is None:
             raise UsageError("--task needs --output", remedy="name a folder for the report")

@@ -16,7 +16,7 @@ from ...artefacts.remote_paths import to_path
 from ...data.sentences import naming
 from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import InputError
+from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import recipe, setting
 from ...tokenization.word_level import save_tokenizer
@@ -201,7 +201,12 @@ def _initial_vectors(
     sides = examples.source, examples.target
     for name, tokenizer, side in zip(("source", "target"), tokenizers, sides, strict=True):
         folder = Path(str(settings.initial_vectors)) / name
-        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0, dimension=size)
+        if not folder.is_dir():
+            raise InputError("no such folder", path=folder, remedy="make it with train-bilingual-vectors")
+        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0)
+        if size not in (None, vectors.matrix.shape[1]):
+            problem = f"--embedding-size {size}, but the initial vectors have {vectors.matrix.shape[1]} components"
+            raise UsageError(problem, path=folder, remedy="leave --embedding-size out")
         size = vectors.matrix.shape[1]
         counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
         table, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)

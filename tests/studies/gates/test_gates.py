@@ -159,7 +159,7 @@ def test_the_comparison_counts_pairs_in_the_papers_order(kind, rows, high, low, 
 
 def test_the_verdict_is_that_of_the_judging_module_which_one_encoder_cannot_decide():
     clear = [row("NN", 0.9, 1), row("DT", 0.1, 1)]
-    assert compare(TAG, clear)["in_order"] == 100 and compare(TAG, clear)["verdict"] == "cannot tell"
+    assert compare(TAG, clear)["in_order"] == 100 and compare(TAG, clear)["verdict"] == "inconclusive"
     several = difference(dict.fromkeys(range(FEWEST_SEEDS), 100.0), 50.0)
     assert several.interval().verdict("above") == "holds"
     assert compare(TAG, clear[:1]) is None and compare(TAG, [row("foo", 1, 1)]) is None
