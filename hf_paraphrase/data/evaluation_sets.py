@@ -20,6 +20,7 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, setting
 from .fingerprints import VERSION, Containment, Fingerprints, as_texts
+from .folder import DataFolder
 from .parquet_files import batches_of, open_parquet
 from .records import csv_records
 from .schema import is_text, usual_pair_columns
@@ -132,10 +133,16 @@ def _read_path(path: Path) -> Iterator[tuple[str, pa.Array | tuple[np.ndarray, i
         return
     root = path.resolve()
     unread: list[str] = []
+    checked: set[Path] = set()
     for item in files_below(root):
         inner = item.relative_to(root)
         is_shard = item.suffix == ".parquet" and item.parent.name == "data"
         name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
+        if is_shard and item.parent not in checked:
+            checked.add(item.parent)
+            folder = DataFolder(item.parent.parent)
+            for split in folder.splits:
+                folder.shards(split)  # all of them are there
         if any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES:
             unread.append(name)
             continue

@@ -46,7 +46,7 @@ class PairRows:
         self.folder: DataFolder | None = None
         self._source: Any = source
         names: Any = getattr(source, "column_names", None)
-        if isinstance(self.path, Path) and self.path.suffix in _TEXT_FILES:
+        if isinstance(self.path, Path) and self.path.suffix in _TEXT_FILES and not self.path.is_dir():
             self._source = _read_file(self.path)
             names = self._source.column_names
         elif self.path is not None:

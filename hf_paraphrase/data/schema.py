@@ -30,6 +30,10 @@ _PAIR_COLUMNS = (
     ("premise", "hypothesis"),
     ("sentence_a", "sentence_b"),
     ("sent1", "sent2"),
+    ("reference", "translation"),
+    ("original", "paraphrase"),
+    ("text_a", "text_b"),
+    ("string1", "string2"),
 )
 _TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "target_lang")
 

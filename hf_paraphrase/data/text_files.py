@@ -189,7 +189,8 @@ def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
     fields = [field.strip().strip('"') for field in first_line_of(path).split("\t")]
     plain = [plain_name(field) for field in fields]
     named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
-    is_header = named or {"source", "target"}.issubset(plain) or usual_pair_columns(plain)
+    sides = ({"source", "target"}, {"src", "tgt"}, {"src", "trg"})
+    is_header = named or any(pair.issubset(plain) for pair in sides) or usual_pair_columns(plain)
     return fields if is_header and len(set(plain)) == len(plain) else None
 
 

@@ -97,8 +97,11 @@ class _EncoderTraining:
     def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
         self.settings = settings
         self.run = run
-        made = (EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS)
-        self.extension: Extension | None = next((item for item in made if item is not None), None)
+        made = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
+        asked = [item for item in made if item is not None]
+        if len(asked) > 1:
+            raise UsageError("several studies cannot add to the pairs at once", remedy="ask for one of them")
+        self.extension: Extension | None = asked[0] if asked else None
         self.coverage: Coverage | None = None
 
     def make(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
-from ..registry import SUITES
+from ..registry import MULTILINGUAL, SUITES
 from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
 from .baselines import UNTRAINED_BASELINES
@@ -122,7 +122,7 @@ class EvaluateSettings(DeviceSettings):
                 raise UsageError(f"{flag(name)} is for --suite {' or '.join(suites)}", remedy="leave it out")
         self.models_by_name()
         if not self.model and not self.baseline:
-            self.model = [BUILTIN]
+            self.model = [MULTILINGUAL if self.suite == "translations" else BUILTIN]
         if self.report == self.output and self.output is not None:
             raise UsageError(
                 "--output is for JSON, and the report is written beside it", remedy="name it e.g. results.json"

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..artefacts.card_heads import Measurement
 from ..data.fingerprints import normalise_all
 from ..data.folder import DataFolder
+from ..data.same_text import is_blank
 from ..encoders.search.nearest_neighbours import nearest_neighbours
 from ..errors import InputError
 from ..tables import format_table, number, short_names
@@ -88,8 +89,11 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         data = DataFolder(folder)
         data.require(*_COLUMNS, split=settings.split)
         table = data.table(settings.split, _COLUMNS)
-        if not table.num_rows or any(column.null_count for column in table.columns):
-            raise InputError(f"split `{settings.split}` has no rows, or missing values", path=folder)
+        sides = zip(*(table[side].to_pylist() for side in _COLUMNS[:2]), strict=True)
+        whole = [not any(is_blank(text or "") for text in pair) for pair in sides]
+        table = table.filter(pa.array(whole, pa.bool_()))
+        if not table.num_rows:
+            raise InputError(f"split `{settings.split}` has no pair with text on both sides", path=folder)
         tables[f"{name} {table['source_lang'][0]}-{table['target_lang'][0]}"] = table
 
     def measure(scorer: Scorer) -> Scores:

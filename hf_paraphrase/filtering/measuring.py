@@ -151,6 +151,9 @@ def add_measures(
         batch = PairBatch(table.slice(start, _ROWS_AT_A_TIME))
         for name in names:
             for column, values in measures[name].compute(batch).items():
+                if column not in measures[name].columns or np.shape(values) != (batch.num_rows,):
+                    problem = f"the measure {name} computes {column} of shape {np.shape(values)}"
+                    raise UsageError(problem, remedy=f"let it return its columns, with {batch.num_rows} values each")
                 if wanted is None or column in wanted:
                     computed.setdefault(column, []).append(values)
     for column, parts in computed.items():

@@ -82,7 +82,11 @@ class Selection:
             for name, number in self.conditions:
                 kept &= _FUNCTIONS[name](columns[0], number)
             return np.asarray(kept)
-        return np.asarray(self.function(*columns), dtype=bool)
+        kept = np.asarray(self.function(*columns))
+        if kept.dtype != bool or kept.shape != (len(columns[0]),):
+            problem = f"--keep {self.text}: it returns {kept.dtype} of shape {kept.shape} for {len(columns[0])} rows"
+            raise UsageError(problem, remedy="let it return one truth value for each row")
+        return kept
 
 
 def parse_selection(text: str) -> Selection:

@@ -32,6 +32,9 @@ KINDS = {
 _SIZES = {"word": 200_000, "bpe": 10_000, "unigram": 10_000}
 _MEASURED = 10_000
 
+Corpora = Mapping[str, Sequence[Callable[[], Iterator[str]]]]
+"""By their names what streams the parts of each corpus."""
+
 
 @dataclass(kw_only=True)
 class TrainTokenizerSettings(Settings):
@@ -155,7 +158,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
             "sentences": sentence_count,
             "vocabulary": len(tokenizer),
             **learnt,
-            **_measure(tokenizer, _balanced(corpora, 1, settings.seed)),
+            **_measure(tokenizer, corpora),
         }
         save_tokenizer(tokenizer, artefact.staging)
         record = settings.record()
@@ -196,14 +199,12 @@ def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Cal
             corpus = folder
             if rows.folder is not None and f"{name}_lang" in rows.columns:
                 first = next(rows.folder.batches("train", [f"{name}_lang"], batch_size=1))
-                corpus = str(first.column(0)[0])
+                corpus = first.column(0)[0].as_py() or folder
             corpora.setdefault(corpus, []).append(partial(side, rows, number))
     return corpora
 
 
-def _balanced(
-    corpora: Mapping[str, Sequence[Callable[[], Iterator[str]]]], exponent: float, seed: int
-) -> Iterator[str]:
+def _balanced(corpora: Corpora, exponent: float, seed: int) -> Iterator[str]:
     """Streams the sentences of corpora, those of smaller ones repeatedly (see `corpus_exponent`)."""
 
     def sentences(name: str) -> Iterator[str]:
@@ -268,8 +269,12 @@ def _learn_tokens(settings: TrainTokenizerSettings, sentences: Iterable[str]) ->
     return train_encoder_unigram(sentences, size, lower_case=settings.lower_case)
 
 
-def _measure(tokenizer: PreTrainedTokenizerFast, sentences: Iterable[str]) -> dict[str, float]:
-    ids = tokenizer(list(islice(sentences, _MEASURED)), add_special_tokens=False)["input_ids"]
+def _measure(tokenizer: PreTrainedTokenizerFast, corpora: Corpora) -> dict[str, float]:
+    """Measures the tokenizer on the beginnings of all corpora."""
+    most = -(-_MEASURED // len(corpora))
+    streams = (chain.from_iterable(part() for part in parts) for parts in corpora.values())
+    sentences = [sentence for stream in streams for sentence in islice(stream, most)]
+    ids = tokenizer(sentences, add_special_tokens=False)["input_ids"]
     tokens = sum(map(len, ids))
     unknown = sum(row.count(tokenizer.unk_token_id) for row in ids)
     return {

@@ -101,7 +101,7 @@ def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides
     if not kept:
         raise InputError(
             f"none of the {table.num_rows} sentence pairs has 1 to {max_words} words on both sides",
-            remedy="raise --max-words or look at the bitext",
+            remedy="look at the bitext",
         )
     return BitextSides([item[0] for item in kept], [item[1] for item in kept], table.num_rows - len(kept))
 

@@ -31,6 +31,8 @@ MOST_THREADS = 8
 MOST_PLAIN_THREADS = 2
 """The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
 _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
+_NO_MEMORY = "can't allocate memory"
+_NOT_FINITE = "the model's probabilities are not finite"
 
 
 class _Batch(NamedTuple):
@@ -105,10 +107,16 @@ class Translator:
                 for index, outcome in zip(batch.indices, found or self._one_by_one(batch), strict=True):
                     outcomes[index] = outcome
                 progress(len(batch.indices))
+        if todo and all(outcomes[index] == _NOT_FINITE for index in todo):
+            raise ModelError(
+                _NOT_FINITE,
+                path=self.model.name_or_path or None,
+                remedy="try it with evaluate-nmt, or --precision fp32",
+            )
         return outcomes
 
     def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
-        """Translates the sentences of a batch that was too large for the memory; the candidates stay the same."""
+        """Translates the sentences of a batch that failed one by one; the candidates stay the same."""
         found = [
             self._attempt(_Batch([index], [ids], batch.candidates))
             for index, ids in zip(batch.indices, batch.input_ids, strict=True)
@@ -130,7 +138,7 @@ class Translator:
         return batches
 
     def _attempt(self, batch: _Batch) -> list[list[Hypothesis] | str] | None:
-        """Searches for a batch; None where memory ran out, as a traceback would keep the tensors in it."""
+        """Searches for a batch; None where it is to be tried sentence by sentence, or where memory ran out for one."""
         options = self.options
         try:
             hypotheses = translate_batch(
@@ -145,14 +153,13 @@ class Translator:
                 scorer=self.model,
                 matrices=self.matrices,
             )
-        except (MemoryError, torch.OutOfMemoryError):
+        except (MemoryError, RuntimeError) as error:
+            # That of a processor is a plain RuntimeError.
+            if not isinstance(error, MemoryError | torch.OutOfMemoryError) and _NO_MEMORY not in str(error):
+                raise
             return None
         if not all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
-            raise ModelError(
-                "the model's probabilities are not finite",
-                path=self.model.name_or_path or None,
-                remedy="try it with evaluate-nmt, or --precision fp32",
-            )
+            return None if len(batch.indices) > 1 else [_NOT_FINITE]
         return [_usable(nbest) for nbest in hypotheses]
 
 

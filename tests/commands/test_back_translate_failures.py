@@ -49,14 +49,20 @@ def failing(monkeypatch, fails, error):
     monkeypatch.setattr(translators, "translate_batch", translate_batch)
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("tried to allocate 3 GiB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes."),
+    ],
+)
 def test_a_sentence_that_is_too_much_for_the_memory_is_recorded_and_the_others_are_translated(
-    tiny_model, bitext, undisturbed, tmp_path, monkeypatch
+    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, error
 ):
     rows = DataFolder(undisturbed).table().to_pylist()
     bad = rows[len(rows) // 2]
     _, tokenizer = load_translation_model(tiny_model)
     ids = list(tokenizer(bad["source"])["input_ids"])
-    error = torch.OutOfMemoryError("tried to allocate 3 GiB")
     failing(monkeypatch, lambda batch: ids in [list(item) for item in batch], error)
     assert job(tiny_model, bitext, tmp_path / "pairs") == 0
     assert {"id": bad["id"], "reason": "the search ran out of memory"} in skipped(tmp_path / "pairs")

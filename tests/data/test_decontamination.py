@@ -273,3 +273,11 @@ def test_rows_matched_by_ngrams_only_are_counted_separately_and_a_list_of_finger
     assert sets.names == ["eval.txt", "eval.txt (8-grams)", "list.txt"]
     exactly = load_fingerprints([tmp_path / "eval.txt"]).match([pa.array(texts)])[0]
     assert exactly.tolist() == [False, True, False, False]
+
+
+def test_a_data_folder_that_lacks_a_shard_is_refused(tmp_path):
+    (tmp_path / "sets" / "one" / "data").mkdir(parents=True)
+    shard = tmp_path / "sets" / "one" / "data" / "test-00001-of-00003.parquet"
+    pq.write_table(pa.table({"sentence1": ["one two three four"], "sentence2": ["five six seven eight"]}), shard)
+    with pytest.raises(InputError, match="1 of 3 shards"):
+        load_fingerprints([tmp_path / "sets"])

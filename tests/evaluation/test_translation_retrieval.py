@@ -65,3 +65,12 @@ def test_evaluate_has_a_line_for_each_bitext(tmp_path):
     assert "| one fr-en |" in str(found) and "| two fr-en |" in str(found)
     with pytest.raises(InputError, match="no split `train`"):
         hf_paraphrase.evaluate(data=tmp_path / "one", suite="translations", split="train")
+
+
+def test_a_pair_with_a_blank_side_is_left_out(tmp_path):
+    sides = {"source": ["a cat sleeps", "two dogs run", ""], "target": ["a cat sleeps", "two dogs run", "the sun"]}
+    table = pa.table({**sides, "source_lang": ["fr"] * 3, "target_lang": ["en"] * 3})
+    write_split(tmp_path / "one", "test", [table], table.schema)
+    found = hf_paraphrase.evaluate(data=tmp_path / "one", suite="translations").record["results"][0]
+    (row,) = found["bitexts"].values()
+    assert found["name"] == "multilingual" and (row["pairs"], row["mean"]) == (2, 100.0)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.selections import apply_selection, check_selections, parse_selection
+from hf_paraphrase.filtering.selections import Selection, apply_selection, check_selections, parse_selection
 
 OPERATORS = {
     "<=": operator.le,
@@ -91,3 +91,10 @@ def test_a_column_that_needs_a_model_is_refused_with_a_pointer_to_score():
         with pytest.raises(UsageError, match="no column") as caught:
             check_selections([parse_selection(text)], schema)
         assert "hf-paraphrase score can add it" in caught.value.remedy
+
+
+@pytest.mark.parametrize("kept", [[2, 0, 1], [True, False], np.flatnonzero([1, 0, 1])])
+def test_a_function_of_the_user_returns_a_truth_value_for_each_row(kept):
+    selection = Selection("mine", ("length",), function=lambda length: kept)
+    with pytest.raises(UsageError, match="--keep mine: it returns"):
+        selection.mask(np.ones(3))

@@ -9,8 +9,6 @@ from ...data.folder import DataFolder
 from ...data.languages import is_language, primary_language
 from ...errors import InputError
 
-_SIDES = (("source", "source_lang"), ("target", "target_lang"))
-
 
 @dataclass(frozen=True)
 class Bitext:
@@ -28,17 +26,24 @@ class Bitext:
             yield known, other
 
 
+def bitext_languages(folder: DataFolder) -> dict[str, str]:
+    """Returns the languages of the sides `source` and `target`, which are the same in all rows."""
+    found: set[tuple[str | None, str | None]] = set()
+    for batch in folder.batches("train", ["source_lang", "target_lang"]):
+        found.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    if len(found) == 1 and None not in (pair := found.pop()):
+        return dict(zip(("source", "target"), map(str, pair), strict=True))
+    problem = "the bitext has no rows" if not found else "the rows are of several languages, or of none"
+    raise InputError(problem, path=folder.path, remedy="give a bitext of two languages, each always on one side")
+
+
 def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
     """Opens bitexts, of each of which one side is in the language that the teachers know."""
     bitexts = []
     for path in folders:
         folder = DataFolder(path)
-        columns = [name for pair in _SIDES for name in pair]
-        folder.require(*columns)
-        first = next(folder.batches("train", columns, batch_size=1), None)
-        if first is None or not first.num_rows:
-            raise InputError("the bitext has no rows", path=path, remedy="leave it out")
-        languages = {side: str(first.column(name)[0]) for side, name in _SIDES}
+        folder.require("source", "target", "source_lang", "target_lang")
+        languages = bitext_languages(folder)
         known = [side for side, language in languages.items() if is_language(language, teacher_lang)]
         if len(known) != 1:
             raise InputError(

@@ -101,7 +101,9 @@ class TeacherSettings(DecontaminationSettings):
         choices=["auto", "bf16", "fp32"],
     )
     columns: list[str] = setting(
-        f"columns of the data folders to read, those of them that a folder has [default: {', '.join(COLUMNS)}]", []
+        f"columns of the data folders to read, those of them that a folder has [default: {', '.join(COLUMNS)}]",
+        [],
+        only_with="text",
     )
     max_characters: int = setting("texts of more characters are left out", 1000, at_least=1)
     max_texts: int | None = setting("learn from a random sample of N texts", None, at_least=1)

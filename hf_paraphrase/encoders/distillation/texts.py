@@ -206,6 +206,8 @@ def _keys(texts: Iterable[bytes]) -> NDArray[np.uint64]:
 def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]) -> NDArray[np.int64]:
     """Finds for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
     taught_by = np.where(is_known, np.arange(len(keys)), -1)
+    if not len(keys):
+        return taught_by
     order = np.argsort(keys, kind="stable")
 
     def numbers(texts: list[str]) -> NDArray[np.int64]:

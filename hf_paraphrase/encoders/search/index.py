@@ -27,10 +27,14 @@ from .approximate import LISTS_FILE, InvertedLists
 from .build import IndexSettings, StoredIndex, build_index, text_keys
 from .nearest_neighbours import nearest_neighbours
 from .semantic_search import BestPairs, MinedPairs, similar_pairs
+from .vector_file import cosine_of_rows
 
 METHODS = ("exact", "approximate")
 ENCODER_FOLDER = "encoder"
 _QUERIES_PER_BLOCK = 1024
+_CHECKED_SENTENCES = 8
+_SAME_VECTOR = 0.99
+_OTHER_ENCODER = "search with the encoder that the index was built with, or build it again"
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,22 @@ class SearchIndex(StoredIndex):
             raise ModelError(
                 f"the encoder gives {encoder.dimension} components, the index has {self.settings.dimension}",
                 path=self.folder,
-                remedy="search with the encoder that the index was built with, or build it again",
+                remedy=_OTHER_ENCODER,
             )
+        if given is not None:
+            self._check_vectors(encoder)
         return encoder
+
+    def _check_vectors(self, encoder: SentenceEncoder) -> None:
+        """Compares a few vectors of the index with those of an encoder that is not the one in it."""
+        rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
+        stored, now = self.vectors.take(rows), encoder.encode(self.sentences_of(rows)["sentence"].to_pylist())
+        # Zero vectors have cosine 0 with themselves.
+        same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
+        if not same.all():
+            raise ModelError(
+                "the encoder gives other vectors than those in the index", path=self.folder, remedy=_OTHER_ENCODER
+            )
 
     @cached_property
     def _texts(self) -> KnownTexts:

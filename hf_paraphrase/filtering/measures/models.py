@@ -36,8 +36,8 @@ class Similarity(Measure):
     models = ("encoder",)
     columns = ("similarity",)
     encoder: str | None = setting(
-        "sentence encoder folder, for similarity; --encoder alone is builtin, the one that is installed with this "
-        "package",
+        "sentence encoder folder, for similarity; --encoder alone is builtin, the one for English that is installed "
+        "with this package; for a bitext name multilingual",
         None,
         alone=BUILTIN,
         path=True,

@@ -118,3 +118,26 @@ def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are
     assert texts.left_out["untaught"] == 2 and texts.by_language() == {"en": 4, "fr": 1}
     numbers = texts.balanced(0.5, 0)
     assert np.bincount(numbers).tolist() == [1, 1, 1, 1, 2], "sqrt(4) times as often"
+
+
+def bitext(folder, rows):
+    names = ("source", "target", "source_lang", "target_lang")
+    table = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+    write_split(folder, "train", [table], table.schema)
+    return str(folder)
+
+
+SECOND_ROWS = [("zwei", "two", "de", "en"), ("two", "deux", "en", "fr"), ("deux", "two", None, "en")]
+
+
+@pytest.mark.parametrize("second", SECOND_ROWS)
+def test_bitext_of_several_languages_or_swapped_rows_is_refused(tmp_path, second):
+    folder = bitext(tmp_path / "mixed", [("un", "one", "fr", "en"), second])
+    with pytest.raises(InputError, match="several languages, or of none"):
+        open_bitexts([folder], "en")
+
+
+def test_bitext_without_text_is_no_text_to_learn_from(tmp_path):
+    bitexts = open_bitexts([bitext(tmp_path / "blank", [("", " ", "fr", "en")])], "en")
+    with pytest.raises(InputError, match="no text to learn from"):
+        read_texts([], bitexts=bitexts, max_characters=100)
