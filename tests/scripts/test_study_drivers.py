@@ -12,6 +12,7 @@ STUDIES = SCRIPTS / "studies"
 DRIVERS = sorted(path.name for path in STUDIES.glob("*.sh") if path.name != "common.sh")
 PLACES = {
     "builtin_encoder.sh": ("data", "dict", "MINILM", "work"),
+    "multilingual_encoder.sh": ("data", "dict", "MINILM", "work"),
     "no_teacher.sh": ("data", "dict", "glove.json", "vocab", "work"),
     "opusparcus_row.sh": ("data", "fi", "work"),
 }

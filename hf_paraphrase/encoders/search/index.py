@@ -96,7 +96,8 @@ class SearchIndex(StoredIndex):
     def _check_vectors(self, encoder: SentenceEncoder) -> None:
         """Compares a few vectors of the index with those of an encoder that is not the one in it."""
         rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
-        stored, now = self.vectors.take(rows), encoder.encode(self.sentences_of(rows)["sentence"].to_pylist())
+        stored = self.vectors.take(rows)
+        now = KnownTexts(encoder).embed(self.sentences_of(rows)["sentence"].to_pylist())
         # Zero vectors have cosine 0 with themselves.
         same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
         if not same.all():
