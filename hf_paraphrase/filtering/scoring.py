@@ -22,7 +22,7 @@ from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut
 from ..messages import log
-from ..registry import MEASURES
+from ..registry import BUILTIN, MEASURES, MULTILINGUAL
 from ..settings import flag, is_given, recipe, seed_setting, setting, with_options
 from .filter_steps import check_pairs
 from .held_out import HeldOutReferences, draw_references, held_out_texts
@@ -118,6 +118,10 @@ def score(settings: ScoreSettings) -> Scored:
     The options of measures that were registered later are fields as well.
     """
     folder = DataFolder(settings.pairs)
+    options_given: Any = settings  # with the fields of the measures
+    if options_given.encoder == BUILTIN and sides_of(folder.schema(folder.splits[0]).names) != SIDES:
+        options_given.encoder = MULTILINGUAL
+        log(f"the sides are in two languages: the encoder is {MULTILINGUAL}")
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
     chosen = _chosen(settings, folder, Measures(**options))

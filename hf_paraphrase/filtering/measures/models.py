@@ -37,7 +37,7 @@ class Similarity(Measure):
     columns = ("similarity",)
     encoder: str | None = setting(
         "sentence encoder folder, for similarity; --encoder alone is builtin, the one for English that is installed "
-        "with this package; for a bitext name multilingual",
+        "with this package, and for a bitext multilingual, the other one",
         None,
         alone=BUILTIN,
         path=True,
