@@ -5,7 +5,7 @@
 # draws differ and filters have something to choose from. Draws with one seed share what their
 # filters allow and are compared seed by seed. Three filters go by cost: per token (`cost`, the end of the sentence
 # counted as no token), with the end as a token (`cost_with_end`), and among translations of one length
-# (`cost_in_length`), because the first goes with length. What is there already is not made again.
+# (`cost_in_length`), because the first goes with length. Existing outputs are reused.
 # Usage: bash scripts/studies/filters.sh DATA WORK
 #   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ text/ and
 #         held_out.sha256-16.txt.gz

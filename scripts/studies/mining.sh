@@ -5,7 +5,7 @@
 # repair, with what may be said of them over the seeds of everything that is trained.
 # Usage: bash scripts/studies/mining.sh DATA WORK [LANGUAGE]
 #   DATA      holds manythings/ libreoffice_help/ multi30k/
-#   WORK      is a folder for everything that is made; what is there already is not made again;
+#   WORK      is a folder for everything that is made; existing outputs are reused;
 #             WORK/table.md and WORK/curves.png are the outcome
 #   LANGUAGE  fr (default) or de
 # Sizes, from the environment; in brackets those of the paper:

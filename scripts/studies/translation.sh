@@ -5,7 +5,7 @@
 # mixed, for each language; BLEU on every test set, and n-best lists of translations of the mixed bitext.
 # Usage: bash scripts/studies/translation.sh DATA WORK
 #   DATA  holds multi30k/ manythings/ libreoffice_help/ sts/ sick/ stsbenchmark/ pit2015/ and held_out.sha256-16.txt.gz
-#   WORK  is a folder for everything that is made; what is there already is not made again
+#   WORK  is a folder for everything that is made; existing outputs are reused
 # From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many captions, Tatoeba sentences and paragraphs of
 # help each are translated back (default 8000); BEAM, of the search for them (default 10, as many are kept); MODELS, those
 # to train and judge (default "captions mixed"; the mixed one translates back); SIZE of the mixed one (default full; small:
