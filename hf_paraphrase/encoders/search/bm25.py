@@ -75,13 +75,17 @@ class Bm25:
         return rows[np.lexsort((rows, -values))[:k]]
 
 
-def reciprocal_rank_fusion(rankings: Sequence[NDArray[np.int64]], k: int) -> list[tuple[int, float]]:
+def reciprocal_rank_fusion(
+    rankings: Sequence[NDArray[np.int64]], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Fuses rankings of rows, the best first, by the sum of 1 / (60 + rank) (Cormack, Clarke and Büttcher 2009).
 
-    Returns the k best rows, each with that sum.
+    Returns the at most k best rows and these sums, of equal ones the earlier row first.
     """
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, row in enumerate(ranking.tolist(), start=1):
             scores[row] = scores.get(row, 0.0) + 1 / (_RANK_CONSTANT + rank)
-    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
+    rows, values = np.array(list(scores), np.int64), np.array(list(scores.values()), np.float64)
+    order = np.lexsort((rows, -values))[:k]
+    return rows[order], values[order]
