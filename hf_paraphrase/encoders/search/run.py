@@ -73,7 +73,7 @@ class SearchSettings(DeviceSettings):
     )
     top_k: int = setting("neighbours of each query", 10, at_least=1, names=["--top-k", "--neighbours"])
     filter: list[str] = setting(
-        "find only sentences whose columns of the corpus are so, e.g. 'year>=2020' or 'source=tatoeba'; all of several",
+        "find only sentences whose columns of the corpus are so, e.g. 'year>=2020' or 'source=tatoeba'",
         [],
     )
     hybrid: bool = setting(
