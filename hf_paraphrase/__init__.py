@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .encoders.search.index import SearchIndex
     from .encoders.search.run import search
     from .encoders.search.semantic_search import paraphrase_mining, semantic_search
+    from .encoders.search.server import serve
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
     from .encoders.vectors import quantize_embeddings

@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide"
 DOCUMENTS = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 JUDGED = PAIRS.append(pa.field("score", pa.float64()))
-NOT_RUN = ("hf-paraphrase push", "hf-paraphrase demo")
+NOT_RUN = ("hf-paraphrase push", "hf-paraphrase demo", "hf-paraphrase serve")
 """What would need an account, and what serves until it is interrupted."""
 SENTENCES = [
     ("the doctor bought a car.", "a car was purchased by the physician."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -76,8 +75,8 @@ def neighbours(settings: Any, found: Searched) -> Iterator[str]:
     """Shows the neighbours of each query as tab-separated values or JSON lines."""
     for number, (query, items) in enumerate(found.neighbours):
         if settings.format == "jsonl":
-            record = {"query": query, "neighbours": [dataclasses.asdict(item) for item in items]}
-            yield json.dumps(record, ensure_ascii=False) + "\n"
+            record = {"query": query, "neighbours": [item.record() for item in items]}
+            yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
         else:
             yield ("" if number else "query\trank\tscore\tposition\tsentence\n") + _as_tsv(query, items)
 

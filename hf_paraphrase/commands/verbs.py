@@ -109,6 +109,7 @@ JOURNEYS = {
             "search",
             shown=results.neighbours,
         ),
+        "serve": Verb("answer requests for embeddings and searches over HTTP", "serve", shown=results.as_text),
         "evaluate": Verb("evaluate an encoder on semantic similarity sets", "evaluate", shown=results.as_text),
         "export": Verb("write an encoder as an ONNX graph, or with weights in fewer bits", "export_encoder"),
     },

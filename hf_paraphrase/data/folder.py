@@ -27,6 +27,7 @@ ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
 _OTHER_FILES = ("*.jsonl", "*.csv", "*/*.jsonl", "*/*.csv")
+_READERS = {".csv": "csv", ".jsonl": "json"}
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
@@ -34,13 +35,13 @@ _ORDER = {"train": 0, "validation": 1, "test": 2}
 class DataFolder:
     """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
 
-    `path` is the folder or a Parquet file, or its address as fsspec knows it, such as s3://bucket/folder; `splits` are
-    the names of its splits, train first.
+    `path` is the folder or a Parquet, CSV or JSON lines file, or the address of a folder as fsspec knows it, such as
+    s3://bucket/folder; `splits` are the names of its splits, train first.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = to_path(path)
-        if not self.path.is_dir() and not (self.path.is_file() and self.path.name.endswith(".parquet")):
+        if not self.path.is_dir() and not (self.path.is_file() and self.path.name.endswith((".parquet", *_READERS))):
             problem = "this is a file, not a data folder" if self.path.is_file() else "no such data folder"
             remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE or --dataset NAME"
             raise InputError(problem, path=self.path, remedy=remedy)
@@ -192,7 +193,7 @@ class DataFolder:
 def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
     """Lists for each split the Parquet files with their numbers and how many there should be."""
     if path.is_file():
-        return {"train": [(0, 1, path)]}
+        return {"train": [(0, 1, path)]} if path.name.endswith(".parquet") else {}
     files: dict[str, list[tuple[int, int, Path]]] = {}
     others: dict[str, list[Path]] = {}
     for folder in (path / "data", path):
@@ -215,7 +216,8 @@ def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
 
 def _converted_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
     """Lists the Parquet files that `datasets` makes in its cache of other files, such as JSON lines or CSV."""
-    if not any(file for pattern in _OTHER_FILES for file in path.glob(pattern)):
+    reader = _READERS.get(path.suffix)
+    if reader is None and not any(file for pattern in _OTHER_FILES for file in path.glob(pattern)):
         raise InputError(
             "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
             path=path,
@@ -224,7 +226,8 @@ def _converted_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
     import datasets
 
     try:
-        builder = datasets.load_dataset_builder(os.fspath(path))
+        name = os.fspath(path)
+        builder = datasets.load_dataset_builder(reader or name, data_files=name if reader else None)
         builder.download_and_prepare(file_format="parquet")
     except Exception as error:
         raise InputError(f"load_dataset cannot open it: {str(error)[:300]}", path=path) from error

@@ -11,7 +11,7 @@ import csv
 import json
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ import pyarrow as pa
 
 from ..errors import InputError
 from .parquet_files import batches_of, open_parquet
-from .schema import is_number, is_text
+from .schema import holds_values, is_text
 from .text_files import Block, LineErrors, StrictLines, read_lines, without_returns
 
 _BLOCK_ROWS = 50_000
+_TEXTS = ("sentence", "sentence1", "sentence2")
 _LONGEST_RECORD_LINES = 100
 csv.field_size_limit(sys.maxsize)
 
@@ -42,10 +43,16 @@ def column_names(path: Path, kind: str) -> list[str]:
     return []
 
 
-def read_records(path: Path, kind: str, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    """Streams columns of a `csv`, `jsonl` or `parquet` file as texts; `columns` are their names in the file."""
-    readers = {"csv": _read_csv, "jsonl": _read_jsonl, "parquet": _read_parquet}
-    return readers[kind](path, columns, errors)
+def read_records(
+    path: Path, kind: str, columns: Mapping[str, str], errors: LineErrors, *, optional: Sequence[str] = ()
+) -> Iterator[Block]:
+    """Streams columns of a `csv`, `jsonl` or `parquet` file as texts; `columns` are their names in the file.
+
+    Of those that are `optional` a value is null where a JSON object lacks it or has a list or an object.
+    """
+    if kind == "jsonl":
+        return read_objects(_objects(path, columns, errors, optional), path, columns, errors)
+    return _read_csv(path, columns, errors) if kind == "csv" else _read_parquet(path, columns)
 
 
 def _read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
@@ -126,13 +133,15 @@ def _place(present: list[str], name: str, theirs: str, path: Path, line: int = 1
     return present.index(theirs)
 
 
-def _read_jsonl(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
-    objects = (
-        (line, value)
-        for line, text in _numbered(path, errors)
-        if text.strip() and (value := _json_object(text, path, errors, line)) is not None
-    )
-    return read_objects(objects, path, columns, errors)
+def _objects(
+    path: Path, columns: Mapping[str, str], errors: LineErrors, optional: Sequence[str]
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Streams the objects of JSON lines with their line numbers."""
+    keys = [columns[name] for name in optional]
+    for line, text in _numbered(path, errors):
+        if text.strip() and (value := _json_object(text, path, errors, line)) is not None:
+            plain = {key: value[key] for key in keys if isinstance(value.get(key), str | int | float)}
+            yield line, {**value, **dict.fromkeys(keys), **plain}
 
 
 def read_objects(
@@ -168,7 +177,7 @@ def _json_text(name: str, values: Mapping[str, Any], key: str) -> str | None:
     value = values[key]
     if value is None:
         return None
-    if name.startswith("sentence") and not isinstance(value, str):
+    if name in _TEXTS and not isinstance(value, str):
         raise ValueError(f"{name} is not a text")
     if not isinstance(value, str | int | float):
         raise ValueError(f"{name} is a list or an object")
@@ -180,7 +189,7 @@ def _json_text(name: str, values: Mapping[str, Any], key: str) -> str | None:
     return text
 
 
-def _read_parquet(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
+def _read_parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Block]:
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="check the path")
     with open_parquet(path) as file:
@@ -205,7 +214,7 @@ def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     fits = is_text(column.type) or pa.types.is_null(column.type)
-    if not fits and (name.startswith("sentence") or not is_number(column.type)):
+    if not fits and (name in _TEXTS or not holds_values(column.type)):
         raise InputError(
             f"column for {name} is of type {column.type}, not text", path=path, remedy="name it with --columns"
         )

@@ -103,6 +103,11 @@ def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
 
 
+def holds_values(kind: pa.DataType) -> bool:
+    """Returns whether a column of this type holds texts, numbers, truth values or times, not lists or objects."""
+    return is_text(kind) or is_number(kind) or pa.types.is_temporal(kind)
+
+
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """Returns a table with a column more; one of the same name is replaced in its place."""
     position = table.schema.get_field_index(name)

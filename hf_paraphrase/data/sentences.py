@@ -8,10 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, StrPath
 from .text_blocks import BLOCK_BYTES, COMPRESSED, check_readable, lines_of_blocks, lines_of_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
@@ -106,16 +109,60 @@ class SentenceCorpus:
         if not self.columns:
             yield from map(list, lines_of_file(self.path))
             return
-        for sides in self._sides():
-            yield [text for row in zip(*(side.to_pylist() for side in sides), strict=True) for text in row]
+        for batch in self._batches(()):
+            sides = [batch[name].to_pylist() for name in self.columns]
+            yield [text for row in zip(*sides, strict=True) for text in row]
 
-    def _sides(self) -> Iterator[list[Any]]:
+    def tables(self) -> Iterator[pa.Table]:
+        """Streams the texts of :meth:`blocks` as the column `sentence`, beside the other columns of their rows.
+
+        Lists and objects are left out. Those of a CSV, JSON lines or Parquet file are texts.
+        """
+        import numpy as np
+        import pyarrow as pa
+
+        from .arrow_arrays import int64_array
+
+        if not self.columns:
+            yield from (pa.table({"sentence": lines}) for lines in lines_of_file(self.path))
+            return
+        present = self._other_columns()
+        taken = {*self.columns, "sentence", "position", ""}
+        others = [name for name in present if name not in taken and present.count(name) == 1]
+        for batch in self._batches(others):
+            sides = [batch[name].to_pylist() for name in self.columns]
+            texts = [text for row in zip(*sides, strict=True) for text in row]
+            rows = int64_array(np.repeat(np.arange(len(sides[0])), len(sides)))
+            table = pa.table({"sentence": pa.array(texts, pa.string())})
+            for name in others:
+                column = batch[name].take(rows)
+                is_coded = pa.types.is_dictionary(column.type)
+                table = table.append_column(name, column.dictionary_decode() if is_coded else column)
+            yield table
+
+    def _other_columns(self) -> list[str]:
+        from .parquet_files import open_parquet
+        from .schema import holds_values
+
         if self._kind is None:
-            for batch in self._folder.batches(self.split, self.columns):
-                yield batch.columns
+            schema = self._folder.schema(self.split)
+        elif self._kind == "parquet":
+            with open_parquet(self.path) as file:
+                schema = file.schema_arrow
+        else:
+            from .records import column_names
+
+            return column_names(self.path, self._kind)
+        return [field.name for field in schema if holds_values(field.type)]
+
+    def _batches(self, others: Sequence[str]) -> Iterator[Any]:
+        """Streams the columns of texts and some others, each batch with arrays by their names."""
+        if self._kind is None:
+            yield from self._folder.batches(self.split, [*self.columns, *others])
             return
         from .records import read_records
         from .text_blocks import StrictLines
 
-        for _, texts in read_records(self.path, self._kind, {name: name for name in self.columns}, StrictLines()):
-            yield list(texts.values())
+        names = {name: name for name in [*self.columns, *others]}
+        for _, texts in read_records(self.path, self._kind, names, StrictLines(), optional=others):
+            yield texts

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoders.search.bm25 import combining_marks
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import ModelError
-from ..evaluation.baselines import combining_marks
 
 OTHER = "(other)"
 """What stands for tokens of no word, such as marks of the beginning and the end."""

@@ -12,11 +12,9 @@ word or trigram; multiplied with a random matrix it keeps its lengths and angles
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +22,11 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from ..encoders.search.bm25 import count_matrix, words_and_marks
 from .correlation import checked_vectors
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+    pass
 
 Encode = Callable[[list[str]], np.ndarray]
 """Maps n sentences to their embeddings, an array (n, dim)."""
@@ -67,25 +66,9 @@ def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]
     return lambda texts: vectors[[rows[text] for text in texts]]
 
 
-@cache
-def combining_marks() -> str:
-    """Lists all combining marks for a class of characters: the vowel signs of Hindi and Thai belong to their words."""
-    return "".join(letter for letter in map(chr, range(0x300, 0x20000)) if unicodedata.category(letter)[0] == "M")
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    return re.compile(rf"[\w{combining_marks()}]+|[^\w\s]")
-
-
-def baseline_tokens(text: str) -> list[str]:
-    """Splits a lower-cased text into runs of letters, marks and digits, and single punctuation marks."""
-    return _token().findall(text.lower())
-
-
 def character_trigrams(text: str) -> list[str]:
     """Lists all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
-    padded = f" {' '.join(baseline_tokens(text))} "
+    padded = f" {' '.join(words_and_marks(text))} "
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
@@ -103,17 +86,6 @@ def english_trigram_frequencies() -> dict[str, float]:
 def trigram_weights() -> dict[str, float]:
     """Returns the weight of each trigram that is frequent in English; that of any other is nearly 1."""
     return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
-
-
-def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
-    """Counts the items of each bag: float64 (n, items); new items are added to the vocabulary."""
-    from scipy.sparse import csr_matrix
-
-    columns = [vocabulary.setdefault(item, len(vocabulary)) for bag in bags for item in bag]
-    starts = np.concatenate([[0], np.cumsum([len(bag) for bag in bags], dtype=np.int64)])
-    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(bags), max(1, len(vocabulary))))
-    matrix.sum_duplicates()
-    return matrix
 
 
 def bag_cosines(
@@ -165,7 +137,7 @@ def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float6
 
 
 _COUNTED: dict[str, dict[str, Any]] = {
-    "words": {"items_of": baseline_tokens},
+    "words": {"items_of": words_and_marks},
     "trigrams": {"items_of": character_trigrams},
     "weighted-trigrams": {"items_of": character_trigrams, "weights": trigram_weights},
 }

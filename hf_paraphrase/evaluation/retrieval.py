@@ -2,8 +2,7 @@
 
 A folder has `corpus.jsonl` (`_id`, `title`, `text`), `queries.jsonl` (`_id`, `text`) and `qrels/SPLIT.tsv` (query,
 document, relevance, below a header). As in BEIR a document is encoded as its title and text, one with the query's own
-id is not ranked, and gains are linear. Beside the encoders stands BM25 with the parameters that BEIR uses; its words
-are the tokens of the baseline `words`, neither stemmed nor stopped.
+id is not ranked, and gains are linear. Beside the encoders stands BM25.
 """
 
 from __future__ import annotations
@@ -18,9 +17,10 @@ import numpy as np
 
 from ..artefacts.card_heads import Measurement
 from ..data.text_files import numbered_lines
+from ..encoders.search.bm25 import Bm25
 from ..encoders.search.nearest_neighbours import nearest_neighbours
 from ..errors import InputError, no_folder
-from .baselines import Scorer, baseline_tokens, count_matrix, encode_once
+from .baselines import Scorer, encode_once
 from .suite import Benchmark, Scores, Suite, format_measurements, one_folder
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 DEPTH = 1000
 """Documents that are ranked for a query."""
-_K1, _B = 0.9, 0.4
 _TITLES = {"ndcg_at_10": "nDCG@10 × 100", "recall_at_100": "recall@100 (%)", "map": "MAP × 100"}
 
 
@@ -118,23 +117,11 @@ def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
 
 
 def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:
-    """Ranks the documents for each query by BM25 (Robertson and Zaragoza 2009), with Lucene's never negative idf."""
-    vocabulary: dict[str, int] = {}
-    counts = count_matrix([baseline_tokens(text) for text in data.documents.values()], vocabulary)
-    queries = count_matrix([baseline_tokens(text) for text in data.queries.values()], dict(vocabulary))
-    queries = queries[:, : counts.shape[1]]
-    frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
-    lengths = np.asarray(counts.sum(axis=1)).ravel()
-    norms = np.repeat(1 - _B + _B * lengths / max(1.0, lengths.mean()), np.diff(counts.indptr))
-    idf = np.log(1 + (len(lengths) - frequencies + 0.5) / (frequencies + 0.5))
-    counts.data = idf[counts.indices] * counts.data * (_K1 + 1) / (counts.data + _K1 * norms)
-    names = list(data.documents)
-    ranked = []
-    for row, query in enumerate(data.queries):
-        scores = np.asarray((queries[row] @ counts.T).todense()).ravel()
-        order = np.argsort(-scores, kind="stable")[: DEPTH + 1]
-        ranked.append(_without(query, [names[place] for place in order if scores[place] > 0]))
-    return ranked
+    """Ranks the documents for each query by their words."""
+    names, words = list(data.documents), Bm25(list(data.documents.values()))
+    return [
+        _without(query, [names[row] for row in words.best(text, DEPTH + 1)]) for query, text in data.queries.items()
+    ]
 
 
 def _without(query: str, ranked: Sequence[str]) -> list[str]:

@@ -1,7 +1,8 @@
 """Search by meaning: a corpus of sentences in, an index folder out; queries in, their nearest sentences out.
 
 `nearest_neighbours` is the exact search of the whole package, `approximate` that of faiss. `build` encodes a corpus
-into an index folder, `index` opens one, changes it, finds neighbours and mines paraphrases.
+into an index folder, `index` opens one, changes it, finds neighbours and mines paraphrases, by words as well (`bm25`)
+and among rows that pass `filters`. `server` answers queries over HTTP.
 """
 
 from __future__ import annotations
@@ -14,5 +15,6 @@ if TYPE_CHECKING:
     from .build import build_index
     from .index import Neighbour, SearchIndex
     from .run import Searched, search
+    from .server import ServeSettings, serve
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

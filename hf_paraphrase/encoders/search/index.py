@@ -5,33 +5,38 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card, is_ours
 from ...artefacts.provenance import inherited_metadata, read_provenance
+from ...data.arrow_arrays import int64_array
 from ...data.folder import DataFolder
 from ...data.sentences import SentenceCorpus
-from ...errors import ModelError, OutputError, UsageError
+from ...errors import InputError, ModelError, OutputError, UsageError
 from ...settings import Constraints, Settings
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from ..vectors import check_count
 from .approximate import LISTS_FILE, InvertedLists
-from .build import IndexSettings, StoredIndex, build_index, text_keys
+from .bm25 import Bm25, reciprocal_rank_fusion
+from .build import SENTENCES, VECTORS_FILE, IndexSettings, build_index, text_keys
+from .filters import passing_rows
 from .nearest_neighbours import nearest_neighbours
 from .semantic_search import BestPairs, MinedPairs, similar_pairs
-from .vector_file import cosine_of_rows
+from .vector_file import VectorFile, VectorRows, cosine_of_rows
 
 METHODS = ("exact", "approximate")
 ENCODER_FOLDER = "encoder"
 _QUERIES_PER_BLOCK = 1024
+_HYBRID_DEPTH = 100
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
 _OTHER_ENCODER = "search with the encoder that the index was built with, or build it again"
@@ -39,19 +44,28 @@ _OTHER_ENCODER = "search with the encoder that the index was built with, or buil
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A sentence of the corpus that is near a query, with their cosine and its row in the index, from 0.
+    """A sentence of the corpus that is near a query.
 
-    `position` is its line or row in the input that the index was built from, from 1; what was added later is counted
-    on.
+    Attributes:
+        score: Its cosine with the query; of a hybrid search the sum of 1 / (60 + rank) over both rankings.
+        row: Its row in the index, from 0.
+        position: Its line or row in the input that the index was built from, from 1; what was added later is counted
+            on.
+        columns: Its values in the other columns of that input.
     """
 
     sentence: str
     score: float
     row: int
     position: int
+    columns: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def record(self) -> dict[str, Any]:
+        """Returns the fields that have a value, for JSON."""
+        return {name: value for name, value in vars(self).items() if name != "columns" or value}
 
 
-class SearchIndex(StoredIndex):
+class SearchIndex:
     """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
 
     Its sentences are in memory; the vectors, which are far more, are mapped, and the encoder is opened at first use.
@@ -61,6 +75,11 @@ class SearchIndex(StoredIndex):
         folder: The index folder.
         encoder: The encoder of the queries, or its name; by default the one that the folder holds.
         device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
+
+    Attributes:
+        settings: What is in it.
+        vectors: The vectors of the sentences, a file (rows, dim).
+        sentences: A table with the columns `sentence` and `position` and the others of the corpus.
     """
 
     def __init__(
@@ -70,11 +89,35 @@ class SearchIndex(StoredIndex):
         *,
         device: str | None = None,
     ) -> None:
-        super().__init__(Path(folder))
+        self.folder = Path(folder)
         self._given = encoder, device
+        self.reopen()
+
+    def reopen(self) -> None:
+        """Reads the folder again, after it has changed."""
+        for name in ("lists", "keys", "words"):
+            self.__dict__.pop(name, None)
+        self.settings = IndexSettings.read_from(self.folder)
+        self.vectors = VectorFile(self.folder / VECTORS_FILE)
+        data = DataFolder(self.folder)
+        data.require(*SENTENCES.names)
+        # Of many chunks a few rows are not taken without copying all.
+        self.sentences = data.table().combine_chunks()
+        expected = (self.settings.rows, self.settings.dimension)
+        if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
+            what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
+            raise InputError(f"{what} expected", path=self.folder, remedy="build the index again")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self.folder, *self._given)
+        encoder, device = self._given
+        return partial(SearchIndex, device=device), (self.folder, encoder)
+
+    def __len__(self) -> int:
+        return self.settings.rows
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
+        """Takes some rows (rows,) in their order."""
+        return self.sentences.take(int64_array(rows))
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
@@ -115,9 +158,14 @@ class SearchIndex(StoredIndex):
         return InvertedLists(self.folder / LISTS_FILE, self.vectors)
 
     @cached_property
-    def keys(self) -> NDArray[np.uint64]:
+    def keys(self) -> NDArray[np.int64]:
         """A number for each sentence (rows,), the same for those that differ in case and spacing only."""
         return text_keys(self.sentences["sentence"].to_pylist())
+
+    @cached_property
+    def words(self) -> Bm25:
+        """The words of the sentences, which a hybrid search ranks as well."""
+        return Bm25(self.sentences["sentence"].to_pylist())
 
     def neighbours(
         self,
@@ -126,6 +174,8 @@ class SearchIndex(StoredIndex):
         *,
         method: str | None = None,
         probes: int | None = None,
+        filters: Sequence[str] = (),
+        hybrid: bool = False,
         batch_size: int = 256,
     ) -> Iterator[list[Neighbour]]:
         """Finds the sentences of the corpus that are nearest to each query.
@@ -133,37 +183,65 @@ class SearchIndex(StoredIndex):
         Args:
             queries: One sentence or several.
             k: How many neighbours of each; fewer are given where the corpus has fewer.
-            method: `exact` or `approximate`; by default approximate where the index has lists.
+            method: `exact` or `approximate`; by default approximate where the index has lists and nothing is filtered.
             probes: How many lists the approximate search reads.
+            filters: What the columns of a neighbour must be, e.g. `year>=2020`; see :func:`~.filters.passing_rows`.
+            hybrid: Rank the sentences by their words too, and fuse the two rankings.
             batch_size: Queries in a padded batch of the encoder.
 
         Yields:
-            For each query its neighbours, the nearest first; none if no word is in the encoder's vocabulary.
+            For each query its neighbours, the nearest first; none if no word is in the encoder's vocabulary, and in a
+            hybrid search none in the corpus either.
         """
         queries = list_of_texts(queries)
+        among = passing_rows(self.sentences, filters) if filters else None
+        depth = max(k, _HYBRID_DEPTH) if hybrid else k
         for first in range(0, len(queries), _QUERIES_PER_BLOCK):
-            vectors = self._texts.embed(queries[first : first + _QUERIES_PER_BLOCK], batch_size=batch_size)
-            for rows, scores in zip(*self.nearest(vectors, k, method=method, probes=probes), strict=True):
-                found = rows >= 0
-                table = self.sentences_of(rows[found])
-                columns = table["sentence"].to_pylist(), scores[found].tolist(), rows[found].tolist()
-                yield [Neighbour(*values) for values in zip(*columns, table["position"].to_pylist(), strict=True)]
+            block = queries[first : first + _QUERIES_PER_BLOCK]
+            vectors = self._texts.embed(block, batch_size=batch_size)
+            found = zip(*self.nearest(vectors, depth, method=method, probes=probes, among=among), strict=True)
+            for query, (rows, scores) in zip(block, found, strict=True):
+                rows, scores = rows[rows >= 0], scores[rows >= 0]
+                if hybrid:
+                    fused = reciprocal_rank_fusion([rows, self.words.best(query, depth, among)], k)
+                    rows, scores = (
+                        np.array([row for row, _ in fused], np.int64),
+                        np.array([score for _, score in fused]),
+                    )
+                records = self.sentences_of(rows).to_pylist()
+                yield [
+                    Neighbour(record.pop("sentence"), score, row, record.pop("position"), record)
+                    for record, score, row in zip(records, scores.tolist(), rows.tolist(), strict=True)
+                ]
 
     def nearest(
-        self, vectors: NDArray[np.float32], k: int, *, method: str | None = None, probes: int | None = None
+        self,
+        vectors: NDArray[np.float32],
+        k: int,
+        *,
+        method: str | None = None,
+        probes: int | None = None,
+        among: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Finds the rows of the greatest cosine to each unit or zero vector (queries, dim) and these cosines.
 
         Rows (queries, k) are -1 where there are fewer. Of equal cosines the earlier row comes first. Cosines are those
-        of double precision, so that a query gives the same answer whatever others are searched with it.
+        of double precision, so that a query gives the same answer whatever others are searched with it. Only rows of
+        `among` are found, which are all compared.
         """
         check_count("k", k)
         k = min(k, len(self))
+        names = "queries", "the vectors of the index"
+        if among is not None:
+            if method == "approximate":
+                raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
+            part = VectorRows(self.vectors, among)
+            places, cosines = nearest_neighbours(vectors, part, k, skip_zero=True, names=names)
+            return np.where(places < 0, -1, among[places] if len(among) else -1), cosines
         if self.uses_lists(method):
             probes = self.settings.probes if probes is None else probes
             check_count("probes", probes)
             return self.lists.search(vectors, k, probes)
-        names = "queries", "the vectors of the index"
         return nearest_neighbours(vectors, self.vectors, k, skip_zero=True, names=names)
 
     def uses_lists(self, method: str | None) -> bool:
@@ -249,15 +327,7 @@ class SearchIndex(StoredIndex):
                 copy_encoder(self.folder / ENCODER_FOLDER, artefact.staging)
             finish_index(artefact, made, metadata, {**names, "columns": columns})
         self.reopen()
-        self.__dict__.pop("lists", None)
-        self.__dict__.pop("keys", None)
         return len(self) - before
-
-
-def _reopened(
-    folder: Path, encoder: SentenceEncoder | str | os.PathLike[str] | None, device: str | None
-) -> SearchIndex:
-    return SearchIndex(folder, encoder, device=device)
 
 
 def metadata_of(corpus: SentenceCorpus) -> dict[str, list[str]]:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ...errors import InputError, UsageError
 from ..vectors import check_count
-from .vector_file import VectorFile, cosine_of_rows
+from .vector_file import VectorFile, VectorRows, cosine_of_rows
 
-Vectors = NDArray[np.float32] | VectorFile
+Vectors = NDArray[np.float32] | VectorFile | VectorRows
 """A matrix of vectors (rows, dim): an array, a memory-mapped one, or a file that is read block by block."""
 _PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
 

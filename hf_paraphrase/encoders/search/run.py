@@ -72,8 +72,17 @@ class SearchSettings(DeviceSettings):
         path=True,
     )
     top_k: int = setting("neighbours of each query", 10, at_least=1, names=["--top-k", "--neighbours"])
+    filter: list[str] = setting(
+        "find only sentences whose columns of the corpus are so, e.g. 'year>=2020' or 'source=tatoeba'",
+        [],
+    )
+    hybrid: bool = setting(
+        "rank by the words of the queries (BM25) too; the score is then the sum of the reciprocal ranks",
+        False,
+    )
     format: str = setting(
-        "layout of the neighbours: tsv = query, rank, cosine, position in the corpus, sentence; jsonl",
+        "layout of the neighbours: tsv = query, rank, score, position in the corpus, sentence; jsonl has the other "
+        "columns of the corpus too",
         "tsv",
         choices=["tsv", "jsonl"],
     )
@@ -123,7 +132,7 @@ class SearchSettings(DeviceSettings):
         rules = (
             (("columns", "split"), corpus or changes, "for reading a --corpus"),
             (("method",), not changes and not self.mine, "for queries and for building an index"),
-            (("top_k", "format"), queries, "for queries"),
+            (("top_k", "format", "filter", "hybrid"), queries, "for queries"),
             (("threshold", "max_pairs"), self.mine, "for --mine"),
             (("overwrite",), self.output is not None, "for an --output"),
         )
@@ -191,7 +200,7 @@ def _build_into(
     with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
         made = build_index(
             encoder,
-            corpus.blocks(),
+            corpus.tables(),
             folder,
             approximate=settings.method == "approximate",
             batch_size=settings.batch_size,
@@ -248,7 +257,14 @@ def _neighbours(
     """Finds the neighbours of each query, and logs at the end how many queries have none."""
     without = 0
     with stack:
-        neighbours = index.neighbours(queries, settings.top_k, method=settings.method, batch_size=settings.batch_size)
+        neighbours = index.neighbours(
+            queries,
+            settings.top_k,
+            method=settings.method,
+            filters=settings.filter,
+            hybrid=settings.hybrid,
+            batch_size=settings.batch_size,
+        )
         for query, found in zip(queries, neighbours, strict=True):
             without += not found
             yield query, found

@@ -89,6 +89,24 @@ class VectorFile:
         return np.array(self._array[np.asarray(rows, np.int64)], np.float32)
 
 
+class VectorRows:
+    """Some rows (rows,) of a vector file, with the shape, length and slices of an array."""
+
+    ndim = 2
+
+    def __init__(self, vectors: VectorFile, rows: NDArray[np.int64]) -> None:
+        self.path = vectors.path
+        self.shape = (len(rows), vectors.shape[1])
+        self._vectors, self._rows = vectors, rows
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: slice) -> NDArray[np.float32]:
+        """Reads some of the rows (rows, dim)."""
+        return self._vectors.take(self._rows[part])
+
+
 def cosine_of_rows(
     first: NDArray[np.float32] | NDArray[np.float64], second: NDArray[np.float32] | NDArray[np.float64]
 ) -> NDArray[np.float64]:

@@ -64,9 +64,15 @@ class LabelledTexts:
 
 
 def read_labelled(
-    folder: str | Path, split: str, *, column: str | None, kind: str = CLASSES, names: Sequence[str] = ()
+    folder: str | Path,
+    split: str,
+    *,
+    column: str | None,
+    kind: str = CLASSES,
+    names: Sequence[str] = (),
+    text_column: str | None = None,
 ) -> LabelledTexts:
-    """Reads a split with the columns `sentence1` and perhaps `sentence2`, or `text`.
+    """Reads a split with the columns `sentence1` and perhaps `sentence2`, or `text` or another column of texts.
 
     Without a column there are no targets. `names` are those of classes that are given as numbers from 0, e.g. from the
     folder's card; without them a class is named by its number.
@@ -75,6 +81,7 @@ def read_labelled(
     schema = opened.schema(split)
     sides = ["sentence1"] if {"sentence1", "sentence2"} & set(schema.names) else ["text"]
     sides += ["sentence2"] if "sentence2" in schema.names else []
+    sides = sides if text_column is None else [text_column]
     require_texts(schema, str(folder), sides)
     table = opened.table(split, [*sides, *([] if column is None else [column])])
     first, *second = (table.column(name).to_pylist() for name in sides)

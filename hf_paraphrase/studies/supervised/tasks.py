@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...artefacts.card_heads import class_names
+from ...artefacts.hub_models import BUILTIN
 from ...data.folder import DataFolder
 from ...errors import InputError, UsageError
 from ...settings import setting
@@ -31,15 +32,22 @@ class SupervisedSettings(TrainingRunSettings):
     dev part, by accuracy or Pearson's r.
     """
 
-    model: str = setting("the folder of the pretrained encoder, of any type", path=True)
-    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True)
+    model: str = setting("the folder of the pretrained encoder, of any type", BUILTIN, path=True)
+    data: str = setting(
+        "data folder, e.g. of prepare sick, transfer or stsbenchmark, or a CSV, JSON lines or Parquet file", path=True
+    )
     task: str = setting(
         "classification, similarity (scores as a distribution over the whole numbers of a scale) or regression "
         "(scores, by squared error), of sentences or pairs",
         "classification",
         choices=tuple(OBJECTIVES),
     )
-    target_column: str | None = setting("the column of classes or scores [default: label or score, by the task]", None)
+    text_column: str | None = setting("the column of texts [default: sentence1 and sentence2, or text]", None)
+    target_column: str | None = setting(
+        "the column of classes or scores [default: label or score, by the task]",
+        None,
+        names=["--target-column", "--label-column"],
+    )
     train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
     dev_split: str | None = setting(
         "the split to choose the epoch on [default: validation or dev if there and not the test split, else a share "
@@ -121,7 +129,8 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     names = class_names(folder, column, split)
 
     def read(name: str) -> LabelledTexts:
-        return read_labelled(folder, name, column=column, kind=kind, names=names)
+        column_of_texts = settings.text_column
+        return read_labelled(folder, name, column=column, kind=kind, names=names, text_column=column_of_texts)
 
     train = read(split)
     parts: dict[str, LabelledTexts] = {}

@@ -1,0 +1,341 @@
+"""The recipe of the verb `serve`: embeddings in the format of OpenAI's API and search, by the standard library's HTTP.
+
+A body is at most 16 MiB and has at most 2,048 texts. Every error is a JSON object in OpenAI's format.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import socketserver
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Condition, Event, Lock, Thread
+from typing import Any
+
+import numpy as np
+
+from ...artefacts.hub_models import BUILTIN
+from ...artefacts.provenance import read_provenance
+from ...errors import UsageError
+from ...messages import log
+from ...settings import recipe, setting
+from ...tokenization.token_lookup import list_of_texts
+from ...training.devices import DeviceSettings
+from ..sentence_encoder import SentenceEncoder
+from ..vectors import normalized
+from .index import SearchIndex
+
+HOST = "127.0.0.1"
+MAX_BODY = 16 << 20
+MAX_TEXTS, MAX_NEIGHBOURS = 2048, 1000
+_MOST_DISCARDED = 256 << 20
+_SECONDS_TO_FINISH = 30
+Json = dict[str, Any]
+
+
+@dataclass(kw_only=True)
+class ServeSettings(DeviceSettings):
+    """Answer requests over HTTP: /v1/embeddings and /v1/models as OpenAI's API does, /search and /health.
+
+    Requests are not authenticated: for other machines put a proxy before it that does so.
+    """
+
+    model: str | None = setting(
+        "the sentence encoder; by default that of the --index, else builtin, which is installed with this package",
+        None,
+        path=True,
+    )
+    index: str | None = setting("an index folder that search made, for /search", None, path=True)
+    host: str = setting("the address of this machine to listen at; 0.0.0.0 is for all other machines too", HOST)
+    port: int = setting("the port; 0 takes a free one", 8000, at_least=0, at_most=65_535)
+    self_test: bool = setting("embed a text by a request to itself, print what /health answers, and end", False)
+
+
+class RequestError(Exception):
+    """A request that cannot be answered, with the status code that says so."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Service:
+    """What is answered to requests, whatever brings them: bodies in, answers out."""
+
+    def __init__(self, encoder: SentenceEncoder, name: str, index: SearchIndex | None = None) -> None:
+        self._encoder, self._name, self._index = encoder, name, index
+        # Neither tokenizers nor networks are made for calls of several threads.
+        self._lock = Lock()
+
+    def health(self, body: Json) -> Json:
+        """Says what is served."""
+        sentences = None if self._index is None else len(self._index)
+        return {"status": "ok", "model": self._name, "dimension": self._encoder.dimension, "sentences": sentences}
+
+    def models(self, body: Json) -> Json:
+        """Lists the one model."""
+        model = {"id": self._name, "object": "model", "created": 0, "owned_by": "hf_paraphrase"}
+        return {"object": "list", "data": [model]}
+
+    def embeddings(self, body: Json) -> Json:
+        """Embeds `input` to vectors of length 1, the first `dimensions` components of them."""
+        texts = _texts(body, "input")
+        if body.get("model") not in (None, self._name):
+            raise RequestError(HTTPStatus.NOT_FOUND, f"there is no model {body['model']!r}, but {self._name}")
+        dimensions = _count(body, "dimensions", self._encoder.dimension, self._encoder.dimension)
+        if (encoding := body.get("encoding_format") or "float") not in ("float", "base64"):
+            raise RequestError(HTTPStatus.BAD_REQUEST, f"encoding_format is {encoding!r}, not float or base64")
+        with self._lock:
+            ids = self._encoder.token_ids(texts)
+            vectors = normalized(self._encoder.encode_token_ids(ids)[:, :dimensions])
+        if not np.isfinite(vectors).all():
+            raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
+        embeddings = (
+            vector.tolist() if encoding == "float" else base64.b64encode(vector.astype("<f4").tobytes()).decode()
+            for vector in vectors
+        )
+        data = [
+            {"object": "embedding", "index": number, "embedding": embedding}
+            for number, embedding in enumerate(embeddings)
+        ]
+        usage = {"prompt_tokens": len(ids.ids), "total_tokens": len(ids.ids)}
+        return {"object": "list", "data": data, "model": self._name, "usage": usage}
+
+    def search(self, body: Json) -> Json:
+        """Finds the `top_k` neighbours of each `query`, as `hf-paraphrase search` does."""
+        if self._index is None:
+            raise RequestError(HTTPStatus.NOT_FOUND, "there is no index: start the server with --index")
+        queries, k = _texts(body, "query"), _count(body, "top_k", 10, MAX_NEIGHBOURS)
+        filters = body.get("filter") or []
+        filters = [filters] if isinstance(filters, str) else filters
+        if not isinstance(filters, list) or not all(isinstance(item, str) for item in filters):
+            raise RequestError(HTTPStatus.BAD_REQUEST, "filter must be a text such as year>=2020, or a list of such")
+        if not isinstance(hybrid := body.get("hybrid", False), bool):
+            raise RequestError(HTTPStatus.BAD_REQUEST, "hybrid must be true or false")
+        with self._lock:
+            found = list(self._index.neighbours(queries, k, filters=filters, hybrid=hybrid))
+        results = [
+            {"query": query, "neighbours": [item.record() for item in items]}
+            for query, items in zip(queries, found, strict=True)
+        ]
+        return {"results": results}
+
+
+def _texts(body: Json, name: str) -> list[str]:
+    value = body.get(name)
+    if not value or not isinstance(value, str | list):
+        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name} must be a text or a list of texts, and not empty")
+    if isinstance(value, list) and len(value) > MAX_TEXTS:
+        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name} has {len(value):,} texts, more than {MAX_TEXTS:,}")
+    try:
+        texts = list_of_texts(value)
+    except TypeError as error:
+        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name}: {error}") from error
+    if (empty := next((place for place, text in enumerate(texts) if not text.strip()), None)) is not None:
+        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name}: text {empty} (from 0) is empty")
+    return texts
+
+
+def _count(body: Json, name: str, default: int, most: int) -> int:
+    value = body.get(name)
+    value = default if value is None else value
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name} is {value!r}, not a whole number from 1 to {most:,}")
+    return value
+
+
+class Server(ThreadingHTTPServer):
+    """Listens at a port; each connection has a thread."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, service: Service, host: str, port: int) -> None:
+        self.routes: dict[str, tuple[str, Callable[[Json], Json]]] = {
+            "/health": ("GET", service.health),
+            "/v1/models": ("GET", service.models),
+            "/v1/embeddings": ("POST", service.embeddings),
+            "/search": ("POST", service.search),
+        }
+        self.closing = False
+        self._requests, self._changed = 0, Condition()
+        super().__init__((host, port), _Handler)
+
+    def server_bind(self) -> None:
+        """Binds the port, without asking the network for the name of this machine."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Counts a request while it is answered."""
+        with self._changed:
+            self._requests += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._requests -= 1
+                self._changed.notify_all()
+
+    def finish(self) -> None:
+        """Closes the port and waits for the requests that are being answered."""
+        self.closing = True
+        self.shutdown()
+        self.server_close()
+        with self._changed:
+            self._changed.wait_for(lambda: self._requests == 0, _SECONDS_TO_FINISH)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Does nothing: the client has gone, and what goes wrong here is answered with a status."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "hf-paraphrase", ""
+    timeout = 60
+    # Headers and body leave in one packet.
+    wbufsize = -1
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        with self.server.answering():
+            self._answer()
+
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
+
+    def _answer(self) -> None:
+        try:
+            status, answer = HTTPStatus.OK, self._routed(self._body())
+        except RequestError as error:
+            status, answer = error.status, _problem(error.status, str(error))
+        except UsageError as error:
+            status, answer = HTTPStatus.BAD_REQUEST, _problem(HTTPStatus.BAD_REQUEST, str(error))
+        except OSError:
+            self.close_connection = True  # the client has gone, or sends nothing
+            return
+        except Exception as error:
+            log(f"{self.path}: {type(error).__name__}: {error}")
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            answer = _problem(status, "an error of the server, which is in its log")
+        self._send(status, answer)
+
+    def _routed(self, data: bytes) -> Json:
+        path = self.path.partition("?")[0]
+        if path not in self.server.routes:
+            raise RequestError(HTTPStatus.NOT_FOUND, f"no such path; there are {', '.join(self.server.routes)}")
+        method, answer = self.server.routes[path]
+        if self.command != method:
+            raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}, not {self.command}")
+        if method == "GET":
+            return answer({})
+        try:
+            body = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from error
+        if not isinstance(body, dict):
+            raise RequestError(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
+        return answer(body)
+
+    def _body(self) -> bytes:
+        text = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not (text.isascii() and text.isdigit()) or len(text) > 18:
+            self.close_connection = True
+            raise RequestError(HTTPStatus.LENGTH_REQUIRED, "send the body with its Content-Length, in bytes")
+        if (size := int(text)) > MAX_BODY:
+            self.close_connection = True
+            # A client that is still sending would not see the answer.
+            left = size if size <= _MOST_DISCARDED else 0
+            while left and (read := len(self.rfile.read(min(left, 1 << 16)))):
+                left -= read
+            raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body of more than {MAX_BODY >> 20} MiB")
+        data = self.rfile.read(size)
+        if len(data) < size:
+            raise ConnectionError("the body ends early")
+        return data
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answers a request that is not valid HTTP, or of a method that nothing takes."""
+        self.close_connection = True
+        self._send(HTTPStatus(code), _problem(HTTPStatus(code), message or HTTPStatus(code).phrase))
+
+    def _send(self, status: HTTPStatus, answer: Json) -> None:
+        data = json.dumps(answer, ensure_ascii=False, default=str).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if self.server.closing:
+            self.close_connection = True
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(data if self.command != "HEAD" else b"")
+        self.wfile.flush()
+
+    def log_message(self, format: str, *values: Any) -> None:
+        """Logs no requests: their texts may be private, and a proxy counts them."""
+
+
+def _problem(status: HTTPStatus, message: str) -> Json:
+    kind = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
+
+
+@contextmanager
+def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
+    """Answers requests while the block runs, which is given the URL."""
+    try:
+        server = Server(service, host, port)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot listen at {host}:{port}: {reason}", remedy="give another --port, or 0") from error
+    Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
+    try:
+        yield f"http://{host}:{server.server_port}"
+    finally:
+        server.finish()
+
+
+@recipe(ServeSettings)
+def serve(settings: ServeSettings) -> str:
+    """Answers requests over HTTP until it is interrupted; returns what the self-test answered."""
+    with running(_service(settings), settings.host, settings.port) as url:
+        if settings.self_test:
+            return _self_tested(url)
+        log(f"listening at {url} (Ctrl-C ends it)")
+        with suppress(KeyboardInterrupt):
+            Event().wait()
+        log("stopping: requests that have begun are answered")
+    return ""
+
+
+def _service(settings: ServeSettings) -> Service:
+    if settings.index is None:
+        model = settings.model or BUILTIN
+        return Service(SentenceEncoder.from_pretrained(model, device=settings.device), _short_name(model))
+    index = SearchIndex(settings.index, settings.model, device=settings.device)
+    name = settings.model or str(read_provenance(index.folder)["results"].get("encoder") or "encoder")
+    return Service(index.encoder, _short_name(name), index)
+
+
+def _short_name(model: str) -> str:
+    return Path(model).resolve().name if Path(model).exists() else model
+
+
+def _self_tested(url: str) -> str:
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=_SECONDS_TO_FINISH)
+    for method, path, body in (("POST", "/v1/embeddings", '{"input": "One text."}'), ("GET", "/health", None)):
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        if answer.status != HTTPStatus.OK:
+            raise UsageError(f"{path} answers {answer.status}: {text}", remedy="serve another model")
+    connection.close()
+    return f"{text}\n"

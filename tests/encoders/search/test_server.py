@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import base64
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tiny_encoders import write_average
+
+import hf_paraphrase
+from hf_paraphrase.encoders.search.build import build_index
+from hf_paraphrase.encoders.search.index import SearchIndex
+from hf_paraphrase.encoders.search.server import MAX_BODY, MAX_TEXTS, Service, running
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+
+WORDS = [f"w{number}" for number in range(30)]
+CORPUS = pa.table(
+    {"sentence": ["w1 w2", "w2 w3", "w4 w5 w6", "w7"], "year": [2019, 2020, 2021, None], "by": ["a", "b", "a", "a"]}
+)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), WORDS, seed=0))
+
+
+@pytest.fixture(scope="module")
+def index(encoder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    build_index(encoder, [CORPUS], folder)
+    return SearchIndex(folder, encoder)
+
+
+@pytest.fixture(scope="module")
+def url(encoder, index):
+    with running(Service(encoder, "tiny", index)) as url:
+        yield url
+
+
+def connect(url):
+    return HTTPConnection(urlsplit(url).netloc, timeout=60)
+
+
+def ask(url, path, body=None, method=None, connection=None):
+    """The status and the answer to one request; the body is JSON, or bytes as they are."""
+    connection = connection or connect(url)
+    data = body if body is None or isinstance(body, bytes) else json.dumps(body)
+    connection.request(method or ("GET" if body is None else "POST"), path, data)
+    answer = connection.getresponse()
+    assert answer.headers["Content-Type"] == "application/json"
+    return answer.status, json.loads(answer.read())
+
+
+# ----- answers
+
+
+def test_embeddings_are_the_encoders_in_openais_format(url, encoder):
+    texts = ["w1 w2", "w3", "w29 w1 w1"]
+    expected = encoder.encode(texts, normalize=True)
+    for body, rows in (({"input": texts, "model": "tiny"}, expected), ({"input": texts[1]}, expected[1:2])):
+        status, answer = ask(url, "/v1/embeddings", body)
+        assert status == 200 and answer["object"] == "list" and answer["model"] == "tiny"
+        assert [(item["object"], item["index"]) for item in answer["data"]] == [
+            ("embedding", number) for number in range(len(rows))
+        ]
+        np.testing.assert_allclose([item["embedding"] for item in answer["data"]], rows, atol=1e-6)
+    tokens = len(encoder.token_ids(texts[1]).ids)
+    assert answer["usage"] == {"prompt_tokens": tokens, "total_tokens": tokens}
+
+
+def test_dimensions_shorten_and_base64_holds_the_same_numbers(url, encoder):
+    expected = encoder.encode("w4 w5", truncate_dim=3, normalize=True)
+    body = {"input": "w4 w5", "dimensions": 3}
+    plain = ask(url, "/v1/embeddings", body)[1]["data"][0]["embedding"]
+    packed = ask(url, "/v1/embeddings", {**body, "encoding_format": "base64"})[1]["data"][0]["embedding"]
+    np.testing.assert_allclose(plain, expected, atol=1e-6)
+    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(packed), "<f4"), np.array(plain, np.float32))
+
+
+def test_search_gives_what_the_index_gives(url, index):
+    query = "w1 w2 w7"
+    both = ["by=a", "year<2021"]
+    for options, body in (
+        ({"k": 2}, {"query": query, "top_k": 2}),
+        ({"filters": ["year>=2020"]}, {"query": [query], "filter": "year>=2020"}),
+        ({"filters": both, "hybrid": True}, {"query": query, "filter": both, "hybrid": True}),
+    ):
+        status, answer = ask(url, "/search", body)
+        expected = [item.record() for item in next(index.neighbours(query, **options))]
+        assert status == 200 and answer == {"results": [{"query": query, "neighbours": expected}]} and expected
+    assert expected[0]["columns"] == {"year": 2019, "by": "a"}
+
+
+def test_health_and_models_say_what_is_served(url):
+    assert ask(url, "/health")[1] == {"status": "ok", "model": "tiny", "dimension": 8, "sentences": 4}
+    assert [model["id"] for model in ask(url, "/v1/models")[1]["data"]] == ["tiny"]
+
+
+def test_the_client_of_openai_gets_the_vectors(url, encoder):
+    openai = pytest.importorskip("openai", reason="pip install openai")
+    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none")
+    expected = encoder.encode(["w1", "w2 w3"], normalize=True)
+    for options in ({}, {"encoding_format": "float"}):
+        answer = client.embeddings.create(model="tiny", input=["w1", "w2 w3"], **options)
+        np.testing.assert_allclose([item.embedding for item in answer.data], expected, atol=1e-6)
+    assert [model.id for model in client.models.list()] == ["tiny"]
+    with pytest.raises(openai.NotFoundError, match="there is no model 'other'"):
+        client.embeddings.create(model="other", input="w1")
+    with pytest.raises(openai.BadRequestError, match="must be a text"):
+        client.embeddings.create(model="tiny", input=[])
+
+
+# ----- load
+
+
+def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own_vector(url, encoder):
+    texts = [f"w{number % 30} w{number % 7}" for number in range(1000)]
+    expected = encoder.encode(texts, normalize=True)
+
+    def of_one_thread(numbers):
+        connection, found = connect(url), []
+        for number in numbers:
+            begin = time.perf_counter()
+            status, answer = ask(url, "/v1/embeddings", {"input": texts[number]}, connection=connection)
+            found.append((number, status, answer["data"][0]["embedding"], time.perf_counter() - begin))
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(of_one_thread, [range(start, 1000, 8) for start in range(8)]))
+    answers = sorted(answer for part in parts for answer in part)
+    assert [(number, status) for number, status, _, _ in answers] == [(number, 200) for number in range(1000)]
+    np.testing.assert_allclose([vector for _, _, vector, _ in answers], expected, atol=1e-6)
+    median, slowest = np.percentile([1000 * seconds for *_, seconds in answers], [50, 99])
+    print(f"\n1,000 requests from 8 threads: p50 {median:.1f} ms, p99 {slowest:.1f} ms")  # noqa: T201 - `pytest -s` shows it
+
+
+# ----- bad input
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "message"),
+    [
+        ("/v1/embeddings", {}, 400, "input must be a text or a list of texts"),
+        ("/v1/embeddings", {"input": []}, 400, "and not empty"),
+        ("/v1/embeddings", {"input": ["w1", " "]}, 400, "text 1 .from 0. is empty"),
+        ("/v1/embeddings", {"input": ["w1", 7]}, 400, "7 .int., not a string"),
+        ("/v1/embeddings", {"input": [[1, 2]]}, 400, "not a string"),
+        ("/v1/embeddings", {"input": {"a": 1}}, 400, "must be a text"),
+        ("/v1/embeddings", {"input": "\ud800"}, 400, "half a surrogate pair"),
+        ("/v1/embeddings", {"input": ["w1"] * (MAX_TEXTS + 1)}, 400, "2,049 texts, more than 2,048"),
+        ("/v1/embeddings", {"input": "w1", "dimensions": 9}, 400, "dimensions is 9, not a whole number from 1 to 8"),
+        ("/v1/embeddings", {"input": "w1", "dimensions": True}, 400, "dimensions is True"),
+        ("/v1/embeddings", {"input": "w1", "encoding_format": "hex"}, 400, "encoding_format is 'hex'"),
+        ("/v1/embeddings", {"input": "w1", "model": ["tiny"]}, 404, "there is no model"),
+        ("/v1/embeddings", b"{", 400, "not JSON"),
+        ("/v1/embeddings", b"\xff", 400, "not JSON"),
+        ("/v1/embeddings", b"[" * 100_000, 400, "not JSON"),
+        ("/v1/embeddings", b"[]", 400, "not a JSON object"),
+        ("/v1/embeddings", None, 405, "takes POST"),
+        ("/health", {}, 405, "takes GET"),
+        ("/v2", {"input": "w1"}, 404, "no such path"),
+        ("/search", {"query": ""}, 400, "query must be"),
+        ("/search", {"query": "w1", "top_k": 0}, 400, "top_k is 0"),
+        ("/search", {"query": "w1", "filter": "year"}, 400, "not a filter"),
+        ("/search", {"query": "w1", "filter": ["month=1"]}, 400, "no column 'month'"),
+        ("/search", {"query": "w1", "filter": 7}, 400, "filter must be"),
+        ("/search", {"query": "w1", "hybrid": "yes"}, 400, "hybrid must be"),
+    ],
+)
+def test_a_request_that_cannot_be_answered_is_told_so_in_json_and_the_connection_goes_on(
+    url, path, body, status, message
+):
+    connection = connect(url)
+    found, answer = ask(url, path, body, connection=connection)
+    assert found == status
+    assert re.search(message, answer["error"]["message"])
+    assert answer["error"]["type"] == "invalid_request_error"
+    assert ask(url, "/health", connection=connection)[0] == 200
+
+
+def test_a_body_of_100_megabytes_is_refused_and_others_are_served(url):
+    size = 100_000_000
+    assert size > MAX_BODY
+    status, answer = ask(url, "/v1/embeddings", b"x" * size)
+    assert status == 413 and "more than 16 MiB" in answer["error"]["message"]
+    assert ask(url, "/health")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"POST /search HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
+        (b"POST /search HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 411),
+        (b"POST /search HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n", 413),
+        (b"BREW /coffee HTTP/1.1\r\n\r\n", 501),
+        (b"no request at all\r\n\r\n", 400),
+    ],
+)
+def test_what_is_no_proper_request_is_answered_and_the_connection_closed(url, head, status):
+    parts = urlsplit(url)
+    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+        connection.sendall(head)
+        answer = connection.makefile("rb").read()
+    first, _, body = answer.partition(b"\r\n\r\n")
+    assert f" {status} ".encode() in first.splitlines()[0] and b"Connection: close" in first
+    assert json.loads(body)["error"]["message"]
+
+
+def test_a_client_that_leaves_early_disturbs_nobody(url, capfd):
+    parts = urlsplit(url)
+    for data in (b"", b"POST /search HTTP/1.1\r\nContent-Length: 50\r\n\r\n{", b"GET /hea"):
+        with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+            connection.sendall(data)
+    assert ask(url, "/health")[0] == 200 and capfd.readouterr().err == ""
+
+
+def test_vectors_with_nan_are_an_error_of_the_server(encoder, monkeypatch):
+    monkeypatch.setattr(encoder, "encode_token_ids", lambda ids: np.full((1, 8), np.nan, np.float32), raising=True)
+    with running(Service(encoder, "tiny")) as url:
+        status, answer = ask(url, "/v1/embeddings", {"input": "w1"})
+        assert status == 500 and "NaN" in answer["error"]["message"] and answer["error"]["type"] == "server_error"
+        assert ask(url, "/search", {"query": "w1"})[0] == 404
+
+
+def test_two_servers_on_one_port_and_an_index_of_another_encoder_are_one_line(index, tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(hf_paraphrase.UsageError, match=f"cannot listen at 127.0.0.1:{port}: Address already"):
+            hf_paraphrase.serve(port=port)
+    with pytest.raises(hf_paraphrase.UsageError, match=r"cannot listen at 192\.0\.2\.1:0"):
+        hf_paraphrase.serve(port=0, host="192.0.2.1")
+    other = write_average(tmp_path, WORDS, seed=1)
+    with pytest.raises(hf_paraphrase.ModelError, match="other vectors than those in the index"):
+        hf_paraphrase.serve(model=other, index=index.folder, port=0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_server_answers_what_it_has_begun_and_ends_well(number):
+    words = [sys.executable, "-m", "hf_paraphrase", "serve", "--port", "0"]
+    server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    parts = urlsplit(server.stderr.readline().split()[2])
+    body = json.dumps({"input": "A doctor bought a car."}).encode()
+    with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
+        answer = connection.makefile("rb")
+        head = f"POST /v1/embeddings HTTP/1.1\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
+        connection.sendall(head.encode())
+        assert b" 100 " in answer.readline()
+        server.send_signal(number)
+        assert "stopping" in server.stderr.readline()
+        connection.sendall(body)
+        assert b"HTTP/1.1 200 OK" in answer.read()
+    assert server.wait(60) == 0 and server.stderr.read() == ""
