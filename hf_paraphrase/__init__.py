@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
     from .evaluation.run import evaluate
     from .export.run import export_encoder
+    from .filtering.deduplication.deduplicate import deduplicate, deduplicate_files
     from .filtering.filter import filter_pairs
     from .filtering.filter_steps import PairFilter
     from .filtering.measuring import Measures, PairScorer

@@ -1,0 +1,278 @@
+"""The function `deduplicate` and the recipe of the verb: the same rows without those that say the same as others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+import pyarrow as pa
+from tqdm.auto import tqdm
+
+from ...artefacts.artefact import Artefact, Card
+from ...artefacts.hub_models import BUILTIN
+from ...artefacts.provenance import inherited_metadata
+from ...data.any_rows import arrow_tables, open_rows, text_columns, texts_of
+from ...data.folder import DataFolder, write_split
+from ...errors import InputError, UsageError
+from ...messages import log, shown_line
+from ...settings import recipe, setting
+from ...tables import format_table, plain_markdown
+from ...tokenization.token_lookup import list_of_texts
+from ...training.devices import DeviceSettings
+from .duplicates import Duplicates, find_duplicates
+
+if TYPE_CHECKING:
+    import datasets
+
+REMOVED = "removed"
+_ADDED = {"representative": "string", "representative_row": "int64", "similarity": "float64"}
+"""The columns that removed rows get in addition; there is one more where rows are compared with others."""
+_WHERE = {"representative_in": "string"}
+_BAR = 0.01
+_EXAMPLES = 5
+
+
+@dataclass(kw_only=True)
+class DeduplicateSettings(DeviceSettings):
+    """Leave out the rows whose text is the same as, or near to, that of an earlier row.
+
+    The rows that stay are the split `train` of the output, with all their columns; those that go are the split
+    `removed`, with the text and the row (from 0) that stands for each, and the similarity of the two.
+    """
+
+    input: list[str] = setting(
+        "text (one a line), CSV, JSON lines or Parquet files of one kind, or a folder or name on the Hub that "
+        "load_dataset opens",
+        path=True,
+    )
+    output: str = setting("the data folder to make")
+    against: list[str] = setting(
+        "other rows, likewise, that all come first: what says the same as one of them goes as well", [], path=True
+    )
+    by: list[str] = setting(
+        "column of the text, or several that are compared as one text; by default sentence, text, sentence1 and "
+        "sentence2, as far as there are, or the only column of text",
+        [],
+    )
+    threshold: float = setting("least cosine of near-duplicates, 0 to 1", 0.9, at_least=0, at_most=1)
+    clusters: str = setting(
+        "representative = a row goes if it is near a row that stays; components = rows that a chain of near ones links "
+        "are one cluster, of which the first stays",
+        "representative",
+        choices=["representative", "components"],
+    )
+    encoder: str = setting(
+        "sentence encoder that decides what is near; multilingual knows several languages", BUILTIN, path=True
+    )
+    split: str = setting("split of a folder or a name on the Hub", "train")
+    subset: str | None = setting("configuration of a name on the Hub", None)
+    batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
+    overwrite: bool = setting("replace an existing output folder", False)
+
+
+@overload
+def deduplicate(
+    rows: Any, *, against: Any = None, return_removed: Literal[False] = False, **settings: Any
+) -> datasets.Dataset: ...
+
+
+@overload
+def deduplicate(
+    rows: Any, *, against: Any = None, return_removed: Literal[True], **settings: Any
+) -> tuple[datasets.Dataset, datasets.Dataset]: ...
+
+
+def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False, **settings: Any) -> Any:
+    """Leaves out the rows whose text is the same as, or near to, that of an earlier row.
+
+    Args:
+        rows: A `datasets.Dataset`, or texts.
+        against: Other rows, likewise, that all come first.
+        return_removed: Return the rows that go too, with `representative`, `representative_row` and `similarity`.
+        **settings: Other settings of :func:`deduplicate_files`: `by`, `threshold`, `clusters`, `encoder`, ...
+
+    Returns:
+        The rows that stay with all their columns; with `return_removed` those that go as well.
+    """
+    if isinstance(by := settings.get("by", []), str):
+        settings["by"] = [by]
+    checked = DeduplicateSettings(input=["rows"], output="none", **settings)
+    checked.check()
+    opened = [_as_dataset(given) for given in (rows, against) if given is not None]
+    work = _Work(checked, opened, ["the rows", "the rows of against"])
+    kept = opened[0].select(np.flatnonzero(work.found.stays))
+    if not return_removed:
+        return kept
+    removed = opened[0].select(np.flatnonzero(~work.found.stays))
+    for (name, column), feature in zip(work.representatives().items(), work.added.values(), strict=True):
+        removed = removed.add_column(name, column.to_pylist(), feature=feature)
+    return kept, removed
+
+
+def _as_dataset(rows: Any) -> Any:
+    import datasets
+
+    if isinstance(rows, datasets.Dataset):
+        return rows
+    try:
+        return datasets.Dataset.from_dict({"text": list_of_texts(rows)})
+    except TypeError as error:
+        raise UsageError(str(error), remedy="give a datasets.Dataset or a list of strings") from error
+
+
+class _Work:
+    """The rows, their texts, and which of them are duplicates."""
+
+    def __init__(self, settings: DeduplicateSettings, opened: Sequence[Any], names: Sequence[str]) -> None:
+        from datasets import Value
+
+        from ...encoders.sentence_encoder import SentenceEncoder
+
+        self.settings, self.rows, self.names = settings, opened[0], names
+        self.columns = [text_columns(rows, settings.by, name) for rows, name in zip(opened, names, strict=False)]
+        kinds = _ADDED | (_WHERE if len(opened) > 1 else {})
+        self.added = {name: Value(kind) for name, kind in kinds.items()}
+        if taken := [name for name in kinds if name in self.rows.column_names]:
+            raise InputError(f"there is a column {taken[0]} already", path=names[0], remedy="rename it")
+        self.texts = [texts_of(rows, columns) for rows, columns in zip(opened, self.columns, strict=True)]
+        encoder = SentenceEncoder.from_pretrained(settings.encoder, device=settings.device)
+        total = sum(map(len, self.texts))
+        with tqdm(desc="compare", total=total, unit=" texts", unit_scale=True, disable=None) as bar:
+            self.found: Duplicates = find_duplicates(
+                self.texts[0],
+                encoder,
+                earlier=self.texts[1] if len(opened) > 1 else None,
+                threshold=settings.threshold,
+                components=settings.clusters == "components",
+                batch_size=settings.batch_size,
+                progress=bar.update,
+            )
+
+    def representatives(self) -> dict[str, pa.Array]:
+        """Returns the columns that the removed rows get in addition."""
+        found, earlier = self.found, self.found.num_earlier
+        numbers = found.representatives[earlier:][~found.stays]
+        is_own = numbers >= earlier
+        rows = np.where(is_own, numbers - earlier, numbers)
+        columns = {
+            "representative": self.text_of(numbers),
+            "representative_row": pa.array(rows),
+            "similarity": pa.array(found.similarities[earlier:][~found.stays]),
+        }
+        if len(self.texts) > 1:
+            columns["representative_in"] = pa.array(np.where(is_own, "input", "against").tolist(), pa.string())
+        return columns
+
+    def text_of(self, numbers: np.ndarray) -> pa.Array:
+        """Takes texts by their numbers, those of other rows first."""
+        every = pa.chunked_array([chunk for texts in self.texts[::-1] for chunk in texts.chunks], pa.string())
+        taken = every.take(pa.array(numbers))
+        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+    def removed_tables(self) -> Iterator[pa.Table]:
+        """Streams the rows that go, with the columns in addition."""
+        added, start = self.representatives(), 0
+        for table in arrow_tables(self.rows, ~self.found.stays):
+            for name, column in added.items():
+                table = table.append_column(name, column.slice(start, table.num_rows))
+            start += table.num_rows
+            yield table
+
+
+@recipe(DeduplicateSettings)
+def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
+    """Leaves out the rows of files, or of a folder or a name on the Hub, that say the same as earlier ones."""
+    import datasets
+
+    sources = [settings.input, *([settings.against] if settings.against else [])]
+    local = [path for path in [*settings.input, *settings.against] if Path(path).exists()]
+    with Artefact(
+        settings.output,
+        command="deduplicate",
+        settings=settings,
+        inputs=[*local, settings.encoder],
+        overwrite=settings.overwrite,
+    ) as artefact:
+        opened = [
+            open_rows(source, artefact.work / "rows", split=settings.split, subset=settings.subset)
+            for source in sources
+        ]
+        if not len(opened[0]):
+            raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")
+        work = _Work(settings, opened, [source[0] for source in sources])
+        schema = work.rows.features.arrow_schema
+        more = datasets.Features({**work.rows.features, **work.added}).arrow_schema
+        kept = write_split(artefact.staging, "train", arrow_tables(work.rows, work.found.stays), schema)
+        removed = write_split(artefact.staging, REMOVED, work.removed_tables(), more)
+        results = {"rows": kept, "removed": removed, **work.found.counts}
+        artefact.finish(results=results, card=Card("deduplicated", _card_values(work, results)))
+    _report(work, results)
+    return DataFolder(settings.output)
+
+
+def _card_values(work: _Work, results: dict[str, int]) -> dict[str, Any]:
+    settings = work.settings
+    source = Path(settings.input[0])
+    above, below = _examples(work)
+    return {
+        **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
+        "title": f"{source.resolve().name if source.exists() else settings.input[0]}, deduplicated",
+        "source": ", ".join(Path(path).resolve().name if Path(path).exists() else path for path in settings.input),
+        "against": ", ".join(Path(path).name for path in settings.against),
+        "by": work.columns[0],
+        "encoder": Path(settings.encoder).name,
+        "threshold": settings.threshold,
+        "components": settings.clusters == "components",
+        "results": {"checked": 0, "missed": 0, **results},
+        "histogram": _histogram(work.found),
+        "above": format_table(["similarity", "removed", "stays"], above),
+        "below": format_table(["similarity", "stays", "stays too"], below),
+    }
+
+
+def _examples(work: _Work) -> tuple[list[list[str]], list[list[str]]]:
+    """Lays out the pairs nearest to the threshold: some that were removed, and some of which both stay."""
+    found, threshold = work.found, work.settings.threshold
+    rows = np.flatnonzero((found.representatives >= 0) & (found.similarities < 1.0))
+    rows = rows[np.argsort(found.similarities[rows], kind="stable")[:_EXAMPLES]]
+    removed = [(int(row), int(found.representatives[row]), float(found.similarities[row])) for row in rows]
+    stay = sorted((pair for pair in found.below if pair[2] < threshold), key=lambda pair: -pair[2])[:_EXAMPLES]
+    tables = []
+    for pairs in (removed, stay):
+        sides = [work.text_of(np.array([pair[side] for pair in pairs], np.int64)).to_pylist() for side in (0, 1)]
+        cells = zip(pairs, *sides, strict=True)
+        tables.append([[f"{pair[2]:.3f}", *map(plain_markdown, texts)] for pair, *texts in cells])
+    return tables[0], tables[1]
+
+
+def _histogram(found: Duplicates) -> str:
+    """Lays out how many removed rows there are by similarity."""
+    similarities = found.similarities[found.num_earlier :][~found.stays]
+    bars = np.floor(similarities / _BAR + 1e-9).astype(np.int64)
+    rows = [
+        [f"{bar * _BAR:.2f} to {(bar + 1) * _BAR:.2f}" if bar * _BAR < 1.0 else "1.00", f"{count:,}"]
+        for bar, count in zip(*np.unique(bars, return_counts=True), strict=True)
+    ]
+    return format_table(["similarity", "rows"], rows)
+
+
+def _report(work: _Work, results: dict[str, int]) -> None:
+    settings, total = work.settings, results["rows"] + results["removed"]
+    log(
+        f"of {total:,} rows {results['exact']:,} are exact and {results['near']:,} near-duplicates of earlier ones; "
+        f"{results['rows']:,} stay"
+    )
+    for name, what in (
+        ("without_text", "have no text: they stay"),
+        ("unknown_words", "have no word in the encoder's vocabulary: compared exactly only"),
+    ):
+        if results[name]:
+            log(f"{results[name]:,} rows {what}")
+    if results.get("checked"):
+        log(f"of {results['checked']:,} rows that stay {results['missed']:,} have a near-duplicate that was missed")
+    for similarity, *texts in (line for table in _examples(work) for line in table[:2]):
+        log(f"  {similarity}  " + "  |  ".join(shown_line(text, 70) for text in texts))
+    log(f"Saved to {settings.output}. Use it with: load_dataset({settings.output!r}, split='train')")

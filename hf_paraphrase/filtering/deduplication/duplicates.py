@@ -1,0 +1,245 @@
+"""Which texts say the same as earlier ones: exactly, then by the cosine of an encoder's vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...data.batch_function import no_progress
+from ...data.fingerprints import as_texts
+from ...data.row_selection import repeat_keys
+from ...data.same_text import has_words, same_texts
+from ...encoders.known_texts import KnownTexts
+from ...encoders.search.vector_file import cosine_of_rows
+from ...errors import ModelError
+from .near_vectors import NearVectors, PlacedVectors
+
+if TYPE_CHECKING:
+    from ...encoders.sentence_encoder import SentenceEncoder
+
+_SAMPLED_TEXTS = 50_000
+_CHECKED_TEXTS = 1000
+_READ_TEXTS = 16_384
+_BLOCK_TEXTS = 2048
+_MOST_EDGES = 4_000_000
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """What became of every text. Texts are numbered from 0, those of `earlier` first.
+
+    Attributes:
+        num_earlier: How many came before; they all stay.
+        representatives: For a text that goes the number of the one that stands for it, else -1 (texts,).
+        similarities: The cosine to it, 1 for the same text; 0 for a text that stays (texts,).
+        counts: How many texts go as `exact` and `near` duplicates, and how many are `without_text` or have
+            `unknown_words` only; and, where not all were compared with all, for how many of those that stay this was
+            `checked`, and of how many an earlier one that is near was `missed`.
+        below: Of a sample of those that stay each with the nearest one before it that stays too, and their cosine,
+            where it is at most 0.1 below the threshold.
+    """
+
+    num_earlier: int
+    representatives: NDArray[np.int64]
+    similarities: NDArray[np.float64]
+    counts: dict[str, int]
+    below: list[tuple[int, int, float]]
+
+    @property
+    def stays(self) -> NDArray[np.bool_]:
+        """Which of the new texts stay (new texts,)."""
+        return self.representatives[self.num_earlier :] < 0
+
+
+def find_duplicates(
+    texts: pa.ChunkedArray,
+    encoder: SentenceEncoder,
+    *,
+    earlier: pa.ChunkedArray | None = None,
+    threshold: float = 0.9,
+    components: bool = False,
+    batch_size: int = 256,
+    block_rows: int = _BLOCK_TEXTS,
+    progress: Callable[[int], object] = no_progress,
+) -> Duplicates:
+    """Finds for each text the first one before it that stays and is the same or near; with such a one it goes.
+
+    Args:
+        texts: The texts; a null or blank one has no duplicates.
+        encoder: Whose cosine decides where texts are not the same but for case and white space.
+        earlier: Other texts, which come before and all stay.
+        threshold: The least cosine of near texts.
+        components: Of texts that are linked by a chain of near ones only the first stays.
+        batch_size: Texts in a padded batch of the encoder.
+        block_rows: Texts that are compared at a time; it changes nothing in the result.
+        progress: Called with the number of texts done since the last call.
+    """
+    every = texts if earlier is None else pa.chunked_array([*earlier.chunks, *texts.chunks], pa.string())
+    num_earlier = len(every) - len(texts)
+    keys = np.concatenate([np.empty(0, np.uint64), *(_keys(block) for _, block in _blocks(every))])
+    numbers = np.arange(len(keys))
+    _, places, groups = np.unique(keys, return_index=True, return_inverse=True)
+    same = np.where(keys == 0, numbers, places[groups])
+    new = np.flatnonzero((same == numbers) & (keys != 0))
+    comparison = _Comparison(encoder, batch_size, len(keys), num_earlier)
+    if len(new):
+        sample = new[np.linspace(0, len(new) - 1, min(_SAMPLED_TEXTS, len(new))).astype(np.int64)]
+        sampled = [comparison.embed(block) for _, block in _chosen(every, sample)]
+        comparison.near = NearVectors(np.concatenate(sampled), threshold, len(new))
+        for rows, block in _chosen(every, new):
+            comparison.add(rows, comparison.embed(block), block_rows, components)
+            progress(len(rows))
+        comparison.finish_components()
+        comparison.look_below(threshold)
+    representatives, similarities = comparison.representatives, comparison.similarities
+    repeated = np.flatnonzero(same != numbers)
+    of_same = representatives[same[repeated]]
+    representatives[repeated] = np.where(of_same < 0, same[repeated], of_same)
+    similarities[repeated] = np.where(of_same < 0, 1.0, similarities[same[repeated]])
+    representatives[:num_earlier], similarities[:num_earlier] = -1, 0.0
+    exact = int((repeated >= num_earlier).sum())
+    counts = {"exact": exact, "near": int((representatives >= 0).sum()) - exact}
+    counts["without_text"] = int((keys[num_earlier:] == 0).sum())
+    return Duplicates(num_earlier, representatives, similarities, counts | comparison.counts, comparison.below)
+
+
+def _blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
+    """Streams texts with the number of the first of each block."""
+    for start in range(0, len(texts), _READ_TEXTS):
+        yield start, as_texts(texts.slice(start, _READ_TEXTS))
+
+
+def _keys(texts: pa.Array) -> NDArray[np.uint64]:
+    """Computes a number for each text (texts,), 0 where there is none to be seen."""
+    # Of a million texts two different ones share 64 bits with a probability of 3e-8.
+    keys = np.maximum(repeat_keys(same_texts(texts)), np.uint64(1))
+    return np.where(has_words(texts), keys, np.uint64(0))
+
+
+def _chosen(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], list[str]]]:
+    """Streams the texts of some rows (rows,), ascending."""
+    for start, block in _blocks(texts):
+        first, stop = np.searchsorted(rows, (start, start + len(block)))
+        if stop > first:
+            yield rows[first:stop], block.take(pa.array(rows[first:stop] - start)).to_pylist()
+
+
+class _Comparison:
+    """Compares the vectors of texts with those before them, and notes which text stands for which."""
+
+    near: NearVectors
+
+    def __init__(self, encoder: SentenceEncoder, batch_size: int, num_texts: int, num_earlier: int) -> None:
+        self._embedder, self._batch_size, self._num_earlier = KnownTexts(encoder), batch_size, num_earlier
+        self.representatives = np.full(num_texts, -1, np.int64)
+        self.similarities = np.zeros(num_texts)
+        self.counts = {"unknown_words": 0}
+        self.below: list[tuple[int, int, float]] = []
+        self._added = np.empty(num_texts, np.int64)
+        self._edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+
+    def embed(self, texts: list[str]) -> NDArray[np.float32]:
+        """Embeds texts as float32 (texts, dim), of length 1 or 0."""
+        vectors = self._embedder.embed(texts, batch_size=self._batch_size)
+        if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
+            raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
+        return vectors
+
+    def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], block_rows: int, components: bool) -> None:
+        """Compares vectors (rows, dim) of some texts (rows,) with those added before and those before them."""
+        known = vectors.any(axis=1)
+        self.counts["unknown_words"] += int((~known & (rows >= self._num_earlier)).sum())
+        rows, vectors = rows[known], vectors[known]
+        border = int(np.searchsorted(rows, self._num_earlier))
+        for begin, end in ((0, border), (border, len(rows))):
+            for start in range(begin, end, block_rows):
+                part = slice(start, min(start + block_rows, end))
+                placed = self.near.place(vectors[part])
+                if components:
+                    stay = self._linked(rows[part], placed)
+                elif begin == border:
+                    stay = self._without_near(rows[part], placed)
+                else:
+                    stay = np.arange(len(placed))
+                self.near.add(placed, stay)
+                self._added[self.near.count - len(stay) : self.near.count] = rows[part][stay]
+
+    def _without_near(self, rows: NDArray[np.int64], placed: PlacedVectors) -> NDArray[np.int64]:
+        """Returns the places of those that stay; of the others the first near one that stays is noted."""
+        new, old, cosines = self.near.near(placed)
+        order = np.lexsort((old, new))
+        _, firsts = np.unique(new[order], return_index=True)
+        found = order[firsts]
+        self.representatives[rows[new[found]]] = self._added[old[found]]
+        self.similarities[rows[new[found]]] = cosines[found]
+        left = np.flatnonzero(self.representatives[rows] < 0)
+        later, before, cosines = self.near.near_within(placed.take(left))
+        order = np.lexsort((before, later))
+        goes = np.zeros(len(left), bool)
+        for one, other, pair in zip(later[order].tolist(), before[order].tolist(), order.tolist(), strict=True):
+            if not goes[one] and not goes[other]:
+                goes[one] = True
+                self.representatives[rows[left[one]]] = rows[left[other]]
+                self.similarities[rows[left[one]]] = cosines[pair]
+        return left[~goes]
+
+    def _linked(self, rows: NDArray[np.int64], placed: PlacedVectors) -> NDArray[np.int64]:
+        """Notes all near pairs; all are kept, to be compared with."""
+        new, old, _ = self.near.near(placed)
+        later, before, _ = self.near.near_within(placed)
+        self._edges += [(rows[new], self._added[old]), (rows[later], rows[before])]
+        if sum(len(one) for one, _ in self._edges) > _MOST_EDGES:
+            self._connect()
+        return np.arange(len(rows))
+
+    def _connect(self) -> None:
+        """Replaces the pairs by one for each text, with the first text of its component."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        one, other = (np.concatenate(side) for side in zip(*self._edges, strict=True))
+        size = len(self.representatives)
+        graph = coo_array((np.ones(len(one), bool), (one, other)), shape=(size, size))
+        labels = connected_components(graph, directed=False)[1]
+        _, firsts = np.unique(labels, return_index=True)
+        linked = np.flatnonzero(firsts[labels] != np.arange(size))
+        self._edges = [(linked, firsts[labels[linked]])]
+
+    def finish_components(self) -> None:
+        """Notes the first text of each component, and the cosine to it."""
+        if not self._edges:
+            return
+        self._connect()
+        ((linked, firsts),) = self._edges
+        self.representatives[linked] = firsts
+        places = np.zeros(len(self.representatives), np.int64)
+        places[self._added[: self.near.count]] = np.arange(self.near.count)
+        for start in range(0, len(linked), _BLOCK_TEXTS):
+            part = slice(start, start + _BLOCK_TEXTS)
+            pairs = (self.near.vectors(places[side[part]]) for side in (linked, firsts))
+            self.similarities[linked[part]] = cosine_of_rows(*pairs)
+
+    def look_below(self, threshold: float) -> None:
+        """Finds for a sample of those that stay the nearest earlier one that stays, down to 0.1 below the threshold."""
+        numbers = np.flatnonzero(self.representatives[self._added[: self.near.count]] < 0)
+        numbers = numbers[self._added[numbers] >= self._num_earlier]
+        if not len(numbers):
+            return
+        numbers = numbers[np.linspace(0, len(numbers) - 1, min(_CHECKED_TEXTS, len(numbers))).astype(np.int64)]
+        placed = self.near.place(self.near.vectors(numbers))
+        new, old, cosines = self.near.near(placed, everywhere=True, threshold=max(0.0, threshold - 0.1))
+        is_other = (old < numbers[new]) & (self.representatives[self._added[old]] < 0)
+        new, old, cosines = new[is_other], old[is_other], cosines[is_other]
+        order = np.lexsort((old, -cosines, new))
+        _, firsts = np.unique(new[order], return_index=True)
+        best = order[firsts]
+        rows = (self._added[numbers[new[best]]], self._added[old[best]])
+        self.below = list(zip(*(side.tolist() for side in rows), cosines[best].tolist(), strict=True))
+        if not self.near.is_exact:
+            missed = sum(cosine >= threshold for *_, cosine in self.below)
+            self.counts |= {"checked": len(numbers), "missed": missed}

@@ -1,0 +1,201 @@
+"""Unit vectors that were seen before, of which those near to a new one are found.
+
+Each vector x is shortened to u = (P x, |x - P'P x|), with P the projection on the leading components of a sample. By
+Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; what is left
+is computed again from the whole vectors, in double precision. Of many vectors only those in the lists around the
+centroids nearest to the new one are compared.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...encoders.encoded_pairs import GrowingArray
+from ...encoders.search.nearest_neighbours import float32_error
+from ...encoders.search.vector_file import cosine_of_rows
+
+MOST_EXACT = 100_000
+"""Up to so many vectors all are compared with all."""
+COMPONENTS = 128
+PROBES = 24
+_MOST_LISTS = 2048
+_ROUNDS = 6
+_PAIRS_AT_A_TIME = 4096
+_ROUNDING = 1e-6
+
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""New vectors, earlier vectors and cosines, each (pairs,)."""
+
+
+@dataclass
+class PlacedVectors:
+    """New vectors: as they are (rows, dim), shortened (rows, components + 1), and the lists to look in (rows, probes).
+
+    The first of these lists is the one that a vector is kept in.
+    """
+
+    vectors: NDArray[np.float32]
+    short: NDArray[np.float32]
+    lists: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def take(self, rows: NDArray[np.int64]) -> PlacedVectors:
+        """Returns some of them."""
+        return PlacedVectors(self.vectors[rows], self.short[rows], self.lists[rows])
+
+
+class _List:
+    """Shortened vectors in an array with room for more, and their numbers."""
+
+    def __init__(self, dimension: int) -> None:
+        self._short = np.empty((0, dimension), np.float32)
+        self._rows = np.empty(0, np.int64)
+        self._count = 0
+
+    def append(self, short: NDArray[np.float32], rows: NDArray[np.int64]) -> None:
+        stop = self._count + len(rows)
+        if stop > len(self._rows):
+            room = stop + stop // 4 + 8 - self._count
+            self._short = np.concatenate([self.short, np.empty((room, self._short.shape[1]), np.float32)])
+            self._rows = np.concatenate([self.rows, np.empty(room, np.int64)])
+        self._short[self._count : stop], self._rows[self._count : stop] = short, rows
+        self._count = stop
+
+    @property
+    def short(self) -> NDArray[np.float32]:
+        return self._short[: self._count]
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        return self._rows[: self._count]
+
+
+class NearVectors:
+    """Finds, among the vectors of length 1 that were added, those whose cosine to new ones reaches a threshold.
+
+    Args:
+        sample: Some of the vectors (rows, dim), for components and centroids.
+        threshold: The least cosine.
+        most: How many vectors may be added, which decides how many lists there are.
+    """
+
+    def __init__(self, sample: NDArray[np.float32], threshold: float, most: int) -> None:
+        self._dimension = sample.shape[1]
+        self._threshold = threshold
+        self._components: NDArray[np.float32] | None = None
+        if self._dimension > COMPONENTS:
+            _, components = np.linalg.eigh((sample.T @ sample).astype(np.float64))
+            self._components = np.ascontiguousarray(components[:, -COMPONENTS:], np.float32)
+        number = 1 if most <= MOST_EXACT else min(_MOST_LISTS, round(4 * math.sqrt(most)))
+        self._centroids = _centroids(self._shortened(sample), number)
+        self._lists = [_List(self._centroids.shape[1]) for _ in range(len(self._centroids))]
+        self._whole = GrowingArray(np.float32, None, "vectors")
+        self.count = 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all vectors are compared with all."""
+        return len(self._lists) == 1
+
+    def place(self, vectors: NDArray[np.float32]) -> PlacedVectors:
+        """Shortens vectors (rows, dim) and chooses their lists."""
+        short = self._shortened(vectors)
+        nearness = short @ self._centroids.T
+        probes = min(PROBES, len(self._lists))
+        lists = np.argpartition(-nearness, probes - 1, axis=1)[:, :probes]
+        order = np.argsort(-np.take_along_axis(nearness, lists, 1), axis=1, kind="stable")
+        return PlacedVectors(vectors, short, np.take_along_axis(lists, order, 1))
+
+    def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
+        """Adds the chosen ones (rows,) of some vectors; they are numbered from 0 in the order in which they are added."""
+        self._whole.append(placed.vectors[chosen])
+        numbers = np.arange(self.count, self.count + len(chosen))
+        self.count += len(chosen)
+        for number, places in _grouped(placed.lists[chosen, 0]):
+            self._lists[number].append(placed.short[chosen[places]], numbers[places])
+
+    def near(self, placed: PlacedVectors, *, everywhere: bool = False, threshold: float | None = None) -> Pairs:
+        """Finds the near vectors among those added, in the lists of each new one or `everywhere`."""
+        threshold = self._threshold if threshold is None else threshold
+        lists, probes = placed.lists, placed.lists.shape[1]
+        if everywhere:
+            groups = [(number, np.arange(len(lists))) for number in range(len(self._lists))]
+        else:
+            groups = [(number, places // probes) for number, places in _grouped(lists.ravel())]
+        found = []
+        for number, rows in groups:
+            earlier = self._lists[number]
+            if len(earlier.rows):
+                new, old = self._not_ruled_out(placed.short[rows], earlier.short, threshold)
+                if len(new):
+                    found.append((rows[new], earlier.rows[old]))
+        if not found:
+            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        new, old = (np.concatenate(side) for side in zip(*found, strict=True))
+        cosines = np.empty(len(new))
+        for first in range(0, len(new), _PAIRS_AT_A_TIME):
+            pairs = slice(first, first + _PAIRS_AT_A_TIME)
+            # Mapped again each time: pages of a mapped file count as memory of the process.
+            whole = self._whole.map().reshape(-1, self._dimension)
+            cosines[pairs] = cosine_of_rows(placed.vectors[new[pairs]], whole[old[pairs]])
+        return _reaching(new, old, cosines, threshold)
+
+    def near_within(self, placed: PlacedVectors) -> Pairs:
+        """Finds the near vectors before each of the new ones among these themselves, by their places."""
+        later, earlier = self._not_ruled_out(placed.short, placed.short, self._threshold)
+        before = earlier < later
+        later, earlier = later[before], earlier[before]
+        if not self.is_exact:
+            shared = (placed.lists[later] == placed.lists[earlier, :1]).any(axis=1)
+            later, earlier = later[shared], earlier[shared]
+        cosines = cosine_of_rows(placed.vectors[later], placed.vectors[earlier])
+        return _reaching(later, earlier, cosines, self._threshold)
+
+    def vectors(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Reads vectors that were added (rows, dim)."""
+        return np.array(self._whole.map().reshape(-1, self._dimension)[numbers])
+
+    def _shortened(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        if self._components is None:
+            return vectors
+        leading = vectors @ self._components
+        rest = np.einsum("ij,ij->i", vectors, vectors) - np.einsum("ij,ij->i", leading, leading)
+        return np.column_stack([leading, np.sqrt(np.maximum(rest, 0.0))])
+
+    def _not_ruled_out(
+        self, new: NDArray[np.float32], old: NDArray[np.float32], threshold: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        least = np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
+        reached = np.flatnonzero(new @ old.T >= least)
+        return np.divmod(reached, len(old))
+
+
+def _reaching(new: NDArray[np.int64], old: NDArray[np.int64], cosines: NDArray[np.float64], threshold: float) -> Pairs:
+    # At a threshold of 1 the rounding of vectors to float32 decides nothing.
+    reached = cosines >= threshold - _ROUNDING
+    return new[reached], old[reached], cosines[reached]
+
+
+def _grouped(numbers: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+    """Returns each of the numbers (rows,), ascending, with the places where it stands."""
+    order = np.argsort(numbers, kind="stable")
+    values, starts = np.unique(numbers[order], return_index=True)
+    return list(zip(values.tolist(), np.split(order, starts[1:]), strict=True))
+
+
+def _centroids(sample: NDArray[np.float32], number: int) -> NDArray[np.float32]:
+    """Computes centroids (lists, dim) of length 1 by k-means on the sphere."""
+    number = max(1, min(number, len(sample)))
+    centroids = sample[np.linspace(0, len(sample) - 1, number).astype(np.int64)]
+    for _ in range(_ROUNDS if number > 1 else 0):
+        nearest = np.concatenate([(block @ centroids.T).argmax(axis=1) for block in np.array_split(sample, 16)])
+        for place, rows in _grouped(nearest):
+            mean = sample[rows].mean(axis=0)
+            centroids[place] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+    return np.ascontiguousarray(centroids)
