@@ -2,7 +2,7 @@
 
 :class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file),
 whose pairs may have the usual names of the Hub, such as `anchor` and `positive`; `datasets` makes Parquet of other
-files. :func:`write_split` writes one. Memory stays at one record batch.
+files and of what is on the Hub. :func:`write_split` writes one. Memory stays at one record batch.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
+from ..inputs import dataset_folder, repository_of
 from .parquet_files import BATCH_ROWS, batches_of, open_shard
 from .schema import require_columns, require_texts, usual_pair_columns
 
@@ -34,22 +35,34 @@ _ORDER = {"train": 0, "validation": 1, "test": 2}
 class DataFolder:
     """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
 
-    `path` is the folder or a Parquet file, or its address as fsspec knows it, such as s3://bucket/folder; `splits` are
-    the names of its splits, train first.
+    `path` is the folder or a Parquet, JSON lines or CSV file, its address as fsspec knows it, such as
+    s3://bucket/folder, or as text a dataset on the Hub, `owner/name` or `owner/name/subset`; `splits` are the names of
+    its splits, train first.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = to_path(path)
-        if not self.path.is_dir() and not (self.path.is_file() and self.path.name.endswith(".parquet")):
-            problem = "this is a file, not a data folder" if self.path.is_file() else "no such data folder"
-            remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE or --dataset NAME"
-            raise InputError(problem, path=self.path, remedy=remedy)
-        self._files = _parquet_files(self.path) or _converted_files(self.path)
+        if not self.path.exists() and repository_of(path) is None:
+            remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
+            raise InputError("no such data folder", path=self.path, remedy=remedy)
+        self._files = _parquet_files(self.path)
+        if not self._files:
+            self._files = _parquet_files(self._converted(path))
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
         self._theirs: dict[str, dict[str, str]] = {}
         self._counts: dict[str, list[int]] = {}
+
+    def _converted(self, path: str | os.PathLike[str]) -> Path:
+        """Makes Parquet of other files of data."""
+        if self.path.is_dir() and not any(file for pattern in _OTHER_FILES for file in self.path.glob(pattern)):
+            raise InputError(
+                "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
+                path=self.path,
+                remedy="make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER",
+            )
+        return dataset_folder(path)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
@@ -192,7 +205,7 @@ class DataFolder:
 def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
     """Lists for each split the Parquet files with their numbers and how many there should be."""
     if path.is_file():
-        return {"train": [(0, 1, path)]}
+        return {"train": [(0, 1, path)]} if path.name.endswith(".parquet") else {}
     files: dict[str, list[tuple[int, int, Path]]] = {}
     others: dict[str, list[Path]] = {}
     for folder in (path / "data", path):
@@ -210,28 +223,6 @@ def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
     for split, paths in others.items():
         if paths and split not in files:
             files[split] = [(number, len(paths), file) for number, file in enumerate(paths)]
-    return files
-
-
-def _converted_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
-    """Lists the Parquet files that `datasets` makes in its cache of other files, such as JSON lines or CSV."""
-    if not any(file for pattern in _OTHER_FILES for file in path.glob(pattern)):
-        raise InputError(
-            "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
-            path=path,
-            remedy="make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER",
-        )
-    import datasets
-
-    try:
-        builder = datasets.load_dataset_builder(os.fspath(path))
-        builder.download_and_prepare(file_format="parquet")
-    except Exception as error:
-        raise InputError(f"load_dataset cannot open it: {str(error)[:300]}", path=path) from error
-    files: dict[str, list[tuple[int, int, Path]]] = {}
-    for split in builder.info.splits or ():
-        paths = sorted(Path(builder.cache_dir).glob(f"{builder.dataset_name}-{split}*.parquet"))
-        files[str(split)] = [(number, len(paths), file) for number, file in enumerate(paths)]
     return files
 
 

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from pathlib import Path
 from typing import Any, Union, cast
 
 import numpy as np
@@ -22,10 +21,9 @@ from .schema import require_columns, require_texts, usual_pair_columns
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
 _NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
-_TEXT_FILES = {".jsonl", ".json", ".csv"}
 PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
-"""Where pairs come from: a data folder, a file of JSON lines, CSV or Parquet, a `Dataset` or `IterableDataset` of
-`datasets`, or dictionaries."""
+"""Where pairs come from: what :class:`~.folder.DataFolder` opens, a `Dataset` or `IterableDataset` of `datasets`, or
+dictionaries."""
 
 
 class PairRows:
@@ -46,11 +44,8 @@ class PairRows:
         self.folder: DataFolder | None = None
         self._source: Any = source
         names: Any = getattr(source, "column_names", None)
-        if isinstance(self.path, Path) and self.path.suffix in _TEXT_FILES and not self.path.is_dir():
-            self._source = _read_file(self.path)
-            names = self._source.column_names
-        elif self.path is not None:
-            self.folder = DataFolder(self.path)
+        if isinstance(source, str | os.PathLike):
+            self.folder = DataFolder(source)
             names = self.folder.schema(split).names
             if not self.folder.count(split):
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
@@ -85,8 +80,6 @@ class PairRows:
         blocks: Iterable[Any]
         if self.folder is not None:
             rows, blocks = self.folder.count(self.split), self.folder.batches(self.split, columns)
-        elif isinstance(source, pa.Table):
-            rows, blocks = len(source), source.select(theirs).rename_columns(list(columns)).to_batches(BATCH_ROWS)
         elif hasattr(source, "iter"):
             blocks = source.select_columns(theirs).iter(batch_size=BATCH_ROWS)
         else:
@@ -139,17 +132,6 @@ class PairRows:
         return found
 
 
-def _read_file(path: Path) -> pa.Table:
-    """Reads a file of JSON lines or CSV whole."""
-    import pyarrow.csv
-    import pyarrow.json
-
-    try:
-        return (pyarrow.csv.read_csv if path.suffix == ".csv" else pyarrow.json.read_json)(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"cannot be read: {error}", path=path, remedy="check the file") from error
-
-
 def _peeked(rows: Iterable[Mapping[str, Any]]) -> tuple[Iterable[str], Iterable[Mapping[str, Any]]]:
     """Looks at the names in the first row; what can be gone through only once is laid together again."""
     stream = iter(rows)
@@ -178,7 +160,7 @@ def iterate_pairs(
 
     Args:
         pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
-        max_pairs: Take a random sample of N pairs of a data folder or a file, in its order; None for all.
+        max_pairs: Take a random sample of N pairs of a data folder, in its order; None for all.
         seed: Seed of the sample.
         split: The split of a data folder.
     """

@@ -52,6 +52,7 @@ class TrainTokenizerSettings(Settings):
         "data folders with the columns sentence1 and sentence2, or bitexts with source and target (split train)",
         [],
         path=True,
+        dataset=True,
     )
     corpus_exponent: float = setting(
         "balance the text: that of smaller text files, folders and, in bitext, languages is repeated until n "

@@ -32,7 +32,7 @@ class SupervisedSettings(TrainingRunSettings):
     """
 
     model: str = setting("the folder of the pretrained encoder, of any type", path=True)
-    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True)
+    data: str = setting("data folder, e.g. of prepare sick, transfer or stsbenchmark", path=True, dataset=True)
     task: str = setting(
         "classification, similarity (scores as a distribution over the whole numbers of a scale) or regression "
         "(scores, by squared error), of sentences or pairs",
