@@ -99,8 +99,9 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
     repository = repository_of(name)
     try:
         splits = _load_dataset(*(repository or (os.fspath(name), "")))
-        fingerprints = "".join(rows._fingerprint for rows in splits.values())
-        folder = Path(config.HF_DATASETS_CACHE) / "hf_paraphrase" / sha256(fingerprints.encode()).hexdigest()
+        key = sha256("".join(rows._fingerprint for rows in splits.values()).encode()).hexdigest()[:16]
+        shown = "--".join(filter(None, repository)) if repository else Path(name).stem
+        folder = Path(config.HF_DATASETS_CACHE) / "hf_paraphrase" / key / shown.replace("/", "--")
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as staging:
@@ -129,10 +130,12 @@ def _load_dataset(name: str, subset: str) -> Any:
         name, options = str(path.parent), {"data_files": path.name}
     elif path.is_dir():
         name = str(path)
-    if hasattr(datasets.load_dataset_builder(name, **options).config, "keep_default_na"):
+    builder = datasets.load_dataset_builder(name, **options)
+    if hasattr(builder.config, "keep_default_na"):
         # The words "None" and "NA" are text.
-        options |= {"keep_default_na": False, "na_values": [""]}
-    return datasets.load_dataset(name, **options)
+        builder = datasets.load_dataset_builder(name, **options, keep_default_na=False, na_values=[""])
+    builder.download_and_prepare()
+    return builder.as_dataset()
 
 
 def _write_card(repo_id: str, folder: Path) -> None:
