@@ -14,8 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.decontamination import Decontaminator
-from hf_paraphrase.data.evaluation_sets import LIST_HEADER, load_fingerprints
+from hf_paraphrase.data.decontamination import LIST_HEADER, Decontaminator, load_fingerprints
 from hf_paraphrase.data.fingerprints import (
     Containment,
     Fingerprints,

@@ -9,7 +9,7 @@ import unicodedata
 
 import pytest
 
-from hf_paraphrase.data.evaluation_sets import load_fingerprints
+from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE, TOTAL_PAIRS, sample_bitext
 from hf_paraphrase.data.sample import sample_paraphrases as judged

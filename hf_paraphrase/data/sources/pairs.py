@@ -19,8 +19,7 @@ from ..languages import check_language
 from ..records import column_names, numbered_texts, read_records
 from ..schema import PAIRS, is_text, usual_pair_columns
 from ..text_blocks import LineErrors
-from ..text_files import HeaderSettings, read_tsv
-from ..typed_fields import Field, typed
+from ..text_files import Field, HeaderSettings, read_tsv, typed
 from .preparation import card_columns, recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
 
