@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -98,14 +99,15 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
 
     repository = repository_of(name)
     try:
-        splits = _load_dataset(*(repository or (os.fspath(name), "")))
-        key = sha256("".join(rows._fingerprint for rows in splits.values()).encode()).hexdigest()[:16]
+        builder = dataset_builder(*(repository or (os.fspath(name),)))
+        builder.download_and_prepare()
+        key = sha256(builder.cache_dir.encode()).hexdigest()[:16]
         shown = "--".join(filter(None, repository)) if repository else Path(name).stem
         folder = Path(config.HF_DATASETS_CACHE) / "hf_paraphrase" / key / shown.replace("/", "--")
         if not folder.is_dir():
             folder.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder.parent) as staging:
-                _write_object(splits, Path(staging) / "made")
+                _write_object(builder.as_dataset(), Path(staging) / "made")
                 if repository is not None:
                     _write_card(repository[0], Path(staging) / "made")
                 with suppress(FileExistsError):  # another process was first
@@ -115,13 +117,14 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
         if repository is None:
             raise InputError(problem, path=name, remedy="check the file") from error
         remedy = "give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
-        raise InputError(f"no such data folder, and {problem}", path=name, remedy=remedy) from error
+        raise InputError(f"no such file or data folder, and {problem}", path=name, remedy=remedy) from error
     if repository is not None:
         INPUT_COPIES[str(folder)] = str(name)
     return folder
 
 
-def _load_dataset(name: str, subset: str) -> Any:
+def dataset_builder(name: str, subset: str | None = None) -> Any:
+    """Opens a folder, a file or a dataset on the Hub with `datasets`, whose errors are its own."""
     import datasets
 
     options: dict[str, Any] = {"name": subset or None}
@@ -130,12 +133,24 @@ def _load_dataset(name: str, subset: str) -> Any:
         name, options = str(path.parent), {"data_files": path.name}
     elif path.is_dir():
         name = str(path)
+    if path.exists():
+        # Of a folder with a card `datasets` would give the rows of what its files held before.
+        options["cache_dir"] = str(Path(datasets.config.HF_DATASETS_CACHE) / "hf_paraphrase" / input_state([path]))
     builder = datasets.load_dataset_builder(name, **options)
     if hasattr(builder.config, "keep_default_na"):
         # The words "None" and "NA" are text.
         builder = datasets.load_dataset_builder(name, **options, keep_default_na=False, na_values=[""])
-    builder.download_and_prepare()
-    return builder.as_dataset()
+    return builder
+
+
+def input_state(paths: Iterable[str | os.PathLike[str]]) -> str:
+    """Makes a key for a cache that changes when files, or files below folders, change."""
+    states: list[tuple[str, int, int]] = []
+    for path in map(Path, paths):
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            found = file.stat() if file.exists() else None
+            states.append((str(file), found.st_size if found else -1, found.st_mtime_ns if found else -1))
+    return sha256(json.dumps(states).encode()).hexdigest()[:16]
 
 
 def _write_card(repo_id: str, folder: Path) -> None:

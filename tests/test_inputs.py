@@ -245,7 +245,9 @@ def cached_dataset(cache, repo_id, rows, subset="default"):
     (folder / "dataset_info.json").write_text(json.dumps(info | {"config_name": subset}))
 
 
-HUB_ROWS = [{"anchor": f"the dog {n} barks", "positive": f"a hound {n} barked", "label": n % 2} for n in range(12)]
+HUB_ROWS = [
+    {"anchor": f"the dog {n} barks", "positive": f"a hound {n} barked", "score": float(n % 3)} for n in range(12)
+]
 
 
 def test_pairs_may_be_a_dataset_on_the_hub_by_its_name(cache):
@@ -257,7 +259,7 @@ def test_pairs_may_be_a_dataset_on_the_hub_by_its_name(cache):
     assert [(item["name"], item["datasets"]) for item in record["inputs"]] == [("owner/pairs", ["owner/pairs"])]
     assert record["settings"]["pairs"] == record["settings"]["dev_data"] == "owner/pairs"
     assert "datasets:\n- owner/pairs\n" in Path("model/README.md").read_text()
-    table = hf_paraphrase.evaluate(model=["builtin"], data=["owner/pairs"], suite="paraphrase", split="train")
+    table = hf_paraphrase.evaluate(model=["builtin"], data=["owner/pairs"], suite="graded", split="train")
     assert "owner--pairs" in str(table)
 
 
@@ -265,7 +267,7 @@ def test_a_subset_is_named_behind_the_dataset_and_a_local_folder_comes_first(cac
     cached_dataset(cache, "owner/pairs", HUB_ROWS, "first")
     cached_dataset(cache, "owner/pairs", HUB_ROWS[:5], "second")
     assert [DataFolder(f"owner/pairs/{subset}").count() for subset in ("first", "second")] == [12, 5]
-    with pytest.raises(InputError, match=r"owner/pairs: no such data folder, .*first.*second"):
+    with pytest.raises(InputError, match=r"owner/pairs: no such file or data folder, .*first.*second"):
         DataFolder("owner/pairs")
     Path("owner/pairs").mkdir(parents=True)
     Dataset.from_list(HUB_ROWS[:2]).to_parquet("owner/pairs/train.parquet")
@@ -276,7 +278,7 @@ def test_a_subset_is_named_behind_the_dataset_and_a_local_folder_comes_first(cac
 def test_a_name_on_the_hub_without_a_network_is_one_line(cache, verb, capsys):
     assert main([verb, "--pairs", "owner/missing", "--output", "made"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "error: owner/missing: no such data folder" in line and "the network" in line
+    assert "error: owner/missing: no such file or data folder" in line and "the network" in line
 
 
 def test_every_verb_with_pairs_takes_datasets_on_the_hub():
@@ -301,3 +303,22 @@ def test_words_of_a_csv_file_stay_text_and_the_cache_of_the_user_stays_whole(cac
     assert before is None and DataFolder("set").table().to_pylist() == rows
     assert DataFolder("set/train.csv").table().to_pylist() == rows
     assert load_dataset("set")["train"].num_rows == 2
+    hf_paraphrase.prepare_pairs(dataset="set", output="prepared")
+    assert DataFolder("prepared").table().to_pylist() == rows
+
+
+def test_rows_of_a_folder_with_a_card_are_those_that_its_files_hold_now(cache):
+    Path("set").mkdir()
+    Path("set/README.md").write_text("---\nconfigs:\n- config_name: default\n  data_files: train.jsonl\n---\n")
+    for number, text in enumerate(["a", "c"], start=1):
+        Path("set/train.jsonl").write_text(json.dumps({"sentence1": text, "sentence2": "b"}))
+        os.utime("set/train.jsonl", ns=(number, number))
+        assert DataFolder("set").table()["sentence1"].to_pylist() == [text]
+
+
+def test_pairs_without_the_usual_names_are_refused_with_the_way_out(cache):
+    Dataset.from_list([{"left": "a", "right": "b"}]).to_parquet("odd.parquet")
+    with pytest.raises(InputError, match="--dataset DATA --columns sentence1=…,sentence2=…"):
+        train_encoder(pairs="odd.parquet", output="model")
+    hf_paraphrase.prepare_pairs(dataset="odd.parquet", columns="sentence1=left,sentence2=right", output="named")
+    assert DataFolder("named").table().to_pylist() == [{"sentence1": "a", "sentence2": "b"}]

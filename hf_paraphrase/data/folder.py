@@ -168,18 +168,14 @@ class DataFolder:
 
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
         """Streams the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
-        pending: list[pa.Table] = []
-        waiting = 0
-        for table in self._pieces(split, start, stop, batch_size):
-            pending.append(table)
-            waiting += table.num_rows
-            while waiting >= batch_size:
-                whole = pa.concat_tables(pending)
-                yield whole.slice(0, batch_size)
-                waiting -= batch_size
-                pending = [whole.slice(batch_size)] if waiting else []
-        if waiting:
-            yield pa.concat_tables(pending)
+        rows = self.schema(split).empty_table()
+        for piece in self._pieces(split, start, stop, batch_size):
+            rows = pa.concat_tables([rows, piece])
+            while rows.num_rows >= batch_size:
+                yield rows.slice(0, batch_size)
+                rows = rows.slice(batch_size)
+        if rows.num_rows:
+            yield rows
 
     def _pieces(self, split: str, start: int, stop: int, batch_size: int) -> Iterator[pa.Table]:
         """Gives the wanted rows of each batch that has any, reading the row groups that have any."""
