@@ -13,8 +13,7 @@ from .registry import lazy_exports
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from .data.decontamination import Decontaminator
-    from .data.evaluation_sets import fingerprint
+    from .data.decontamination import Decontaminator, fingerprint
     from .data.folder import DataFolder
     from .data.sources.bitext import prepare_bitext
     from .data.sources.pairs import prepare_pairs

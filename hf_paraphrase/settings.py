@@ -54,6 +54,7 @@ class Constraints:
         only_with: It may be given only where these other fields have one of these values, or with (), are given.
         excludes: It may be given only where these other fields are not.
         path: It names a file, folder or model that is read; `NAME=PATH` and `PATH:PATH` do too.
+        dataset: Such a folder has data, and `owner/name` names a dataset on the Hub.
         prefix: It is what the names of files that are read begin with, before a dot.
         written: It names a file or folder that is made; the field `output` does anyway.
     """
@@ -66,6 +67,7 @@ class Constraints:
     only_with: Mapping[str, tuple[Any, ...]] = dataclasses.field(default_factory=dict)
     excludes: tuple[str, ...] = ()
     path: bool = False
+    dataset: bool = False
     prefix: bool = False
     written: bool = False
 
@@ -106,6 +108,8 @@ def setting(
         alone: What the flag means where no value follows it; it always needs one without this.
         **constraints: See :class:`Constraints`.
     """
+    if constraints.get("dataset"):
+        help += "; also owner/name of a dataset on the Hub"
     others = {only_with: ()} if isinstance(only_with, str) else dict(only_with or {})
     made = Constraints(
         only_with={name: value if isinstance(value, tuple) else (value,) for name, value in others.items()},
@@ -381,7 +385,8 @@ def recipe(settings_class: Any) -> Any:
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:
-            inputs = [field.name for field in dataclasses.fields(settings) if constraints_of(field).path]
+            constraints = {field.name: constraints_of(field) for field in dataclasses.fields(settings)}
+            inputs = {name: found.dataset for name, found in constraints.items() if found.path}
             try:
                 with copied_inputs(settings, inputs):
                     settings.check()

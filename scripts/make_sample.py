@@ -21,7 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hf_paraphrase.data.evaluation_sets import load_fingerprints
+from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.data.text_files import LineErrors, read_lines

@@ -1,7 +1,8 @@
-"""Inputs that are copied first: pipes, which are read once, and objects of Python in the place of folders."""
+"""Inputs that become files first: pipes, objects of Python in the place of folders, and datasets on the Hub."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -14,16 +15,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from datasets import Dataset, load_dataset
+from datasets import Dataset, load_dataset, load_dataset_builder
 
 import hf_paraphrase
 from hf_paraphrase import SentenceEncoder, train_encoder
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
+from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.text_blocks import BLOCK_BYTES
 from hf_paraphrase.errors import InputError, OutputError, UsageError
-from hf_paraphrase.settings import Settings, recipe, setting
+from hf_paraphrase.settings import Settings, constraints_of, recipe, setting
 
 # More than a pipe and the first block of a reader hold together, so that a second reading would be short.
 ROWS = 9_000
@@ -217,3 +219,106 @@ def test_functions_of_other_verbs_take_data_sets_and_encoders_as_well(tmp_path):
     np.testing.assert_allclose(embedded["sentence1_embedding"][3], encoder.encode(TEXTS[3]["sentence1"]), atol=1e-6)
     found = hf_paraphrase.search(model=encoder, corpus=pairs, columns=["sentence2"], query=["a hound 3 barked"])
     assert "a hound 3 barked" in str(next(iter(found.neighbours)))
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache of `datasets`, which is all that there is of the Hub."""
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "cache"
+
+
+def cached_dataset(cache, repo_id, rows, subset="default"):
+    """Puts a dataset into the cache as if it had been fetched."""
+    source = cache.parent / "raw" / subset
+    source.mkdir(parents=True)
+    (source / "train.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    builder = load_dataset_builder(str(source), cache_dir=str(cache.parent / "prepared"))
+    builder.download_and_prepare()
+    folder = cache / repo_id.replace("/", "___") / subset / "0.0.0" / "abc"
+    shutil.copytree(builder.cache_dir, folder)
+    for file in folder.glob(f"{subset}-*"):
+        file.rename(file.with_name(file.name.replace(subset, repo_id.rpartition("/")[2], 1)))
+    info = json.loads((folder / "dataset_info.json").read_text())
+    (folder / "dataset_info.json").write_text(json.dumps(info | {"config_name": subset}))
+
+
+HUB_ROWS = [
+    {"anchor": f"the dog {n} barks", "positive": f"a hound {n} barked", "score": float(n % 3)} for n in range(12)
+]
+
+
+def test_pairs_may_be_a_dataset_on_the_hub_by_its_name(cache):
+    cached_dataset(cache, "owner/pairs", HUB_ROWS)
+    assert DataFolder("owner/pairs").table(columns=["sentence2"])["sentence2"][3].as_py() == "a hound 3 barked"
+    encoder = train_encoder(pairs="owner/pairs", dev_data="owner/pairs", output="model", epochs=1)
+    assert encoder.encode(["the dog"]).any()
+    record = read_provenance("model")
+    assert [(item["name"], item["datasets"]) for item in record["inputs"]] == [("owner/pairs", ["owner/pairs"])]
+    assert record["settings"]["pairs"] == record["settings"]["dev_data"] == "owner/pairs"
+    assert "datasets:\n- owner/pairs\n" in Path("model/README.md").read_text()
+    table = hf_paraphrase.evaluate(model=["builtin"], data=["owner/pairs"], suite="graded", split="train")
+    assert "owner--pairs" in str(table)
+
+
+def test_a_subset_is_named_behind_the_dataset_and_a_local_folder_comes_first(cache):
+    cached_dataset(cache, "owner/pairs", HUB_ROWS, "first")
+    cached_dataset(cache, "owner/pairs", HUB_ROWS[:5], "second")
+    assert [DataFolder(f"owner/pairs/{subset}").count() for subset in ("first", "second")] == [12, 5]
+    with pytest.raises(InputError, match=r"owner/pairs: no such file or data folder, .*first.*second"):
+        DataFolder("owner/pairs")
+    Path("owner/pairs").mkdir(parents=True)
+    Dataset.from_list(HUB_ROWS[:2]).to_parquet("owner/pairs/train.parquet")
+    assert DataFolder("owner/pairs").count() == 2
+
+
+@pytest.mark.parametrize("verb", ["score", "filter"])
+def test_a_name_on_the_hub_without_a_network_is_one_line(cache, verb, capsys):
+    assert main([verb, "--pairs", "owner/missing", "--output", "made"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "error: owner/missing: no such file or data folder" in line and "the network" in line
+
+
+def test_every_verb_with_pairs_takes_datasets_on_the_hub():
+    fields = [
+        (verb, field)
+        for verb, entry in all_recipes().items()
+        for field in dataclasses.fields(entry.settings)
+        if field.name == "pairs" and verb != "evaluate-mining"
+    ]
+    assert len(fields) > 5
+    assert [verb for verb, field in fields if not constraints_of(field).dataset] == []
+
+
+def test_words_of_a_csv_file_stay_text_and_the_cache_of_the_user_stays_whole(cache):
+    Path("set").mkdir()
+    Path("set/train.csv").write_text("anchor,positive,score\nNA,None,1\nnull,nan,\n")
+    before = load_dataset("set")["train"][1]["score"]
+    rows = [
+        {"sentence1": "NA", "sentence2": "None", "score": 1.0},
+        {"sentence1": "null", "sentence2": "nan", "score": None},
+    ]
+    assert before is None and DataFolder("set").table().to_pylist() == rows
+    assert DataFolder("set/train.csv").table().to_pylist() == rows
+    assert load_dataset("set")["train"].num_rows == 2
+    hf_paraphrase.prepare_pairs(dataset="set", output="prepared")
+    assert DataFolder("prepared").table().to_pylist() == rows
+
+
+def test_rows_of_a_folder_with_a_card_are_those_that_its_files_hold_now(cache):
+    Path("set").mkdir()
+    Path("set/README.md").write_text("---\nconfigs:\n- config_name: default\n  data_files: train.jsonl\n---\n")
+    for number, text in enumerate(["a", "c"], start=1):
+        Path("set/train.jsonl").write_text(json.dumps({"sentence1": text, "sentence2": "b"}))
+        os.utime("set/train.jsonl", ns=(number, number))
+        assert DataFolder("set").table()["sentence1"].to_pylist() == [text]
+
+
+def test_pairs_without_the_usual_names_are_refused_with_the_way_out(cache):
+    Dataset.from_list([{"left": "a", "right": "b"}]).to_parquet("odd.parquet")
+    with pytest.raises(InputError, match="--dataset DATA --columns sentence1=…,sentence2=…"):
+        train_encoder(pairs="odd.parquet", output="model")
+    hf_paraphrase.prepare_pairs(dataset="odd.parquet", columns="sentence1=left,sentence2=right", output="named")
+    assert DataFolder("named").table().to_pylist() == [{"sentence1": "a", "sentence2": "b"}]

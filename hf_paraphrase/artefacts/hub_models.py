@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from ..errors import HubError, ModelError
+from ..inputs import repository_of
 from ..messages import shown_line
 from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
@@ -43,7 +44,7 @@ def model_folder(
             remedy = "install the package from its wheel, or name a model folder"
             raise ModelError("this installation has no built-in encoder", path=name, remedy=remedy)
         return folder
-    repository = _repository(name)
+    repository = repository_of(name)
     if repository is None:
         return Path(name)
     key = (str(name), revision)
@@ -72,24 +73,6 @@ def repository_name(model: str | os.PathLike[str]) -> str | None:
         if folder == Path(model) or (name, revision) == (model, None):
             return name if revision is None else f"{name}@{revision}"
     return None
-
-
-def _repository(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    if not isinstance(name, str) or os.path.lexists(name):
-        return None
-    parts = name.split("/")
-    # A longer name that begins with an existing folder is a mistyped path.
-    if len(parts) < 2 or {"", ".", ".."} & {*parts} or (len(parts) > 2 and Path(parts[0]).exists()):
-        return None
-    from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
-
-    repo_id = "/".join(parts[:2])
-    try:
-        validate_repo_id(repo_id)
-    except HFValidationError:
-        return None
-    return repo_id, "/".join(parts[2:])
 
 
 def _is_of_known_type(folder: Path, name: str) -> bool:

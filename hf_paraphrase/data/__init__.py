@@ -14,8 +14,7 @@ from ..registry import lazy_exports
 
 if TYPE_CHECKING:
     from .batch_function import BatchFunction
-    from .decontamination import Decontaminator
-    from .evaluation_sets import load_fingerprints
+    from .decontamination import Decontaminator, load_fingerprints
     from .fingerprints import Fingerprints
     from .folder import DataFolder, write_split
     from .pair_rows import PairRows, iterate_pairs

@@ -2,7 +2,7 @@
 
 :class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file),
 whose pairs may have the usual names of the Hub, such as `anchor` and `positive`; `datasets` makes Parquet of other
-files. :func:`write_split` writes one. Memory stays at one record batch.
+files and of what is on the Hub. :func:`write_split` writes one. Memory stays at one record batch.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
+from ..inputs import dataset_folder, repository_of
 from .parquet_files import BATCH_ROWS, batches_of, open_shard
 from .schema import require_columns, require_texts, usual_pair_columns
 
@@ -27,7 +28,6 @@ ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
 _OTHER_FILES = ("*.jsonl", "*.csv", "*/*.jsonl", "*/*.csv")
-_READERS = {".csv": "csv", ".jsonl": "json"}
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
@@ -35,22 +35,34 @@ _ORDER = {"train": 0, "validation": 1, "test": 2}
 class DataFolder:
     """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
 
-    `path` is the folder or a Parquet, CSV or JSON lines file, or the address of a folder as fsspec knows it, such as
-    s3://bucket/folder; `splits` are the names of its splits, train first.
+    `path` is the folder or a Parquet, JSON lines or CSV file, its address as fsspec knows it, such as
+    s3://bucket/folder, or as text a dataset on the Hub, `owner/name` or `owner/name/subset`; `splits` are the names of
+    its splits, train first.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = to_path(path)
-        if not self.path.is_dir() and not (self.path.is_file() and self.path.name.endswith((".parquet", *_READERS))):
-            problem = "this is a file, not a data folder" if self.path.is_file() else "no such data folder"
-            remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE or --dataset NAME"
-            raise InputError(problem, path=self.path, remedy=remedy)
-        self._files = _parquet_files(self.path) or _converted_files(self.path)
+        if not self.path.exists() and repository_of(path) is None:
+            remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
+            raise InputError("no such data folder", path=self.path, remedy=remedy)
+        self._files = _parquet_files(self.path)
+        if not self._files:
+            self._files = _parquet_files(self._converted(path))
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
         self._theirs: dict[str, dict[str, str]] = {}
         self._counts: dict[str, list[int]] = {}
+
+    def _converted(self, path: str | os.PathLike[str]) -> Path:
+        """Makes Parquet of other files of data."""
+        if self.path.is_dir() and not any(file for pattern in _OTHER_FILES for file in self.path.glob(pattern)):
+            raise InputError(
+                "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
+                path=self.path,
+                remedy="make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER",
+            )
+        return dataset_folder(path)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
@@ -156,18 +168,14 @@ class DataFolder:
 
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
         """Streams the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
-        pending: list[pa.Table] = []
-        waiting = 0
-        for table in self._pieces(split, start, stop, batch_size):
-            pending.append(table)
-            waiting += table.num_rows
-            while waiting >= batch_size:
-                whole = pa.concat_tables(pending)
-                yield whole.slice(0, batch_size)
-                waiting -= batch_size
-                pending = [whole.slice(batch_size)] if waiting else []
-        if waiting:
-            yield pa.concat_tables(pending)
+        rows = self.schema(split).empty_table()
+        for piece in self._pieces(split, start, stop, batch_size):
+            rows = pa.concat_tables([rows, piece])
+            while rows.num_rows >= batch_size:
+                yield rows.slice(0, batch_size)
+                rows = rows.slice(batch_size)
+        if rows.num_rows:
+            yield rows
 
     def _pieces(self, split: str, start: int, stop: int, batch_size: int) -> Iterator[pa.Table]:
         """Gives the wanted rows of each batch that has any, reading the row groups that have any."""
@@ -211,30 +219,6 @@ def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
     for split, paths in others.items():
         if paths and split not in files:
             files[split] = [(number, len(paths), file) for number, file in enumerate(paths)]
-    return files
-
-
-def _converted_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
-    """Lists the Parquet files that `datasets` makes in its cache of other files, such as JSON lines or CSV."""
-    reader = _READERS.get(path.suffix)
-    if reader is None and not any(file for pattern in _OTHER_FILES for file in path.glob(pattern)):
-        raise InputError(
-            "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
-            path=path,
-            remedy="make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER",
-        )
-    import datasets
-
-    try:
-        name = os.fspath(path)
-        builder = datasets.load_dataset_builder(reader or name, data_files=name if reader else None)
-        builder.download_and_prepare(file_format="parquet")
-    except Exception as error:
-        raise InputError(f"load_dataset cannot open it: {str(error)[:300]}", path=path) from error
-    files: dict[str, list[tuple[int, int, Path]]] = {}
-    for split in builder.info.splits or ():
-        paths = sorted(Path(builder.cache_dir).glob(f"{builder.dataset_name}-{split}*.parquet"))
-        files[str(split)] = [(number, len(paths), file) for number, file in enumerate(paths)]
     return files
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
-from pathlib import Path
-from typing import Any, Union, cast
+from typing import Any, Union
 
 import numpy as np
 import pyarrow as pa
@@ -22,17 +20,16 @@ from .schema import require_columns, require_texts, usual_pair_columns
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
 _NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
-_TEXT_FILES = {".jsonl", ".json", ".csv"}
 PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
-"""Where pairs come from: a data folder, a file of JSON lines, CSV or Parquet, a `Dataset` or `IterableDataset` of
-`datasets`, or dictionaries."""
+"""Where pairs come from: what :class:`~.folder.DataFolder` opens, a `Dataset` or `IterableDataset` of `datasets`, or
+dictionaries."""
 
 
 class PairRows:
     """The rows of pairs with `sentence1` and `sentence2`, or whatever else their columns are called.
 
     Bitext has `source` and `target`. A row whose second side is a list, as in `{"query": …, "pos": [..]}`, is a pair
-    for each of its texts. An iterator can be gone through once.
+    for each of its texts.
 
     Attributes:
         columns: The names of the columns.
@@ -46,21 +43,18 @@ class PairRows:
         self.folder: DataFolder | None = None
         self._source: Any = source
         names: Any = getattr(source, "column_names", None)
-        if isinstance(self.path, Path) and self.path.suffix in _TEXT_FILES and not self.path.is_dir():
-            self._source = _read_file(self.path)
-            names = self._source.column_names
-        elif self.path is not None:
-            self.folder = DataFolder(self.path)
+        if isinstance(source, str | os.PathLike):
+            self.folder = DataFolder(source)
             names = self.folder.schema(split).names
             if not self.folder.count(split):
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
         elif isinstance(names, dict):
             raise UsageError(f"this has the splits {', '.join(names)}", remedy='give one of them, as ["train"]')
-        elif names is None:
-            if not isinstance(source, Iterable):
-                remedy = "give a data folder, a Dataset, or dictionaries"
-                raise UsageError(f"{type(source).__name__} is not a source of pairs", remedy=remedy)
-            names, self._source = _peeked(cast("Iterable[Mapping[str, Any]]", source))
+        elif not hasattr(source, "iter"):
+            self._source = _dataset_of(source)
+            names = self._source.column_names
+        elif names is None:  # of a stream of which nothing has been read
+            names = next(iter(source), {})
         present = list(names)
         is_bitext = {*_BITEXT_SIDES} <= {*present} and not {*present} & {*_SIDES}
         # The names in the source of sides that have other names than ours.
@@ -78,19 +72,14 @@ class PairRows:
         Yields:
             The number of the row at which the block begins, and the block of the columns.
         """
-        if self.columns:
-            require_columns(self.columns, columns, str(self.path or "the pairs"))
+        require_columns(self.columns, columns, str(self.path or "the pairs"))
         source, theirs = self._source, [self._theirs.get(name, name) for name in columns]
         rows: int | None = None
         blocks: Iterable[Any]
         if self.folder is not None:
             rows, blocks = self.folder.count(self.split), self.folder.batches(self.split, columns)
-        elif isinstance(source, pa.Table):
-            rows, blocks = len(source), source.select(theirs).rename_columns(list(columns)).to_batches(BATCH_ROWS)
-        elif hasattr(source, "iter"):
-            blocks = source.select_columns(theirs).iter(batch_size=BATCH_ROWS)
         else:
-            blocks = _blocks(source, theirs)
+            blocks = source.select_columns(theirs).iter(batch_size=BATCH_ROWS)
         chosen: np.ndarray | None = None
         if rows is not None and max_pairs is not None and max_pairs < rows:
             chosen = np.zeros(rows, bool)
@@ -139,36 +128,17 @@ class PairRows:
         return found
 
 
-def _read_file(path: Path) -> pa.Table:
-    """Reads a file of JSON lines or CSV whole."""
-    import pyarrow.csv
-    import pyarrow.json
+def _dataset_of(rows: Any) -> Any:
+    from datasets import Dataset
 
+    listed = list(rows) if isinstance(rows, Iterable) else [rows]
+    if others := [row for row in listed if not isinstance(row, Mapping)]:
+        remedy = "give a data folder, a Dataset, or dictionaries with sentence1 and sentence2"
+        raise UsageError(f"{type(others[0]).__name__} is not a source of pairs", remedy=remedy)
     try:
-        return (pyarrow.csv.read_csv if path.suffix == ".csv" else pyarrow.json.read_json)(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"cannot be read: {error}", path=path, remedy="check the file") from error
-
-
-def _peeked(rows: Iterable[Mapping[str, Any]]) -> tuple[Iterable[str], Iterable[Mapping[str, Any]]]:
-    """Looks at the names in the first row; what can be gone through only once is laid together again."""
-    stream = iter(rows)
-    first = next(stream, {})
-    if not isinstance(first, Mapping):
-        raise UsageError(
-            f"a pair is a {type(first).__name__}", remedy="give dictionaries with sentence1 and sentence2"
-        )
-    return first, (chain([first], stream) if stream is rows and first else rows)
-
-
-def _blocks(rows: Iterable[Mapping[str, Any]], columns: list[str]) -> Iterator[dict[str, list[Any]]]:
-    stream = iter(rows)
-    while block := list(islice(stream, BATCH_ROWS)):
-        try:
-            yield {name: [row[name] for row in block] for name in columns}
-        except KeyError as error:
-            remedy = "give every row the same columns"
-            raise InputError(f"a row of the pairs has no column {error}", remedy=remedy) from None
+        return Dataset.from_list([dict(row) for row in listed])
+    except (pa.ArrowException, TypeError) as error:
+        raise InputError(f"the rows of pairs do not fit together: {error}") from error
 
 
 def iterate_pairs(
@@ -178,7 +148,7 @@ def iterate_pairs(
 
     Args:
         pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
-        max_pairs: Take a random sample of N pairs of a data folder or a file, in its order; None for all.
+        max_pairs: Take a random sample of N pairs of a data folder, in its order; None for all.
         seed: Seed of the sample.
         split: The split of a data folder.
     """

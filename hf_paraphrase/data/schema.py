@@ -68,10 +68,11 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str) 
     present = list(present)
     missing = [name for name in required if name not in present]
     if missing:
+        remedy = f"the columns are {', '.join(present) or 'none'}"
+        if missing == PAIRS.names:
+            remedy += "; name the sides: hf-paraphrase prepare pairs --dataset DATA --columns sentence1=…,sentence2=…"
         raise InputError(
-            f"missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
-            path=path,
-            remedy=f"the columns are {', '.join(present) or 'none'}",
+            f"missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}", path=path, remedy=remedy
         )
 
 

@@ -43,7 +43,7 @@ def lines_of_file(source: Path) -> Iterator[list[str]]:
         raise InputError(
             f"a {kind} file, of which a line is not a sentence",
             path=source,
-            remedy=f"give one sentence a line, or make a data folder: hf-paraphrase prepare pairs --{kind} FILE",
+            remedy="give one sentence a line, or name its columns with --columns where there is that",
         )
     yield from _in_lists(lines_of_text(source))
 

@@ -117,6 +117,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data "
         "folder, or its address, e.g. s3://bucket/folder",
         path=True,
+        dataset=True,
     )
     output: str | None = setting(
         "the .npy file to write, with --columns the data folder; it appears whole or not at all [default: the name of "

@@ -128,7 +128,7 @@ def given_vocabulary(
     A sub-word token gets the vector of the word that it alone spells. Only where the vectors come from a saved model
     with the very same vocabulary does every token have one.
     """
-    from ..tokenization.encoder_tokenizer import load_encoder_tokenizer
+    from ..tokenization.encoder_pieces import load_encoder_tokenizer
 
     if initial_vectors is not None:
         kind_of_source(initial_vectors)

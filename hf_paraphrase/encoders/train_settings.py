@@ -222,6 +222,7 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         "anchor and positive, or a bitext with source and target; columns negative or negative_1 to negative_n are "
         "used, and {query, pos: [..], neg: [..]}",
         path=True,
+        dataset=True,
     )
     hard_negatives: str | None = setting(
         "an encoder, or builtin, that searches for each pair the sentence of another pair that is nearest to its "
@@ -234,6 +235,7 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         "validation is retrieved, on which the epoch is chosen; without it the last is",
         None,
         path=True,
+        dataset=True,
     )
     patience: int | None = setting(
         "stop after N dev scores that are no better than the best so far", None, at_least=1, only_with="dev_data"

@@ -48,6 +48,7 @@ class EvaluateSettings(DeviceSettings):
         "for the suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a "
         ".csv or .tsv file, or a folder with train.csv and test.csv",
         path=True,
+        dataset=True,
     )
     model: list[str] = setting(
         "encoder folders, or namespace/name of some on the Hub, side by side; builtin is the one that is installed "

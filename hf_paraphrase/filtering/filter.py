@@ -39,6 +39,7 @@ class FilterSettings(FilterSteps):
         "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
         "s3://bucket/folder",
         path=True,
+        dataset=True,
     )
     output: str = setting("the data folder to make")
     noise: float = setting(

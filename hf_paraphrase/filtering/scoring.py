@@ -47,6 +47,7 @@ class ScoreSettings(ShardSettings):
         "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
         "s3://bucket/folder",
         path=True,
+        dataset=True,
     )
     output: str = setting("the data folder to make; it appears whole at the end")
     measures: list[str] = setting(

@@ -13,8 +13,7 @@ from ..registry import lazy_exports
 
 if TYPE_CHECKING:
     from .character_trigram import build_character_trigram_tokenizer
-    from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
-    from .encoder_tokenizer import load_encoder_tokenizer
+    from .encoder_pieces import load_encoder_tokenizer, train_encoder_bpe, train_encoder_unigram
     from .subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
     from .train import train_tokenizer
     from .word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary

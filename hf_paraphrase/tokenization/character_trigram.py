@@ -7,20 +7,24 @@ space before and one behind it, and all windows of three characters, spaces incl
 No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out:
 each character c as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1` wherever the
 character before is x, and `\2` wherever the next is x, by x. So a plain `tokenizer.json` gives the exact tokens in
-every program that reads such files, but slowly. `SentenceEncoder` and `trigram_vocabulary` use array operations.
+every program that reads such files, but slowly. `SentenceEncoder` and `trigram_vocabulary` use array operations, by
+:class:`TrigramLookup`: the ids of all windows of a block of texts are taken from one table. They are exactly those of
+`tokenizers`, to which a text that holds a special token is given whole.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from itertools import compress, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.arrow_arrays import int64_array, places_in, set_of
 from ..errors import InputError
+from .token_ids import TokenIds
 from .tokenizer_parts import settings_of_part, tokens_around
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
@@ -33,6 +37,9 @@ MARKS = "\x01\x02"
 _BEFORE, _BEHIND = MARKS[0], MARKS[1]
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
+_TABLE_SIZE = 1 << 24
+"""Entries of a table of all combinations of three characters at most; beyond that ids are found by hashing."""
+_CODE_POINTS = 0x110000
 
 
 class CharacterWindows(NamedTuple):
@@ -124,23 +131,12 @@ def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
     """Returns the function that normalises one text: NFKC, lower case if asked for, white space collapsed."""
     from tokenizers import normalizers
 
-    sequence = normalizers.Sequence(_text_steps(lower_case))
-
-    def normalize(text: str) -> str:
-        try:
-            normal: str = sequence.normalize_str(text)
-        except UnicodeEncodeError as error:
-            raise TypeError(f"a text is not valid Unicode: {error}") from error
-        return normal
-
+    normalize: Callable[[str], str] = normalizers.Sequence(_text_steps(lower_case)).normalize_str
     return normalize
 
 
 def character_windows(texts: Sequence[str], normalize: Callable[[str], str], *, lower_case: bool) -> CharacterWindows:
     """Finds the windows of some texts, which :func:`text_normalizer` normalises; plain ASCII needs less for that."""
-    for kind in set(map(type, texts)):
-        if not issubclass(kind, str):
-            raise TypeError(f"every text must be a string, not {kind.__name__}")
     cased = str.lower if lower_case else str
     plain = [
         " ".join(cased(text).split()) if text.isascii() and text.isprintable() else normalize(text) for text in texts
@@ -188,6 +184,75 @@ def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
         if normalizer == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
             return TrigramRules(lower_case, skip_unknown, trigrams)
     return None
+
+
+class TrigramLookup:
+    """Computes the ids that a character-trigram tokenizer gives, for many texts at once."""
+
+    def __init__(self, tokenizer: Tokenizer, rules: TrigramRules) -> None:
+        self.tokenizer = tokenizer
+        self.rules = rules
+        self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+        self._normalize = text_normalizer(lower_case=rules.lower_case)
+        trigrams = rules.trigrams
+        points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32).reshape(-1, 3)
+        characters, numbers = np.unique(points, return_inverse=True)
+        # 0 stands for every character that is in no trigram.
+        self._number = np.zeros(_CODE_POINTS, np.int32)
+        self._number[characters] = np.arange(1, len(characters) + 1)
+        self._base = len(characters) + 1
+        keys = self._keys(numbers.reshape(-1, 3).T.astype(np.int64) + 1)
+        ids = np.fromiter(trigrams.values(), np.int64, len(trigrams))
+        self._table: NDArray[np.int32] | None = None
+        if self._base**3 <= _TABLE_SIZE:
+            self._table = np.full(self._base**3, -1, np.int32)
+            self._table[keys] = ids
+        else:
+            # Large vocabularies alone need Arrow, whose import takes longer than many a text.
+            self._set = set_of(int64_array(keys))
+            # The last place is that of a key which was not found.
+            self._ids = np.append(ids, -1)
+
+    @classmethod
+    def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
+        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
+        rules = trigram_rules(tokenizer)
+        return None if rules is None else cls(tokenizer, rules)
+
+    def __call__(self, texts: Sequence[str]) -> TokenIds:
+        """Computes the ids of some texts in some sixty bytes a character, so pass texts in blocks."""
+        row = "\n".join(texts)
+        present = [text for text in self._special if text in row]
+        if not present:
+            return self._of_windows(texts)
+        special = [any(text in item for text in present) for item in texts]
+        plain = self._of_windows(list(compress(texts, [not is_special for is_special in special])))
+        slow = list(compress(texts, special))
+        encodings = self.tokenizer.encode_batch_fast(slow, add_special_tokens=False)
+        others = TokenIds.of_lists([encoding.ids for encoding in encodings])
+        return plain.merged(others, np.array(special, np.bool_))
+
+    def _of_windows(self, texts: Sequence[str]) -> TokenIds:
+        windows = character_windows(texts, self._normalize, lower_case=self.rules.lower_case)
+        numbers = self._number[windows.points].astype(np.int64)
+        centres = windows.centres
+        keys = self._keys((numbers[centres - 1], numbers[centres], numbers[centres + 1]))
+        if self._table is not None:
+            ids = self._table[keys].astype(np.int64)
+        else:
+            ids = self._ids[places_in(int64_array(keys), self._set)]
+        unknown = ids < 0
+        if not self.rules.skip_unknown:
+            ids[unknown] = UNKNOWN_ID
+            return TokenIds(ids, windows.offsets)
+        kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])
+        return TokenIds(ids[~unknown], kept[windows.offsets])
+
+    def _keys(self, numbers: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Makes one number (windows,) of the numbers of three characters (3, windows)."""
+        first, second, third = numbers
+        keys: NDArray[np.int64] = (first * self._base + second) * self._base + third
+        return keys
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:

@@ -1,4 +1,4 @@
-"""Learns sub-word tokenizers for sentence encoders: byte-pair encoding and Unigram.
+"""Sub-word tokenizers for sentence encoders: byte-pair encoding and Unigram, which are learnt, and those of folders.
 
 Text is normalised as for words (NFKC, curly apostrophes straightened, lower case if asked for) and split at white
 space, and every punctuation mark is a piece of its own. A space belongs to the piece behind it (`▁word`). No special
@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InputError
+from ..artefacts.files import opening
+from ..artefacts.model_loading import open_tokenizer_folder
+from ..errors import InputError, ModelError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 SPACE = "▁"
 """What stands for the space before a word."""
 _PUNCTUATION = r"[^\s\w▁]|_"
+_REMEDY = "give a folder that train-tokenizer made, or that of a fast tokenizer (tokenizer.json)"
 _SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
 # A letter (of Linear B) that no text to learn from is expected to have.
 _MARK = "\U00010000"
@@ -140,3 +145,43 @@ def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizer
             remedy=f"ask for {size} or more",
         )
     return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
+
+
+def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenizerFast:
+    """Opens the tokenizer in a folder, whatever its kind, for the use of a sentence encoder.
+
+    It adds no special tokens any more (`[CLS]` or `</s>` would count in every mean), truncates nothing and pads on the
+    right. Where it has no padding or unknown token (byte-level BPE has none), `[PAD]` or `[UNK]` is added to its
+    vocabulary. Apart from that it gives the ids that it gave before.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise ModelError("no such tokenizer folder", path=path, remedy=_REMEDY)
+    if not (path / "tokenizer.json").is_file():
+        raise ModelError("no tokenizer.json in this folder", path=path, remedy=_REMEDY)
+    given = open_tokenizer_folder(path)
+    if not given.is_fast:
+        raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
+    # Of two tokens with one id it is written with one alone, and may not open again.
+    with opening("the tokenizer", path, _REMEDY):
+        backend = _without_additions(given)
+    # A class of its own might put the additions back whenever it is opened.
+    tokenizer = as_fast_tokenizer(
+        backend, pad_token=given.pad_token or PAD_TOKEN, unk_token=given.unk_token or UNKNOWN_TOKEN
+    )
+    ids = set(tokenizer.get_vocab().values())
+    if ids != set(range(len(tokenizer))):
+        raise ModelError(
+            f"the vocabulary has {len(ids)} tokens and ids up to {max(ids)}: some have no token",
+            path=path,
+            remedy="number the tokens from 0 without gaps",
+        )
+    return tokenizer
+
+
+def _without_additions(tokenizer: PreTrainedTokenizerFast) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    parts = json.loads(tokenizer.backend_tokenizer.to_str())
+    parts.update(post_processor=None, truncation=None, padding=None)
+    return Tokenizer.from_str(json.dumps(parts))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Protocol
 
-from .character_trigram import looks_like_trigrams
+from .character_trigram import TrigramLookup, looks_like_trigrams
 from .run_lookup import RunLookup
 from .token_ids import TokenIds
 
@@ -47,8 +47,6 @@ def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
         usable = [part for part in parts if part is not None]
         return JoinedLookup(usable, backend.offsets) if len(usable) == len(parts) else None
     if looks_like_trigrams(backend):
-        from .trigram_lookup import TrigramLookup
-
         return TrigramLookup.for_tokenizer(backend)
     return RunLookup.for_tokenizer(backend, special_tokens=special_tokens)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,28 +52,18 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
     Returns:
         Those before, and those behind; None if something else is done to a text, or may be.
     """
-    return _around(settings_of_part(tokenizer.post_processor))
-
-
-def _around(processor: Any) -> tuple[list[int], list[int]] | None:
-    kind = None if processor is None else processor.get("type")
-    if kind in (None, "ByteLevel"):
-        return [], []
-    if kind in ("BertProcessing", "RobertaProcessing"):
-        return [processor["cls"][1]], [processor["sep"][1]]
-    if kind == "Sequence":
-        pairs = [around for part in processor["processors"] if (around := _around(part)) != ([], [])]
-        return ([], []) if not pairs else pairs[0] if len(pairs) == 1 else None
-    if kind != "TemplateProcessing":
-        return None
-    places = [place for place, part in enumerate(processor["single"]) if "Sequence" in part]
-    if len(places) != 1 or processor["single"][places[0]]["Sequence"]["id"] != "A":
-        return None
-    ids = [
-        processor["special_tokens"][part["SpecialToken"]["id"]]["ids"] if "SpecialToken" in part else []
-        for part in processor["single"]
-    ]
-    return list(chain(*ids[: places[0]])), list(chain(*ids[places[0] :]))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    plain = tokenizer.encode("a", add_special_tokens=False).ids
+    ids = tokenizer.encode("a").ids
+    start = next((start for start in range(len(ids)) if ids[start:][: len(plain)] == plain), 0)
+    before, behind = ids[:start], ids[start + len(plain) :]
+    for text in ("a", "a b c", ""):
+        alone = tokenizer.encode(text, add_special_tokens=False)
+        # A text that is there twice begins again.
+        if alone.offsets != sorted(alone.offsets) or tokenizer.encode(text).ids != [*before, *alone.ids, *behind]:
+            return None
+    return before, behind
 
 
 def runs_are_separable(tokenizer: Tokenizer) -> bool:

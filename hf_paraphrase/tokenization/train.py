@@ -14,6 +14,7 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import check_license
 from ..artefacts.remote_paths import to_path
 from ..data.pair_rows import PairRows
+from ..data.sentences import naming
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
 from ..errors import InputError, UsageError
 from ..messages import log
@@ -52,6 +53,7 @@ class TrainTokenizerSettings(Settings):
         "data folders with the columns sentence1 and sentence2, or bitexts with source and target (split train)",
         [],
         path=True,
+        dataset=True,
     )
     corpus_exponent: float = setting(
         "balance the text: that of smaller text files, folders and, in bitext, languages is repeated until n "
@@ -145,15 +147,11 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     with Artefact(
         settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
-        try:
+        with naming(inputs[0]):
             if settings.kind == "morfessor":
                 tokenizer, learnt = _learn_morphs(settings, counted())
             else:
                 tokenizer, learnt = _learn_tokens(settings, counted()), {}
-        except InputError as error:
-            if error.path is not None:
-                raise
-            raise InputError(error.message, path=inputs[0], remedy=error.remedy) from error
         results: dict[str, Any] = {
             "sentences": sentence_count,
             "vocabulary": len(tokenizer),

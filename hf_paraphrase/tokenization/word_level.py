@@ -3,7 +3,7 @@
 Text is normalised (NFKC, curly apostrophes straightened, lower case if asked for), split at white space, and every
 punctuation mark is a token of its own. English contractions can be split as the Penn Treebank does it (`do n't`,
 `it 's`), which is how the words of GloVe and PARAGRAM vectors are written; or all words can be those of the Penn
-Treebank (:mod:`.treebank`: `well-known`, `1.5`). No special tokens are added to a sentence,
+Treebank (:data:`TREEBANK_WORDS`). No special tokens are added to a sentence,
 because a token that is always there would count in every mean.
 """
 
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError
-from .treebank import TREEBANK_WORDS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer, normalizers
@@ -32,6 +31,41 @@ DIGITS = ("keep", "zero", "remove")
 out."""
 _DIGITS = {"zero": "0", "remove": ""}
 _WORDS = r"\w+|[^\w\s]"
+ABBREVIATIONS = (
+    r"mr|mrs|ms|dr|prof|st|jr|sr|rev|gen|col|lt|capt|sgt|gov|sen|rep|ph\.d|inc|corp|co|ltd|bros|dept|assn|vs|etc|approx"
+    r"|vol|ave|blvd|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|ala|ariz|calif|colo|conn|fla|kan|mich|minn|okla|pa"
+    r"|tenn|tex|va|wis"
+)
+"""Words that keep their period, as a pattern; `no.`, `ill.` and others that end sentences as often are not there."""
+
+_ALONE = r"""[;@#$%&?!\[\](){}<>"“”„«»–—€£¥]"""
+_SEPARATOR = r"[:,](?!\d)"
+_PERIOD = r"""(?<!\.)\.(?=[\])}>"']*\z)"""
+_DOUBLE = r"\.\.\.|--|''|``"
+_BORDER = rf"""(?=\z|{_ALONE}|{_SEPARATOR}|{_DOUBLE}|\.[\])}}>"']*\z)"""
+_QUOTE = rf"'{_BORDER}"
+_CLITIC = rf"(?<=[^'\s])(?:(?i:n't|'(?:ll|re|ve|s|m|d))(?:{_BORDER}|(?={_QUOTE}))|{_QUOTE})"
+_ABBREVIATED = (
+    rf"(?<![\w'.-])(?:(?i:{ABBREVIATIONS})|(?:\p{{L}}\.)+\p{{L}}|(?![iI]\.)\p{{L}})\."
+    rf"""(?=[\])}}>"']*\z|{_SEPARATOR}|{_ALONE})"""
+)
+_JOINED = (
+    r"(?<!\w)(?i:can(?=not(?!\w))|d(?='ye(?!\w))|gim(?=me(?!\w))|gon(?=na(?!\w))|got(?=ta(?!\w))|lem(?=me(?!\w))"
+    r"|more(?='n(?!\w))|wan(?=na\z))|\A(?i:'t(?=(?:is|was)(?!\w)))"
+)
+"""The first parts of words that are two (`can` of `cannot`)."""
+TREEBANK_WORDS = (
+    rf"{_DOUBLE}|{_ALONE}|{_SEPARATOR}|{_ABBREVIATED}|{_JOINED}|{_CLITIC}|{_PERIOD}"
+    rf"|(?:(?!{_ALONE}|{_SEPARATOR}|{_DOUBLE}|{_PERIOD}|{_CLITIC}).)+"
+)
+"""The words of the Penn Treebank in a piece without white space, each a match, in the notation of Oniguruma.
+
+`well-known`, `1.5`, `3,000`, `and/or` and `U.S.` are one word each; punctuation, brackets, quotes, `$`, `%`, `--` and
+`...` are words of their own; `don't` is `do n't`, `it's` is `it 's`, `cannot` is `can not`. The rules are those of
+MacIntyre's script `tokenizer.sed`, as NLTK's `TreebankWordTokenizer` has them, with three differences: a period is
+split off at the end of every piece, not of the text alone, but for that of an acronym, an initial and one of
+:data:`ABBREVIATIONS`; quotes stay as they are written; quotes, dashes and currency signs beyond ASCII are words, too.
+"""
 _CONTRACTIONS = r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|"
 
 

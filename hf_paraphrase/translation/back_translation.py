@@ -46,6 +46,7 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
     bitext: str = setting(
         "data folder, or its address, with the columns id, source, target, source_lang, from `prepare bitext`",
         path=True,
+        dataset=True,
     )
     output: str = setting("data folder for the pairs; it appears whole at the end")
     split: str = setting("split of the bitext to translate", "train")

@@ -33,7 +33,9 @@ CARD_SECTION = "hf-paraphrase evaluate-nmt"
 class TranslationEvaluationSettings(SearchSettings):
     """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
 
-    bitext: str = setting("data folder with the columns source and target, from `prepare bitext`", path=True)
+    bitext: str = setting(
+        "data folder with the columns source and target, from `prepare bitext`", path=True, dataset=True
+    )
     split: str = setting("split to translate", "test")
     num_beams: list[int] = setting("beam widths, each scored by itself; 1 is greedy search", [5], at_least=1)
     cased: bool = setting("score with case (the default ignores it)", False)

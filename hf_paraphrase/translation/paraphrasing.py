@@ -40,6 +40,7 @@ class ParaphraseSettings(SearchJobSettings):
     input: str = setting(
         "sentences: a text file, one a line, - for standard input; a Parquet, CSV or JSON lines file; a data folder",
         path=True,
+        dataset=True,
     )
     output: str = setting("data folder for the pairs; it appears whole at the end")
     column: str | None = setting(

@@ -39,6 +39,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "data folders with the columns source and target, from `prepare bitext`; several are mixed, one that is named "
         "twice counts twice, and the dev set is that of the first",
         path=True,
+        dataset=True,
     )
     initial_model: str | None = setting(
         "a translation model to continue from: its weights and its tokenizer are taken, and with them vocabulary, "

@@ -16,7 +16,7 @@ from hf_paraphrase.artefacts.weights import TensorEntry, check_finite, read_head
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, ModelError
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.encoder_tokenizer import load_encoder_tokenizer
+from hf_paraphrase.tokenization.encoder_pieces import load_encoder_tokenizer
 
 TEXTS = ["one two", "three"]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from datasets import load_dataset
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -57,35 +56,6 @@ def test_every_rule_is_on_standard_error_in_the_card_and_in_the_provenance(files
     assert "| identical_sides | 1 |\n| too_long | 1 |\n| duplicate | 1 |\n| rows | 57 |" in card
     counts = json.loads((files / "out" / "provenance.json").read_text())["results"]["counts"]["train"]
     assert (counts["identical_sides"], counts["too_long"], counts["duplicate"], counts["rows"]) == (1, 1, 1, 57)
-
-
-def test_all_skipped_lines_are_listed_with_file_and_line_and_the_folder_still_opens(files, tmp_path):
-    (files / "a.tsv").write_bytes(b"a\tb\n" + b"no tab\n" * 30 + b"x\ty\tz\n\xff\tb\nlast\tone\n")
-    assert main(bitext(files, "--tsv", str(files / "a.tsv"), "--on-error", "skip")) == 0
-    listed = (files / "out" / "skipped_lines.tsv").read_text().splitlines()
-    assert listed[0] == "file\tline\treason"
-    assert sorted(int(line.split("\t")[1]) for line in listed[1:]) == list(range(2, 34))
-    assert all(line.split("\t")[0] == str(files / "a.tsv") for line in listed[1:])
-    assert "skipped_lines.tsv" in (files / "out" / "README.md").read_text()
-    assert len(load_dataset(str(files / "out"), split="train", cache_dir=str(tmp_path / "cache"))) == 2
-    assert main(bitext(files, output="clean")) == 0
-    assert not (files / "clean" / "skipped_lines.tsv").exists()
-
-
-def test_finnish_pairs_through_english_are_ranked_by_their_shared_translations(files):
-    rows = ["Hi.\tMoi.", "Hi.\tTerve.", "Hello.\tHei.", "Hello.\tTerve!", "Morning.\tTerve.", "Morning.\tHei."]
-    (files / "b.tsv").write_text("\n".join(rows) + "\n")
-    words = ["--tsv", str(files / "b.tsv"), "--source-lang", "en", "--target-lang", "fi"]
-    assert main(["prepare", "bitext", *words, "--output", str(files / "fi")]) == 0
-    words = ["prepare", "pivot", "--bitext", str(files / "fi"), "--ranked", "--output", str(files / "pivot")]
-    assert main(words) == 0
-    rows = list(load_dataset(str(files / "pivot"), split="train", streaming=True))
-    assert [(row["sentence1"], row["sentence2"], row["num_pivots"]) for row in rows] == [
-        ("Hei.", "Terve!", 2), ("Moi.", "Terve.", 1)
-    ]  # fmt: skip
-    assert rows[0]["source_lang"] == "en"
-    card = (files / "pivot" / "README.md").read_text()
-    assert "- fi" in card and "`num_pivots`: how many sentences both are translations of" in card
 
 
 def test_kinds_are_listed_and_an_unknown_one_is_refused(capsys):

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.evaluation_sets import LIST_HEADER
+from hf_paraphrase.data.decontamination import LIST_HEADER
 from hf_paraphrase.data.folder import DataFolder, write_split
 
 

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,12 +33,6 @@ def test_arrays_of_numbers_are_those_of_pyarrow_also_of_every_second_one(numbers
 def test_places_are_those_of_a_list_and_minus_one_for_what_is_not_there(texts, known):
     expected = [known.index(text) if text in known else -1 for text in texts]
     assert places_in(text_array(texts), set_of(text_array(known))).tolist() == expected
-
-
-@pytest.mark.parametrize("wrong", ["\ud800", None, 3])
-def test_what_is_no_unicode_text_is_a_type_error(wrong):
-    with pytest.raises(TypeError):
-        text_array(["a", wrong])
 
 
 def test_pandas_is_not_imported():

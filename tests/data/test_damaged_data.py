@@ -54,13 +54,6 @@ def test_damage_behind_a_whole_footer_is_an_input_error_too(folder, reader):
     assert caught.value.path == str(path) and len(str(caught.value)) < 600
 
 
-@pytest.mark.parametrize("reader", READERS)
-def test_sentences_that_are_no_text_are_refused_by_name(folder, reader):
-    pq.write_table(pa.table({"sentence1": [1, 2], "sentence2": ["a", "b"]}), shard(folder))
-    with pytest.raises(InputError, match="the column sentence1 is of type int64, not text"):
-        READERS[reader](folder)
-
-
 @pytest.mark.parametrize("reader", WHOLE)
 def test_text_that_is_not_utf_8_is_reported_with_its_file_and_not_where_it_is_wanted(folder, reader):
     offsets, letters = pa.py_buffer(np.array([0, 1, 3], np.int32).tobytes()), pa.py_buffer(b"a\xff\xfe")

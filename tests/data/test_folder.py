@@ -6,13 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import Dataset, load_dataset
+from datasets import Dataset, IterableDataset, load_dataset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs
-from hf_paraphrase.errors import InputError
+from hf_paraphrase.errors import InputError, UsageError
 
 PAIRS = pa.schema([("sentence1", pa.string()), ("rank", pa.int32())])
 
@@ -116,11 +116,16 @@ def test_other_files_that_load_dataset_opens_are_opened_too(tmp_path, monkeypatc
 
 def test_other_files_are_refused_with_the_way_out(tmp_path):
     (tmp_path / "a.bin").write_text("{}")
-    for path, message in ((tmp_path, "prepare pairs --dataset"), (tmp_path / "a.bin", "prepare pairs")):
+    for path, message in ((tmp_path, "prepare pairs --dataset"), (tmp_path / "a.bin", "cannot open it")):
         with pytest.raises(InputError, match=message):
             DataFolder(path)
 
 
 def test_pairs_of_a_dataset_may_have_the_usual_names():
-    rows = [{"premise": "a", "hypothesis": "b", "label": 1}]
-    assert list(iterate_pairs(rows)) == list(iterate_pairs(Dataset.from_list(rows))) == [(["a"], ["b"])]
+    rows = [{"premise": "a", "hypothesis": "b", "label": 1}] * 2
+    stream = IterableDataset.from_generator(lambda: iter(rows))
+    for source in (rows, iter(rows), Dataset.from_list(rows), stream):
+        assert list(iterate_pairs(source)) == [(["a", "a"], ["b", "b"])]
+    for wrong in (3, [("a", "b")]):
+        with pytest.raises(UsageError, match="is not a source of pairs"):
+            list(iterate_pairs(wrong))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hf_paraphrase.data.languages import check_language, is_language, language_tag, primary_language
+from hf_paraphrase.data.languages import check_language, is_language
 from hf_paraphrase.errors import InputError
 
 
@@ -34,9 +34,3 @@ def test_what_is_no_language_code_is_refused_by_name(code):
 )
 def test_a_tag_matches_the_language_asked_for_whatever_its_spelling_and_region(tag, code, same):
     assert is_language(tag, code) is same
-
-
-def test_tags_have_one_form():
-    assert {language_tag(tag) for tag in ("de_AT", "DE-at", "ger-AT", "de_AT.ISO-8859-1")} == {"de-AT"}
-    assert language_tag("no such tag") is None
-    assert (primary_language("pt-BR"), primary_language("deu")) == ("pt", "de")

@@ -12,16 +12,16 @@ from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.tokenization import trigram_lookup
+from hf_paraphrase.tokenization import character_trigram
 from hf_paraphrase.tokenization.character_trigram import (
+    TrigramLookup,
     build_character_trigram_tokenizer,
     looks_like_trigrams,
     trigram_rules,
     trigram_vocabulary,
 )
 from hf_paraphrase.tokenization.token_ids import TokenIds
-from hf_paraphrase.tokenization.trigram_lookup import TrigramLookup
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+from hf_paraphrase.tokenization.word_level import save_tokenizer
 
 SENTENCES = ["The cat", "the  hat!", " a"]
 
@@ -122,11 +122,6 @@ def test_a_changed_tokenizer_is_not_recognised(change):
     assert trigram_rules(backend) is None and TrigramLookup.for_tokenizer(backend) is None
 
 
-def test_a_word_level_tokenizer_is_not_one_of_trigrams():
-    backend = build_word_level_tokenizer(["cat"]).backend_tokenizer
-    assert trigram_rules(backend) is None and not looks_like_trigrams(backend)
-
-
 def test_an_empty_vocabulary_is_an_input_error_and_other_lengths_are_refused():
     with pytest.raises(InputError, match="no trigrams"):
         build_character_trigram_tokenizer([])
@@ -181,15 +176,8 @@ def test_hashing_gives_the_ids_of_the_table(texts, rules):
     backend = tokenizer_of(texts, rules).backend_tokenizer
     table = TrigramLookup.for_tokenizer(backend)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trigram_lookup, "_TABLE_SIZE", 0)
+        patch.setattr(character_trigram, "_TABLE_SIZE", 0)
         hashed = TrigramLookup.for_tokenizer(backend)
     assert table._table is not None and hashed._table is None
     for first, second in zip(table(texts), hashed(texts), strict=True):
         np.testing.assert_array_equal(first, second)
-
-
-def test_half_a_surrogate_pair_none_and_numbers_are_type_errors():
-    lookup = TrigramLookup.for_tokenizer(build_character_trigram_tokenizer(["cat"]).backend_tokenizer)
-    for text in ("\ud800", None, 3):
-        with pytest.raises(TypeError):
-            lookup(["cat", text])

@@ -9,8 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from hf_paraphrase.errors import InputError, ModelError
-from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
-from hf_paraphrase.tokenization.encoder_tokenizer import load_encoder_tokenizer
+from hf_paraphrase.tokenization.encoder_pieces import load_encoder_tokenizer, train_encoder_bpe, train_encoder_unigram
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 

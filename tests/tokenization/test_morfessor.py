@@ -11,7 +11,6 @@ from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.tokenization.morfessor import (
     LONGEST,
     Morphs,
-    count_words,
     learn_morphs,
     morfessor_tokenizer,
     word_splitter,
@@ -47,10 +46,6 @@ def morphs():
 @pytest.fixture(scope="module")
 def tokenizer(morphs):
     return morfessor_tokenizer(morphs, lower_case=True)
-
-
-def test_a_model_keeps_the_words_that_it_was_learnt_from(morphs):
-    assert morphs.boundaries == sum(WORDS.values()) and morphs.words == len(WORDS)
 
 
 def test_learning_shrinks_the_vocabulary_and_repeats_with_its_seed_and_leaves_the_random_numbers_alone(morphs, capfd):
@@ -109,11 +104,6 @@ def test_letters_that_are_no_morphs_are_known_but_only_taken_where_nothing_else_
     assert segmented(tokenizer, "talotx") == ["talo", "t", "x"]
     assert segmented(tokenizer, "xalo") == ["x", "a", "l", "o"]
     assert segmented(tokenizer, "taloqqö") == ["talo", "[UNK]"]
-
-
-def test_words_are_counted_as_they_will_be_cut():
-    assert count_words(["Talo, TALO_x ’s", ""]) == {"talo": 2, ",": 1, "_": 1, "x": 1, "'": 1, "s": 1}
-    assert count_words(["Talo talo"], lower_case=False) == {"Talo": 1, "talo": 1}
 
 
 def test_no_words_no_morphs_and_a_missing_package_are_refused(monkeypatch):

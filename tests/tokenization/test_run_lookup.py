@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, Tokenizer, models, processors
 from tokenizers import normalizers as norm
 from tokenizers import pre_tokenizers as pre
-from transformers import AutoTokenizer
 
 from hf_paraphrase.tokenization import run_lookup
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
 from hf_paraphrase.tokenization.morfessor import Morphs, morfessor_tokenizer
 from hf_paraphrase.tokenization.run_lookup import RunLookup
-from hf_paraphrase.tokenization.token_lookup import ids_of, lookup_for
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+from hf_paraphrase.tokenization.token_lookup import lookup_for
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.threads import in_threads
 
 ADDED = ["[PAD]", "[UNK]", "<mask>"]
@@ -312,21 +311,3 @@ def test_each_different_run_is_looked_up_once(tokenizer, monkeypatch):
         monkeypatch.setattr(run_lookup, "_FEW_TEXTS", limit)
         lookup(["the cat", "the cat sat", "cat the cat"])
     assert sorted(asked) == sorted(["the", " cat", " sat", "cat", " the"])
-
-
-def test_a_saved_tokenizer_with_padding_and_truncation_has_the_same_lookup(tokenizer, tmp_path):
-    save_tokenizer(tokenizer, tmp_path)
-    loaded = AutoTokenizer.from_pretrained(tmp_path).backend_tokenizer
-    loaded.enable_padding(length=9)
-    loaded.enable_truncation(1)
-    assert_equal_ids(lookup_for(loaded), tokenizer.backend_tokenizer, ["a cat", "the end of it, isn't it", ""])
-
-
-def test_half_a_surrogate_pair_none_and_numbers_are_type_errors_as_in_tokenizers(tokenizer, monkeypatch):
-    lookup = lookup_for(tokenizer.backend_tokenizer)
-    for limit in (run_lookup._FEW_TEXTS, -1):
-        monkeypatch.setattr(run_lookup, "_FEW_TEXTS", limit)
-        for wrong in ("\ud800", None, 3):
-            with pytest.raises(TypeError):
-                lookup(["cat", wrong])
-    assert len(ids_of(tokenizer.backend_tokenizer, [], lookup).ids) == 0

@@ -10,9 +10,7 @@ the same rows, which opens without this package.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
 from ...errors import HfParaphraseError, UsageError
+from ...inputs import input_state
 from ...registry import SOURCES
 from ...settings import constraints_of, default_of, flag
 from .rows import SourceRows
@@ -62,7 +61,7 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
             dataset_name=source,
             config_name=self._configuration,
             # It shall not give the rows of what a file held before.
-            hash=_input_state(self._source.inputs()),
+            hash=input_state(self._source.inputs()),
             source=source,
             settings=settings,
         )
@@ -101,13 +100,3 @@ def part_features(part: Part) -> datasets.Features:
     for column, names in part.class_names.items():
         features[column] = datasets.ClassLabel(names=list(names))
     return features
-
-
-def _input_state(paths: Iterable[str | Path]) -> str:
-    """Makes a key for the cache of `datasets` that changes when the raw files change."""
-    states: list[tuple[str, int, int]] = []
-    for path in map(Path, paths):
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            stat = file.stat() if file.exists() else None
-            states.append((str(file), stat.st_size if stat else -1, stat.st_mtime_ns if stat else -1))
-    return hashlib.sha256(json.dumps(states).encode()).hexdigest()[:16]

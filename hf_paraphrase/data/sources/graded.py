@@ -21,8 +21,7 @@ import pyarrow.compute as pc
 from ...errors import InputError
 from ...settings import setting
 from ..text_blocks import LineErrors, files_below
-from ..text_files import first_line_of, read_lines
-from ..typed_fields import Field, read_tables, read_typed_fields
+from ..text_files import Field, first_line_of, read_lines, read_tables, read_typed_fields
 from .source import LineErrorSettings, NothingThereError, Part, Source, source_folder
 
 MAXIMUM_SCORE = 5.0

@@ -12,7 +12,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from ...settings import setting
-from ..typed_fields import Field, read_tables
+from ..text_files import Field, read_tables
 from .source import LineErrorSettings, Part, Source, find_files
 
 FIELDS = (

@@ -22,7 +22,7 @@ from ...settings import setting
 from ..fingerprints import is_among
 from ..row_selection import repeat_keys
 from ..text_blocks import LineErrors
-from ..typed_fields import Field, read_tables
+from ..text_files import Field, read_tables
 from .source import Part, Read, Source, TrainingSettings, find_files
 
 LANGUAGES = ("de", "en", "fi", "fr", "ru", "sv")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from ...errors import HfParaphraseError, InputError, UsageError
+from ...inputs import dataset_builder
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import DataFolder, check_split_name
@@ -19,8 +20,7 @@ from ..languages import check_language
 from ..records import column_names, numbered_texts, read_records
 from ..schema import PAIRS, is_text, usual_pair_columns
 from ..text_blocks import LineErrors
-from ..text_files import HeaderSettings, read_tsv
-from ..typed_fields import Field, typed
+from ..text_files import Field, HeaderSettings, read_tsv, typed
 from .preparation import card_columns, recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
 
@@ -174,11 +174,8 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
 
     def _tables(self) -> Iterator[pa.Table]:
         """Streams the rows of the data set as tables."""
-        import datasets
-
         try:
-            name = str(self.path.resolve()) if self.path.exists() else self.dataset
-            rows = datasets.load_dataset(name, self.subset, split=self.split, streaming=True)
+            rows = dataset_builder(self.dataset, self.subset).as_streaming_dataset(self.split)
             yield from rows.with_format("arrow").iter(batch_size=_BATCH_ROWS)
         except HfParaphraseError:
             raise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -43,7 +43,6 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
 
     bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language", path=True)
     split: str = setting("the split of the bitexts to take", "train")
-    max_pairs_per_source: int = setting("most pairs from one source sentence; 0 = no limit", 0, at_least=0)
     ranked: bool = setting(
         "put the pairs that share the most source sentences (the column num_pivots) first, for `filter --first`", False
     )
@@ -86,7 +85,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
         folders = [DataFolder(folder) for folder in self.bitext]
-        pairs, left_out = pivot_pairs(folders, self.split, self.max_pairs_per_source, ranked=self.ranked)
+        pairs, left_out = pivot_pairs(folders, self.split, ranked=self.ranked)
         errors.left_out.update(left_out)
         yield pairs
 
@@ -95,7 +94,7 @@ prepare_pivot = recipe_of("pivot", PivotSource)
 
 
 def pivot_pairs(
-    folders: Sequence[DataFolder], split: str = "train", max_pairs_per_source: int = 0, *, ranked: bool = False
+    folders: Sequence[DataFolder], split: str = "train", *, ranked: bool = False
 ) -> tuple[pa.Table, dict[str, int]]:
     """Finds all pairs of different target sentences that share a source sentence, each unordered pair once.
 
@@ -105,7 +104,7 @@ def pivot_pairs(
     with a finer measure); others in the order in which their source sentences first occur.
 
     Returns:
-        The pairs, and how many were left out: `over_limit`, and `repeated` (found through another source before).
+        The pairs, and how many were left out as `repeated`, found through another source before.
     """
     keys = _source_keys(folders, split)
     _, groups, sizes = np.unique(keys, return_inverse=True, return_counts=True)
@@ -113,14 +112,10 @@ def pivot_pairs(
     for language, source, target, form in _rows(folders, split, sizes[groups] > 1):
         if form and source:
             sentences.setdefault((language, source), {}).setdefault(form, target)
-    over_limit = 0
     examples: list[tuple[str, str, str, str]] = []
     pivots: dict[frozenset[str], int] = {}
     for (language, source), forms in sentences.items():
-        number = len(forms) * (len(forms) - 1) // 2
-        most = min(max_pairs_per_source or number, number)
-        over_limit += number - most
-        for first, second in islice(combinations(forms, 2), most):
+        for first, second in combinations(forms, 2):
             pair = frozenset((first, second))
             if pair not in pivots:
                 examples.append((forms[first], forms[second], source, language))
@@ -129,7 +124,7 @@ def pivot_pairs(
     numbers = np.fromiter(pivots.values(), dtype=np.int64, count=len(pivots))
     columns = [list(column) for column in zip(*examples, strict=True)] or [[]] * 4
     table = pa.table([*columns, numbers], schema=PIVOT)
-    left_out = {"over_limit": over_limit, "repeated": int(numbers.sum()) - len(numbers)}
+    left_out = {"repeated": int(numbers.sum()) - len(numbers)}
     return (table.take(np.argsort(-numbers, kind="stable")) if ranked else table), left_out
 
 

@@ -16,8 +16,16 @@ from ...errors import InputError, UsageError
 from ...settings import setting
 from ..languages import check_language
 from ..schema import PAIRS
-from ..text_files import PLAIN_OR_COMPRESSED, Fields, LineErrors, count_fields, first_line_of, read_lines
-from ..typed_fields import Field, read_tables
+from ..text_files import (
+    PLAIN_OR_COMPRESSED,
+    Field,
+    Fields,
+    LineErrors,
+    count_fields,
+    first_line_of,
+    read_lines,
+    read_tables,
+)
 from .source import Part, Source, TrainingSettings
 
 _SEPARATOR = " ||| "

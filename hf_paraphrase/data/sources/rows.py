@@ -112,33 +112,29 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     def _stream(self, part: Part) -> Iterator[pa.Table]:
         """Gives the rows of a part on as they are read."""
-        errors, removed = self._errors(), Counter[str]()
-        contaminated = rows = 0
-        for block in self._blocks(part, errors, removed):
-            matched = self._count_contaminated(block.contaminated, np.ones(block.rows.num_rows, dtype=bool))
-            table = block.rows.filter(pa.array(~matched)) if matched.any() else block.rows
-            contaminated += int(matched.sum())
+        errors, counts, rows = self._errors(), Counter[str](), 0
+        for block in self._blocks(part, errors, counts):
+            stay = self._uncontaminated(part, block.contaminated, np.ones(block.rows.num_rows, dtype=bool), counts)
+            table = block.rows if stay.all() else block.rows.filter(pa.array(stay))
             rows += table.num_rows
             yield table
-        if part.training and self._evaluation_sets is not None:
-            removed["contaminated"] = contaminated
-        self._close(part, errors, removed, rows)
+        self._close(part, errors, counts, rows)
 
     def _errors(self) -> LineErrors:
         return LineErrors(getattr(self.source, "on_error", "raise"), self._skipped.record)
 
-    def _blocks(self, part: Part, errors: LineErrors, removed: Counter[str]) -> Iterator[_Block]:
+    def _blocks(self, part: Part, errors: LineErrors, counts: Counter[str]) -> Iterator[_Block]:
         """Reads a part, and applies the rules that look at nothing but a row."""
         work = partial(_block_of, part, self._evaluation_sets if part.training else None)
         workers = min(available_cores(), _MOST_WORKERS)
         with closing(mapped_in_order(work, part.read(errors), workers)) as blocks:
             for block in blocks:
                 # `update` keeps the order of the rules and their zeros.
-                removed.update(block.removed)
+                counts.update(block.removed)
                 yield block
                 self._progress(block.lines)
 
-    def _close(self, part: Part, errors: LineErrors, removed: dict[str, int], rows: int) -> None:
+    def _close(self, part: Part, errors: LineErrors, removed: Counter[str], rows: int) -> None:
         """Counts what became of the lines of a part, and refuses one without rows."""
         counts = {"lines": 0, "malformed": errors.count, **errors.left_out, **removed, "rows": rows}
         counts["lines"] = sum(counts.values())
@@ -151,52 +147,52 @@ class SourceRows(AbstractContextManager["SourceRows"]):
                 remedy="check the file and the flags, or loosen the rules",
             )
 
-    def _count_contaminated(self, rows_by_set: dict[str, np.ndarray], stay: np.ndarray) -> np.ndarray:
-        """Marks the rows that stay so far and that an evaluation set matches, and counts them for each set."""
-        matched = np.zeros(len(stay), dtype=bool)
-        for name, rows in rows_by_set.items():
-            own = rows & stay
-            matched |= own
-            if own.any():
-                self.contamination[name] = self.contamination.get(name, 0) + int(own.sum())
-        return matched
+    def _uncontaminated(
+        self, part: Part, matches: dict[str, np.ndarray], stay: np.ndarray, counts: Counter[str]
+    ) -> np.ndarray:
+        """Returns which rows stay that no evaluation set matches (rows,), bool; counts the others for each set."""
+        if self._evaluation_sets is None or not part.training:
+            return stay
+        clean = stay.copy()
+        for name, rows in matches.items():
+            clean &= ~rows
+            if number := int((rows & stay).sum()):
+                self.contamination[name] = self.contamination.get(name, 0) + number
+        counts["contaminated"] += int(stay.sum() - clean.sum())
+        return clean
 
     def _select(self, part: Part) -> None:
         """Stores the rows of a part, and decides which of them stay, which are drawn, and in which order they come."""
         selection = part.selection
         keys: dict[str, list[np.ndarray]] = {"repeats": [], "drawn": []}
-        contaminated: dict[str, list[np.ndarray]] = {}
+        matches: list[tuple[int, dict[str, np.ndarray]]] = []
         store = self._stores[part.name] = self._stack.enter_context(RowStore(part.schema, self._work))
-        errors, removed = self._errors(), Counter[str]()
-        for block in self._blocks(part, errors, removed):
+        errors, counts = self._errors(), Counter[str]()
+        for block in self._blocks(part, errors, counts):
             for name, values in block.keys.items():
                 keys[name].append(values)
-            for name, rows in block.contaminated.items():
-                contaminated.setdefault(name, []).append(len(store) + np.flatnonzero(rows))
+            matches.append((block.rows.num_rows, block.contaminated))
             store.append(block.rows)
-        counts: dict[str, int] = {}
         stay = np.ones(len(store), dtype=bool)
         if selection.repeats and len(store):
             stay = first_occurrences(np.concatenate(keys["repeats"]))
             counts["duplicate"] = int((~stay).sum())
         if selection.sizes:
             stay = self._draw(part, np.concatenate([np.empty(0, np.uint64), *keys["drawn"]]), stay, counts)
-        if self._evaluation_sets is not None and part.training:
-            masks = {name: np.zeros(len(store), dtype=bool) for name in contaminated}
-            for name, found in contaminated.items():
-                masks[name][np.concatenate(found)] = True
-            matched = self._count_contaminated(masks, stay)
-            counts["contaminated"] = int(matched.sum())
-            stay &= ~matched
+        masks = {
+            name: np.concatenate([rows.get(name, np.zeros(number, dtype=bool)) for number, rows in matches])
+            for name in dict.fromkeys(name for _, rows in matches for name in rows)
+        }
+        stay = self._uncontaminated(part, masks, stay, counts)
         if selection.sample is not None:
             chosen = sample(stay, selection.sample, selection.seed)
             counts["not_sampled"] = int((stay & ~chosen).sum())
             stay = chosen
         rows = np.flatnonzero(stay)
         self._rows[part.name] = shuffled(rows, selection.seed) if selection.shuffle else rows
-        self._close(part, errors, {**removed, **counts}, len(rows))
+        self._close(part, errors, counts, len(rows))
 
-    def _draw(self, part: Part, keys: np.ndarray, stay: np.ndarray, counts: dict[str, int]) -> np.ndarray:
+    def _draw(self, part: Part, keys: np.ndarray, stay: np.ndarray, counts: Counter[str]) -> np.ndarray:
         """Draws the held-out parts by the keys of all rows; returns which rows stay (rows,), bool."""
         sizes, seed = part.selection.sizes, part.selection.seed
         wanted = sum(sizes.values())

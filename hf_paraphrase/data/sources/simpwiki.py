@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 
 from ...errors import UsageError
 from ...settings import setting
-from ..text_files import LineErrors, first_line_of, read_aligned
-from ..typed_fields import INTEGER
+from ..text_files import INTEGER, LineErrors, first_line_of, read_aligned
 from .source import Part, Source, TrainingSettings
 
 PLAIN = pa.schema([("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string())])

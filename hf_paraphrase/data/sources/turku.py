@@ -22,7 +22,7 @@ from ...errors import InputError
 from ...settings import setting
 from ..records import read_objects
 from ..text_blocks import LineErrors, read_blocks
-from ..typed_fields import Field, read_tables, typed
+from ..text_files import Field, read_tables, typed
 from .rows import fitted
 from .source import LineErrorSettings, Part, Source, find_files
 

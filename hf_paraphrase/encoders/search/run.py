@@ -52,6 +52,7 @@ class SearchSettings(DeviceSettings):
         f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder",
         None,
         path=True,
+        dataset=True,
     )
     columns: list[str] = setting(
         "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "

@@ -37,7 +37,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     """
 
     pairs: str = setting(
-        "data folder of back-translated pairs, best with an n-best list for each reference", path=True
+        "data folder of back-translated pairs, best with an n-best list for each reference", path=True, dataset=True
     )
     body: str = setting(
         "avg (mean of word vectors) or lstm (state behind the last word)", "avg", choices=("avg", "lstm")

@@ -70,16 +70,17 @@ class TuneSettings(Settings):
     one is used.
     """
 
-    pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True)
+    pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
     output: str = setting("the folder to make")
     dev_data: str = setting(
-        "folder with the STS 2016 sets, or a graded data folder, on which all is chosen", path=True
+        "folder with the STS 2016 sets, or a graded data folder, on which all is chosen", path=True, dataset=True
     )
     data: str | None = setting(
         "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
         "test means",
         None,
         path=True,
+        dataset=True,
     )
     filters: list[str] = setting(
         f"which filters, separated by commas or spaces: {', '.join(GRIDS)} [default: length, or none with --keep]", []

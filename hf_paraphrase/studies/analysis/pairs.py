@@ -50,7 +50,9 @@ class PairAnalysisSettings(ReportSettings):
     Of each reference one translation is drawn at random. With a classifier the report shows what it relies on.
     """
 
-    pairs: str = setting("the data folder of pairs (sentence1 the reference, sentence2 the translation)", path=True)
+    pairs: str = setting(
+        "the data folder of pairs (sentence1 the reference, sentence2 the translation)", path=True, dataset=True
+    )
     classifier: str | None = setting("reference classifier folder, for tables 10 and 11", None, path=True)
     unseen_only: bool = setting(
         "leave out references that the classifier was trained, tuned or tested on", False, only_with="classifier"

@@ -44,6 +44,7 @@ class HumanScoreSettings(ComparisonSettings):
         "one or more data folders with the columns sentence1, sentence2 and score, such as prepare opusparcus, turku, "
         "sts, sick, pit2015 and stsbenchmark make",
         path=True,
+        dataset=True,
     )
     split: list[str] = setting(
         "the splits to read, put together; by default validation, or that of each configuration (NAME.validation), or "

@@ -43,6 +43,7 @@ class QuerySettings(ComparisonSettings):
         f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders (split "
         "train)",
         path=True,
+        dataset=True,
     )
     query: list[str] = setting("one or more sentences, in quotes, that all sentences are compared with", [])
     queries: str | None = setting(

@@ -13,7 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from ...data.evaluation_sets import load_fingerprints
+from ...data.decontamination import load_fingerprints
 from ...data.fingerprints import Fingerprints
 from ...messages import log
 from .definitions import Definition, Definitions

@@ -37,7 +37,7 @@ class ExpandSettings(Settings):
     output: str = setting("the data folder to make")
     text: str | None = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}", None, path=True)
     pairs: str | None = setting(
-        "data folder of pairs (sentence1, sentence2); all its splits are expanded", None, path=True
+        "data folder of pairs (sentence1, sentence2); all its splits are expanded", None, path=True, dataset=True
     )
     wordnet: str | None = setting(
         "folder with WordNet 3.0 or 3.1 (data.noun, index.noun, ...), or one that holds it as `dict` [default: "

@@ -21,7 +21,9 @@ class SdaeSettings(TrainingRunSettings):
     """
 
     text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [], path=True)
-    pairs: list[str] = setting("data folders whose sentences (split train) are the text, or more of it", [], path=True)
+    pairs: list[str] = setting(
+        "data folders whose sentences (split train) are the text, or more of it", [], path=True, dataset=True
+    )
     columns: list[str] = setting(
         "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
         "of a bitext",

@@ -32,7 +32,7 @@ class PredictionSettings(DeviceSettings):
 
     model: str = setting("the folder of a model that train-supervised made", path=True)
     data: str = setting(
-        "data folder with sentence1 and sentence2, or sentence1 or text alone, as in training", path=True
+        "data folder with sentence1 and sentence2, or sentence1 or text alone, as in training", path=True, dataset=True
     )
     split: str = setting("the split", "test")
     target_column: str | None = setting("the column of classes or scores [default: label or score, if there]", None)

@@ -34,7 +34,9 @@ class SupervisedSettings(TrainingRunSettings):
 
     model: str = setting("the folder of the pretrained encoder, of any type", BUILTIN, path=True)
     data: str = setting(
-        "data folder, e.g. of prepare sick, transfer or stsbenchmark, or a CSV, JSON lines or Parquet file", path=True
+        "data folder, e.g. of prepare sick, transfer or stsbenchmark, or a CSV, JSON lines or Parquet file",
+        path=True,
+        dataset=True,
     )
     task: str = setting(
         "classification, similarity (scores as a distribution over the whole numbers of a scale) or regression "

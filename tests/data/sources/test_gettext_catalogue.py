@@ -137,23 +137,3 @@ def test_a_malformed_catalogue_among_others_is_skipped_whole_and_counted(tmp_pat
     assert errors.count == 1
     with pytest.raises(InputError, match=r"b\.po:1: not a well-formed"):
         pairs_of(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "wording"),
-    [
-        ("a.po", header().encode() + b'\nmsgid "x"\nmsgstr "caf\xe9"\n', "not a well-formed gettext catalogue.*0xe9"),
-        ("a.mo", b"not compiled", "not a well-formed gettext catalogue"),
-    ],
-)
-def test_a_malformed_catalogue_is_named(tmp_path, name, content, wording):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=wording) as caught:
-        pairs_of(tmp_path / name)
-    assert caught.value.path == str(tmp_path / name)
-
-
-def test_a_catalogue_in_its_own_encoding_is_read(tmp_path):
-    text = header().replace("UTF-8", "ISO-8859-1") + '\nmsgid "Coffee"\nmsgstr "Café"\n'
-    (tmp_path / "fr.po").write_bytes(text.encode("latin-1"))
-    assert pairs_of(tmp_path) == [("Café", "Coffee")]

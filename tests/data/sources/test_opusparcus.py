@@ -4,7 +4,6 @@ import bz2
 
 import pytest
 
-from hf_paraphrase.data.sources import SourceBuilder
 from hf_paraphrase.data.sources.opusparcus import PUBLISHED, OpusparcusSource, pairs_at_quality
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import InputError, UsageError
@@ -94,17 +93,3 @@ def test_a_malformed_line_is_named_or_skipped_alone(distribution, line, message)
     assert [row["id"] for row in found] == ["fr-D9", "fr-D8"]
     assert (found[1]["sentence1"], found[1]["sentence2"]) == ("x \x0c", "y\u2028z")
     assert corpus.counts["validation"]["malformed"] == 1
-
-
-def test_a_builder_takes_settings_and_the_name_of_a_configuration(distribution, tmp_path, monkeypatch):
-    monkeypatch.setitem(PUBLISHED["fr"], 90, 4)
-    common = {"data_dir": str(distribution), "cache_dir": str(tmp_path / "cache"), "lang": "fr"}
-    builder = SourceBuilder("opusparcus", quality=90, **common)
-    builder.download_and_prepare()
-    assert builder.as_dataset(split="train").to_list() == rows(distribution)[0][:4]
-    labelled = SourceBuilder("opusparcus", "labelled", **common)
-    labelled.download_and_prepare()
-    assert labelled.as_dataset(split="test").to_list() == rows(distribution, "labelled.test")[0]
-    assert set(labelled.as_dataset()) == {"validation", "test"}
-    with pytest.raises(InputError, match="nothing is there for the configuration `best`"):
-        SourceBuilder("opusparcus", "best", **common).download_and_prepare()

@@ -43,7 +43,7 @@ def test_sentences_that_share_a_translation_are_paired_once_and_in_order(tmp_pat
     folder = bitext(tmp_path / "a", [*rows, ("x", None), (None, "one"), (None, "two")])
     pairs, left_out = pivot_pairs([folder])
     assert as_tuples(pairs) == [("One.", "Uno.", "x", "fr"), ("Two.", "2", "y", "fr")]
-    assert left_out == {"over_limit": 0, "repeated": 0}
+    assert left_out == {"repeated": 0}
 
 
 def test_ranked_pairs_have_the_most_shared_translations_first_and_equal_ones_in_their_order(tmp_path):
@@ -80,21 +80,6 @@ def test_the_set_of_pairs_is_that_of_a_double_loop(tmp_path_factory, first, seco
     numbers = dict(zip(found, pairs["num_pivots"].to_pylist(), strict=True))
     assert numbers == {pair: len(sources) for pair, sources in expected.items()}
     assert left_out["repeated"] == sum(numbers.values()) - len(numbers)
-
-
-def test_the_limit_per_source_takes_the_first_pairs_and_counts_the_rest(tmp_path):
-    folder = bitext(tmp_path / "a", [("x", word) for word in "abcd"] + [("y", "e"), ("y", "f")])
-    pairs, left_out = pivot_pairs([folder], max_pairs_per_source=2)
-    assert [row[:2] for row in as_tuples(pairs)] == [("a", "b"), ("a", "c"), ("e", "f")]
-    assert left_out["over_limit"] == 4
-
-
-def test_held_out_splits_are_not_touched(tmp_path):
-    bitext(tmp_path / "a", [("x", "one"), ("y", "two")])
-    bitext(tmp_path / "a", [("x", "secret")], split="test")
-    assert pivot_pairs([tmp_path / "a"])[0].num_rows == 0
-    with pytest.raises(InputError, match="no split `dev`"):
-        pivot_pairs([tmp_path / "a"], split="dev")
 
 
 def test_mixed_target_languages_and_folders_of_another_kind_are_refused(tmp_path):

@@ -37,21 +37,3 @@ def test_transfer_sets_have_the_published_sizes(real_data_dir, tmp_path):
     assert sizes == {"mr.train": 10_662, "cr.train": 3_775, "subj.train": 10_000, "mpqa.train": 10_606}
     trec = load_dataset(str(folder), "trec", cache_dir=str(tmp_path / "cache"))
     assert {split: len(rows) for split, rows in trec.items()} == {"train": 5_452, "test": 500}
-
-
-def test_ppdb_sample(real_data_dir, tmp_path):
-    sample = real_data_dir / "ppdb" / "ppdb-sample.annotated.tsv.gz"
-    folder = prepare(["ppdb", "--file", sample], tmp_path / "sample")
-    table = DataFolder(folder).table("test")
-    assert table.num_rows == 26_456
-    means = [sum(votes) / len(votes) for votes in table.column("votes").to_pylist()]
-    scores = table.column("score").to_pylist()
-    assert sum(abs(mean - score) < 0.006 for mean, score in zip(means, scores, strict=True)) == 26_456
-
-
-def test_turku_sizes_and_grades(real_data_dir, tmp_path):
-    folder = prepare(["turku", "--data-dir", real_data_dir / "turku_paraphrase"], tmp_path / "out")
-    assert DataFolder(folder).count("opus_parsebank.validation") == 4_894
-    assert DataFolder(folder).count("sample.train") == 14_681 - 151
-    rows = load_dataset(str(folder), "sample", split="train", cache_dir=str(tmp_path / "cache"))
-    assert set(rows["score"]) == {1.0, 2.0, 3.0, 4.0}

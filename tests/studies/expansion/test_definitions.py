@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hf_paraphrase.data.evaluation_sets import load_fingerprints
+from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.studies.expansion.definitions import Definition, Definitions, clean_definition
 
 
