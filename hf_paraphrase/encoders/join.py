@@ -1,8 +1,7 @@
 """The recipe of the verb `join`: averaging encoders in, one encoder out that has them side by side.
 
-Beside them may stand random vectors of character trigrams, weighted by how rare they are. Their mean is the baseline
-`weighted-trigrams` of :mod:`..evaluation.baselines` in a space of few components: its cosines are those of the
-weighted counts of trigrams up to an error of about 1/√components (Johnson and Lindenstrauss 1984).
+Beside them may stand random vectors of character trigrams, weighted by how rare they are: the cosines of their means
+are those of the weighted counts of trigrams up to an error of about 1/√components (Johnson and Lindenstrauss 1984).
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ class JoinSettings(Settings):
 
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
     averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
-    `weighted-trigrams`, the baseline of `evaluate --baseline`: random vectors of character trigrams that count less
-    the more frequent they are in English. They see exact names, numbers and rare words, which trained vectors blur.
-    Unknown words of a model that skips them are always left out, also where a sentence has no other.
+    `weighted-trigrams`: random vectors of character trigrams that count less the more frequent they are in --text.
+    They see exact names, numbers and rare words, which trained vectors blur. Unknown words of a model that skips them
+    are always left out, also where a sentence has no other.
     """
 
     model: list[str] = setting(
@@ -61,7 +60,7 @@ class JoinSettings(Settings):
     )
     text: list[str] = setting(
         f"whose trigrams weighted-trigrams has: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data "
-        "folders (split train) [default: the words that the other models know, one behind the other]",
+        "folders (split train)",
         [],
         path=True,
     )
@@ -71,13 +70,10 @@ class JoinSettings(Settings):
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    frequency_constant: float | None = setting(
-        "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a; 0.001 is "
-        "a good one [default: as the baseline: 0.003, and p counted within English words, so that a trigram over the "
-        "space between two words counts fully]",
-        None,
+    frequency_constant: float = setting(
+        "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a",
+        0.001,
         above=0,
-        only_with="text",
     )
     seed: int = seed_setting("seed of the random vectors")
     license: str | None = setting(
@@ -99,8 +95,8 @@ class JoinSettings(Settings):
             raise UsageError(
                 f"--weights has {len(self.weights)} weights for {len(self.model)} models", remedy="give one for each"
             )
-        if self.text and BASELINE not in self.model:
-            raise UsageError(f"--text is for --model {BASELINE}", remedy="give that too, or leave it out")
+        if bool(self.text) != (BASELINE in self.model):
+            raise UsageError(f"--text and --model {BASELINE} need each other", remedy="give both, or leave both out")
 
 
 @dataclass(frozen=True)
@@ -122,9 +118,7 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     ) as artefact:
         averages = {name: _average(folder) for name, folder in folders.items()}
         size = _one_size(averages)
-        parts = [
-            averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model
-        ]
+        parts = [averages[name] if name in averages else _trigrams(settings, size) for name in settings.model]
         weights = list(settings.weights) or [1.0] * len(parts)
         _write(artefact, settings, parts, weights, folders)
     described = " + ".join(
@@ -173,11 +167,11 @@ def _one_size(parts: dict[str, _Part]) -> int:
     return next(iter(sizes.values()))
 
 
-def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> _Part:
+def _trigrams(settings: JoinSettings, size: int) -> _Part:
     """Makes the part of random trigram vectors."""
-    with naming([*settings.text, *settings.model][0]):
+    with naming(settings.text[0]):
         tokenizer, table = random_trigrams(
-            _sentences(settings.text) if settings.text else _words(averages),
+            _sentences(settings.text),
             dimension=size,
             max_size=settings.vocabulary_size or None,
             constant=settings.frequency_constant,
@@ -190,15 +184,6 @@ def _sentences(sources: list[str]) -> Iterator[str]:
     for corpus in [SentenceCorpus(Path(source)) for source in sources]:
         for block in corpus.blocks():
             yield from (text for text in block if text)
-
-
-def _words(averages: dict[str, _Part]) -> Iterator[str]:
-    """Returns the words that the vocabularies have as one text, so that there are trigrams over a space, too."""
-    from .initial_vectors import words_of_tokens
-
-    for part in averages.values():
-        special = set(part.tokenizer.all_special_tokens)
-        yield " ".join(word for word in words_of_tokens(part.tokenizer) if word and word not in special)
 
 
 def _write(
@@ -241,7 +226,6 @@ def _write(
         "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
         "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
         "baseline": BASELINE,
-        "counted_in": "English" if settings.frequency_constant is None else "its text",
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
     }
@@ -249,33 +233,22 @@ def _write(
 
 
 def random_trigrams(
-    sentences: Iterable[str],
-    *,
-    dimension: int,
-    max_size: int | None,
-    constant: float | None = None,
-    seed: int = 0,
+    sentences: Iterable[str], *, dimension: int, max_size: int | None, constant: float, seed: int = 0
 ) -> tuple[PreTrainedTokenizerFast, NDArray[np.float32]]:
     """Makes a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
 
-    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p). The frequencies p and the
-    constant a are those of the baseline, in which trigrams over the space between two words count fully; or, with a
-    `constant` a, p is the trigram's share of those of the text, these included. Its direction depends on nothing but
-    it and the seed; with 0 they are those of the baseline. The `max_size` most frequent ones are kept, others left
-    out.
+    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p), with the `constant` a and the
+    trigram's share p of those of the text. Its direction depends on nothing but it and the seed. The `max_size` most
+    frequent ones are kept, others left out.
     """
-    from ..evaluation.baselines import random_vector, trigram_weights
+    from ..evaluation.baselines import random_vector
 
     counts = trigram_counts(sentences, max_size=max_size)
+    total = max(1, sum(counts.values()))
     tokenizer = build_character_trigram_tokenizer(counts, skip_unknown=True)
-    weights = trigram_weights() if constant is None else _weights(counts, constant)
     ids = tokenizer.get_vocab()
     table = np.zeros((len(ids), dimension), np.float32)
-    for trigram in counts:
-        table[ids[trigram]] = weights.get(trigram, 1.0) / dimension**0.5 * random_vector(trigram, dimension, seed)
+    for trigram, count in counts.items():
+        weight = constant / (constant + count / total)
+        table[ids[trigram]] = weight / dimension**0.5 * random_vector(trigram, dimension, seed)
     return tokenizer, table
-
-
-def _weights(counts: dict[str, int], constant: float) -> dict[str, float]:
-    total = max(1, sum(counts.values()))
-    return {trigram: constant / (constant + count / total) for trigram, count in counts.items()}
