@@ -151,17 +151,6 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     assert "60 pairs labelled 0, no paraphrases, left out" in capsys.readouterr().err
 
 
-def test_mega_batches_train_and_are_named_on_the_card(pairs, dev, tmp_path, capsys):
-    flags = (*FAST, "--dev-data", dev, "--scramble", 0.5)
-    assert run(pairs, tmp_path / "plain", *flags) == 0
-    assert run(pairs, tmp_path / "mega", *flags, "--mega-batch-size", 4) == 0 and capsys.readouterr().out == ""
-    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("plain", "mega")]
-    assert weights[0] != weights[1]
-    card = (tmp_path / "mega" / "README.md").read_text()
-    assert "| negatives | the most similar of mega-batches of 4 mini-batches, from both |" in card
-    assert "the most similar of the batch, from both |" in (tmp_path / "plain" / "README.md").read_text()
-
-
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [

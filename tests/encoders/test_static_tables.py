@@ -151,13 +151,6 @@ def test_pytorch_is_imported_when_it_pays_and_changes_nothing(folders, monkeypat
     assert imported == ["torch"]
 
 
-def test_texts_may_hold_the_tokens_of_the_parts_in_any_order():
-    table = np.arange(12, dtype=np.float32).reshape(6, 2)
-    means = TableAverages(table, part_sizes=[2, 4]).prepared()
-    found = means(np.array([3, 0, 2, 1, 5]), np.array([0, 4, 4, 5]))
-    np.testing.assert_array_equal(found, [[1, 2, 5, 6], [0, 0, 0, 0], [0, 0, 10, 11]])
-
-
 def change_json(folder, name, **values):
     path = Path(folder) / name
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
