@@ -76,7 +76,7 @@ class Objective(nn.Module):
 class MegaBatch:
     """A pool of mini-batches with the negatives that were chosen in it.
 
-    It has the mini-batches of an epoch from `start` up to `end`, whose pairs begin at `first` in the order of the epoch.
+    It has the mini-batches of an epoch from `start` up to `end`; `first` is the place of its first pair in the order.
 
     Attributes:
         sentences: The sentences as the updates see them, i.e. scrambled: first all first sentences, then their
