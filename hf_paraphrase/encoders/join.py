@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import UNKNOWN_LICENSE, check_license
 from ..artefacts.hub_models import model_folder, repository_name
-from ..artefacts.model_loading import load_model_folder
 from ..artefacts.provenance import inherited_metadata
 from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -25,8 +24,6 @@ from ..errors import ModelError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_counts
-from .kinds import encoder_class
-from .onnx_encoder import is_onnx_folder
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
 
 BASELINE = "weighted-trigrams"
 """The name of the baseline."""
+_REMEDY = "give folders of avg or trigram"
 
 
 @dataclass(kw_only=True)
@@ -132,22 +130,18 @@ def _average(folder: Path) -> _Part:
     """Opens a model that is to be a part."""
     from ..models.modeling_avg import AvgModel
 
-    remedy = "give folders of avg or trigram"
-    if is_onnx_folder(folder):
-        raise ModelError("an ONNX export cannot be joined", path=folder, remedy="give the model it was made from")
-    model_class = encoder_class(folder)
-    if model_class is not AvgModel:
+    encoder = SentenceEncoder.from_pretrained(folder)
+    if type(encoder.model) is not AvgModel:
         raise ModelError(
-            f"a model of type `{model_class.config_class.model_type}` is not an average of one table of vectors",
+            f"{type(encoder.model).__name__} is not an average of one table of vectors",
             path=repository_name(folder) or folder,
-            remedy=remedy,
+            remedy=_REMEDY,
         )
-    model, tokenizer = load_model_folder(folder, model_class)
+    config, tokenizer = encoder.model.config, encoder.tokenizer
     if tokenizer.pad_token is None:
-        raise ModelError("the tokenizer has no padding token", path=folder, remedy=remedy)
-    config: Any = model.config
+        raise ModelError("the tokenizer has no padding token", path=folder, remedy=_REMEDY)
     rows = 1 + max(tokenizer.get_vocab().values())
-    table = model.get_parameter("embeddings").detach().float().numpy()[:rows].copy()
+    table = encoder.model.embeddings.detach().numpy()[:rows].copy()
     if config.skip_unknown and config.unk_token_id < rows:
         # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
         table[config.unk_token_id] = 0.0
