@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.artefact import Card, output_file
 from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
+from ..data.sentences import lines_of_file, lines_of_standard_input
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
@@ -269,7 +269,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
 def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
     from .search.vector_file import npy_writer
 
-    empty = size = 0
+    empty = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         dimension = embedder.encoder.dimension
         is_piped = settings.input == STANDARD_INPUT
@@ -284,12 +284,8 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                     progress = stack.enter_context(tqdm(unit=" lines", desc="encode", initial=writer.rows))
                 writer.write(embedder.vectors(lines))
                 empty += empty_texts(lines)
-                size += sum(len(line.encode()) + 1 for line in lines)
                 if progress is not None:
-                    progress.total = None if is_piped else estimated_lines(Path(settings.input), writer.rows, size)
                     progress.update(len(lines))
-            if progress is not None:
-                progress.total = progress.n
     log(f"{writer.rows} embeddings of {dimension} components saved to {settings.output}. Open them with np.load.")
     return Encoded(output, writer.rows, dimension, empty)
 
