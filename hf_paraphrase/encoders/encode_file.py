@@ -35,14 +35,8 @@ if TYPE_CHECKING:
 class SentenceEmbedder(BatchFunction):
     """Adds the embeddings of columns of texts: `COLUMN_embedding` for each, float32 lists of one length.
 
-    Attributes:
-        model: A sentence encoder: what :meth:`~.sentence_encoder.SentenceEncoder.from_pretrained` opens.
-        columns: The columns of texts; a missing text embeds to zeros, as an empty one does.
-        batch_size: Texts in a padded batch at most.
-        truncate_dim: Keep the first N components; all if not given.
-        normalize: Divide each embedding by its Euclidean norm.
-        device: Where to compute.
-        bf16: Compute the products of a network in bfloat16; averages and ONNX models always compute in fp32.
+    A missing text embeds to zeros, as an empty one does. With `bf16` the products of a network are in bfloat16;
+    averages and ONNX models always compute in fp32.
     """
 
     model: str = BUILTIN

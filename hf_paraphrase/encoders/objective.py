@@ -148,11 +148,6 @@ class PairObjective(Objective):
 
     With several processes the batch is the joint one of all processes, and so are the negatives: all return the loss
     of the joint batch, and the mean of their gradients is its gradient.
-
-    Args:
-        collator: Makes the batches.
-        loss: Any module, see :func:`~.losses.asks_for`.
-        args: The settings.
     """
 
     mega_batch: MegaBatch | None = None
