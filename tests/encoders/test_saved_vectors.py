@@ -12,13 +12,11 @@ from hf_paraphrase.encoders.initial_vectors import (
     read_initial_vectors,
     read_saved_vectors,
     read_word_list,
-    words_of_tokens,
 )
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.word_vectors import initial_embeddings
 
@@ -91,14 +89,6 @@ def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp
         assert np.linalg.norm(first[0]) < np.linalg.norm(first[1]) / 4
     with pytest.raises(UsageError, match=f"--hidden-size 3, but the initial vectors have {encoder.dimension} comp"):
         read_initial_vectors("builtin", words, dimension=3)
-
-
-def test_tokens_stand_for_the_words_that_they_alone_spell(tmp_path):
-    tokenizer = train_bpe_tokenizer(["the cat sat", "the cats sat"] * 5, 60)
-    words = dict(zip(tokenizer.convert_ids_to_tokens(range(len(tokenizer))), words_of_tokens(tokenizer), strict=True))
-    assert words["▁the"] == "the" and words["▁cat"] == "cat" and words["a"] is None
-    level = build_word_level_tokenizer(WORDS)
-    assert words_of_tokens(level) == ["[PAD]", "[UNK]", *WORDS]
 
 
 def test_word_lists_may_be_vectors_or_counts(tmp_path):
