@@ -403,7 +403,12 @@ def recipe(settings_class: Any) -> Any:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return run(current()(*args, **kwargs))
+            settings = current()
+            try:
+                inspect.signature(settings).bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{function.__name__}() {error}") from None
+            return run(settings(*args, **kwargs))
 
         made = cast(Any, call)
         made.settings, made.run = current(), run

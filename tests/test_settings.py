@@ -336,3 +336,10 @@ def test_a_damaged_file_of_settings_is_one_line_with_its_name(tmp_path, text, pr
     with pytest.raises(InputError, match=problem) as refused:
         read(tmp_path, text)
     assert str(refused.value).startswith(str(tmp_path / "walk.yaml")) and "\n" not in str(refused.value)
+
+
+def test_a_wrong_argument_is_reported_under_the_name_of_the_function():
+    with pytest.raises(TypeError, match=r"^bake\(\) got an unexpected keyword argument 'flower'"):
+        bake(flower="rye")
+    with pytest.raises(TypeError, match=r"^bake\(\) missing a required .*'flour'"):
+        bake()

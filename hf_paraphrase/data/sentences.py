@@ -60,13 +60,6 @@ def _in_lists(blocks: Iterable[list[str]]) -> Iterator[list[str]]:
             yield lines[start : start + _BLOCK_LINES]
 
 
-def estimated_lines(source: Path, read: int, size: int) -> int | None:
-    """Estimates how many lines a plain text file has, for a progress bar; None for a compressed one."""
-    if source.suffix in COMPRESSED or not size:
-        return None
-    return max(read, round(source.stat().st_size / size * read))
-
-
 class SentenceCorpus:
     """A file with one sentence a line, or the text columns of a data folder, a CSV, JSON lines or Parquet file."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.artefact import Card, output_file
 from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from ..data.sentences import estimated_lines, lines_of_file, lines_of_standard_input
+from ..data.sentences import lines_of_file, lines_of_standard_input
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
@@ -35,14 +35,8 @@ if TYPE_CHECKING:
 class SentenceEmbedder(BatchFunction):
     """Adds the embeddings of columns of texts: `COLUMN_embedding` for each, float32 lists of one length.
 
-    Attributes:
-        model: A sentence encoder: what :meth:`~.sentence_encoder.SentenceEncoder.from_pretrained` opens.
-        columns: The columns of texts; a missing text embeds to zeros, as an empty one does.
-        batch_size: Texts in a padded batch at most.
-        truncate_dim: Keep the first N components; all if not given.
-        normalize: Divide each embedding by its Euclidean norm.
-        device: Where to compute.
-        bf16: Compute the products of a network in bfloat16; averages and ONNX models always compute in fp32.
+    A missing text embeds to zeros, as an empty one does. With `bf16` the products of a network are in bfloat16;
+    averages and ONNX models always compute in fp32.
     """
 
     model: str = BUILTIN
@@ -270,7 +264,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
 def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
     from .search.vector_file import npy_writer
 
-    empty = size = 0
+    empty = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         dimension = embedder.encoder.dimension
         is_piped = settings.input == STANDARD_INPUT
@@ -285,12 +279,8 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                     progress = stack.enter_context(tqdm(unit=" lines", desc="encode", initial=writer.rows))
                 writer.write(embedder.vectors(lines))
                 empty += empty_texts(lines)
-                size += sum(len(line.encode()) + 1 for line in lines)
                 if progress is not None:
-                    progress.total = None if is_piped else estimated_lines(Path(settings.input), writer.rows, size)
                     progress.update(len(lines))
-            if progress is not None:
-                progress.total = progress.n
     log(f"{writer.rows} embeddings of {dimension} components saved to {settings.output}. Open them with np.load.")
     return Encoded(output, writer.rows, dimension, empty)
 

@@ -148,16 +148,11 @@ LABEL, SCORE = "label", "score"
 
 @dataclass
 class EncodedPairs:
-    """Token ids of paraphrase pairs.
+    """Token ids of paraphrase pairs, as :class:`Sentences`: sentence `side` (0 or 1) of pair i is row 2 * i + side.
 
     The arrays may be maps of files, of which the system keeps in memory what it has room for.
 
-    Sentence `side` (0 or 1) of pair i is row 2 * i + side.
-
     Attributes:
-        tokens: The ids of all sentences laid end to end (total,), int32.
-        offsets: Where each row begins, and the end (2 * pairs + 1,), int64.
-        keys: A number for each row (2 * pairs,), int64, see :func:`~.encoded_pairs.text_keys`.
         labels: How much of a paraphrase each pair is, from 0 to 1 (pairs,), float32; None if pairs carry no labels.
         dropped: How many pairs were left out because a side had no tokens.
         not_paraphrases: How many pairs were left out because their label says that they are not paraphrases.
@@ -210,19 +205,10 @@ def encode_pairs(
 ) -> EncodedPairs:
     """Tokenises pairs; a pair with a side that has no tokens is left out and counted.
 
-    The pairs are streamed, and their ids go to files without a name, which the system removes with the process
-    however it ends; memory stays at one block of rows.
-
-    Args:
-        pairs: As for :class:`~..data.pair_rows.PairRows`.
-        tokenizer: A fast tokenizer, without special tokens; or an encoder, whose way to read texts is taken.
-        max_pairs: As for :func:`~..data.pair_rows.iterate_pairs`.
-        seed: Seed of the sample.
-        split: The split of a data folder.
-        labelled: Keep the values of the column `label`, or of `score`. Otherwise pairs labelled 0 are left out and
-            counted, if there is such a column at all: they are not paraphrases.
-        scratch: A folder on the disk that is to hold the ids; None for the system's temporary folder.
-        read: Called with the sentences of the next rows, block by block.
+    The pairs are streamed, and their ids go to files without a name in the folder `scratch` (that of the system for
+    None); memory stays at one block of rows, which `read` gets to see. A fast tokenizer adds no special tokens; an
+    encoder reads as it does. With `labelled` the values of the column `label`, or of `score`, are kept. Otherwise
+    pairs labelled 0 are left out and counted, if there is such a column at all: they are not paraphrases.
     """
     tokenize = _tokenize(tokenizer)
     source = PairRows(pairs, split)
@@ -350,16 +336,12 @@ class PairCollator:
         self.size = len(pairs) + self.augmentation.size
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Any]:
-        """Makes a batch.
-
-        Args:
-            items: The epoch and the number of each pair.
+        """Makes a batch from the epoch and the number of each pair.
 
         Returns:
             `input_ids` and `attention_mask` (sentences, length), int64: first all first sentences, then their partners
-            in the same order, then the negatives that they were given; `keys`, an array (sentences,) with the numbers
-            of the unscrambled token sequences, and `pairs`, the number of pairs, which both stay with the processor;
-            of labelled pairs, `labels` (pairs,), float32; and what the augmentation adds for a term of the loss.
+            in the same order, then the negatives that they were given; `keys` (sentences,), which stay an array; the
+            number of `pairs`; of labelled pairs, `labels` (pairs,); and what the augmentation adds.
         """
         pairs = np.array([pair for _, pair in items], np.int64)
         epochs = np.array([epoch for epoch, _ in items], np.int64)

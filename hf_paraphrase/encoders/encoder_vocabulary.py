@@ -243,11 +243,7 @@ def untrained_model(
     *,
     seed: int,
 ) -> tuple[PreTrainedModel, Coverage | None]:
-    """Makes the encoder with its initial vectors.
-
-    Returns:
-        The encoder, and how many words have an initial vector (None without such vectors).
-    """
+    """Makes the encoder with its initial vectors, and counts the words that have one (None without such vectors)."""
     import torch
 
     vectors = vocabulary.vectors

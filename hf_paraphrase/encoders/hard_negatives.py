@@ -38,13 +38,8 @@ def mine_hard_negatives(
     A sentence is no negative of a pair if it stands in a pair with one of its two sentences, or if its cosine with the
     first one is above a share of the pair's own: it may be a paraphrase that nobody listed. Missing ones are None.
 
-    Args:
-        pairs: The pairs, see :class:`~..data.pair_rows.PairRows`.
-        encoder: Any encoder with `encode`, or the name of one.
-        count: How many negatives a pair gets at most.
-        share: The greatest cosine of a negative with the first sentence, as a share of that of the pair.
-        max_pairs: Take a sample of so many pairs.
-        seed: The seed of the sample.
+    A pair gets `count` negatives at most, by any encoder with `encode`, or the name of one. `share` is the greatest
+    cosine of a negative, as a share of that of the pair, and `max_pairs` the size of a random sample of the pairs.
     """
     from datasets import Dataset
 

@@ -1,8 +1,7 @@
 """The recipe of the verb `join`: averaging encoders in, one encoder out that has them side by side.
 
-Beside them may stand random vectors of character trigrams, weighted by how rare they are. Their mean is the baseline
-`weighted-trigrams` of :mod:`..evaluation.baselines` in a space of few components: its cosines are those of the
-weighted counts of trigrams up to an error of about 1/√components (Johnson and Lindenstrauss 1984).
+Beside them may stand random vectors of character trigrams, weighted by how rare they are: the cosines of their means
+are those of the weighted counts of trigrams up to an error of about 1/√components (Johnson and Lindenstrauss 1984).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from numpy.typing import NDArray
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import UNKNOWN_LICENSE, check_license
 from ..artefacts.hub_models import model_folder, repository_name
-from ..artefacts.model_loading import load_model_folder
 from ..artefacts.provenance import inherited_metadata
 from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -26,8 +24,6 @@ from ..errors import ModelError, UsageError
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_counts
-from .kinds import encoder_class
-from .onnx_encoder import is_onnx_folder
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:
@@ -35,6 +31,7 @@ if TYPE_CHECKING:
 
 BASELINE = "weighted-trigrams"
 """The name of the baseline."""
+_REMEDY = "give folders of avg or trigram"
 
 
 @dataclass(kw_only=True)
@@ -43,9 +40,9 @@ class JoinSettings(Settings):
 
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
     averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
-    `weighted-trigrams`, the baseline of `evaluate --baseline`: random vectors of character trigrams that count less
-    the more frequent they are in English. They see exact names, numbers and rare words, which trained vectors blur.
-    Unknown words of a model that skips them are always left out, also where a sentence has no other.
+    `weighted-trigrams`: random vectors of character trigrams that count less the more frequent they are in --text.
+    They see exact names, numbers and rare words, which trained vectors blur. Unknown words of a model that skips them
+    are always left out, also where a sentence has no other.
     """
 
     model: list[str] = setting(
@@ -61,7 +58,7 @@ class JoinSettings(Settings):
     )
     text: list[str] = setting(
         f"whose trigrams weighted-trigrams has: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data "
-        "folders (split train) [default: the words that the other models know, one behind the other]",
+        "folders (split train)",
         [],
         path=True,
     )
@@ -71,13 +68,10 @@ class JoinSettings(Settings):
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    frequency_constant: float | None = setting(
-        "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a; 0.001 is "
-        "a good one [default: as the baseline: 0.003, and p counted within English words, so that a trigram over the "
-        "space between two words counts fully]",
-        None,
+    frequency_constant: float = setting(
+        "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a",
+        0.001,
         above=0,
-        only_with="text",
     )
     seed: int = seed_setting("seed of the random vectors")
     license: str | None = setting(
@@ -99,8 +93,8 @@ class JoinSettings(Settings):
             raise UsageError(
                 f"--weights has {len(self.weights)} weights for {len(self.model)} models", remedy="give one for each"
             )
-        if self.text and BASELINE not in self.model:
-            raise UsageError(f"--text is for --model {BASELINE}", remedy="give that too, or leave it out")
+        if bool(self.text) != (BASELINE in self.model):
+            raise UsageError(f"--text and --model {BASELINE} need each other", remedy="give both, or leave both out")
 
 
 @dataclass(frozen=True)
@@ -122,9 +116,7 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     ) as artefact:
         averages = {name: _average(folder) for name, folder in folders.items()}
         size = _one_size(averages)
-        parts = [
-            averages[name] if name in averages else _trigrams(settings, averages, size) for name in settings.model
-        ]
+        parts = [averages[name] if name in averages else _trigrams(settings, size) for name in settings.model]
         weights = list(settings.weights) or [1.0] * len(parts)
         _write(artefact, settings, parts, weights, folders)
     described = " + ".join(
@@ -138,22 +130,18 @@ def _average(folder: Path) -> _Part:
     """Opens a model that is to be a part."""
     from ..models.modeling_avg import AvgModel
 
-    remedy = "give folders of avg or trigram"
-    if is_onnx_folder(folder):
-        raise ModelError("an ONNX export cannot be joined", path=folder, remedy="give the model it was made from")
-    model_class = encoder_class(folder)
-    if model_class is not AvgModel:
+    encoder = SentenceEncoder.from_pretrained(folder)
+    if type(encoder.model) is not AvgModel:
         raise ModelError(
-            f"a model of type `{model_class.config_class.model_type}` is not an average of one table of vectors",
+            f"{type(encoder.model).__name__} is not an average of one table of vectors",
             path=repository_name(folder) or folder,
-            remedy=remedy,
+            remedy=_REMEDY,
         )
-    model, tokenizer = load_model_folder(folder, model_class)
+    config, tokenizer = encoder.model.config, encoder.tokenizer
     if tokenizer.pad_token is None:
-        raise ModelError("the tokenizer has no padding token", path=folder, remedy=remedy)
-    config: Any = model.config
+        raise ModelError("the tokenizer has no padding token", path=folder, remedy=_REMEDY)
     rows = 1 + max(tokenizer.get_vocab().values())
-    table = model.get_parameter("embeddings").detach().float().numpy()[:rows].copy()
+    table = encoder.model.embeddings.detach().numpy()[:rows].copy()
     if config.skip_unknown and config.unk_token_id < rows:
         # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
         table[config.unk_token_id] = 0.0
@@ -173,11 +161,11 @@ def _one_size(parts: dict[str, _Part]) -> int:
     return next(iter(sizes.values()))
 
 
-def _trigrams(settings: JoinSettings, averages: dict[str, _Part], size: int) -> _Part:
+def _trigrams(settings: JoinSettings, size: int) -> _Part:
     """Makes the part of random trigram vectors."""
-    with naming([*settings.text, *settings.model][0]):
+    with naming(settings.text[0]):
         tokenizer, table = random_trigrams(
-            _sentences(settings.text) if settings.text else _words(averages),
+            _sentences(settings.text),
             dimension=size,
             max_size=settings.vocabulary_size or None,
             constant=settings.frequency_constant,
@@ -190,15 +178,6 @@ def _sentences(sources: list[str]) -> Iterator[str]:
     for corpus in [SentenceCorpus(Path(source)) for source in sources]:
         for block in corpus.blocks():
             yield from (text for text in block if text)
-
-
-def _words(averages: dict[str, _Part]) -> Iterator[str]:
-    """Returns the words that the vocabularies have as one text, so that there are trigrams over a space, too."""
-    from .initial_vectors import words_of_tokens
-
-    for part in averages.values():
-        special = set(part.tokenizer.all_special_tokens)
-        yield " ".join(word for word in words_of_tokens(part.tokenizer) if word and word not in special)
 
 
 def _write(
@@ -241,7 +220,6 @@ def _write(
         "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
         "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
         "baseline": BASELINE,
-        "counted_in": "English" if settings.frequency_constant is None else "its text",
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
     }
@@ -249,33 +227,22 @@ def _write(
 
 
 def random_trigrams(
-    sentences: Iterable[str],
-    *,
-    dimension: int,
-    max_size: int | None,
-    constant: float | None = None,
-    seed: int = 0,
+    sentences: Iterable[str], *, dimension: int, max_size: int | None, constant: float, seed: int = 0
 ) -> tuple[PreTrainedTokenizerFast, NDArray[np.float32]]:
     """Makes a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
 
-    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p). The frequencies p and the
-    constant a are those of the baseline, in which trigrams over the space between two words count fully; or, with a
-    `constant` a, p is the trigram's share of those of the text, these included. Its direction depends on nothing but
-    it and the seed; with 0 they are those of the baseline. The `max_size` most frequent ones are kept, others left
-    out.
+    The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p), with the `constant` a and the
+    trigram's share p of those of the text. Its direction depends on nothing but it and the seed. The `max_size` most
+    frequent ones are kept, others left out.
     """
-    from ..evaluation.baselines import random_vector, trigram_weights
+    from ..evaluation.baselines import random_vector
 
     counts = trigram_counts(sentences, max_size=max_size)
+    total = max(1, sum(counts.values()))
     tokenizer = build_character_trigram_tokenizer(counts, skip_unknown=True)
-    weights = trigram_weights() if constant is None else _weights(counts, constant)
     ids = tokenizer.get_vocab()
     table = np.zeros((len(ids), dimension), np.float32)
-    for trigram in counts:
-        table[ids[trigram]] = weights.get(trigram, 1.0) / dimension**0.5 * random_vector(trigram, dimension, seed)
+    for trigram, count in counts.items():
+        weight = constant / (constant + count / total)
+        table[ids[trigram]] = weight / dimension**0.5 * random_vector(trigram, dimension, seed)
     return tokenizer, table
-
-
-def _weights(counts: dict[str, int], constant: float) -> dict[str, float]:
-    total = max(1, sum(counts.values()))
-    return {trigram: constant / (constant + count / total) for trigram, count in counts.items()}

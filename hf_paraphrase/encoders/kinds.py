@@ -68,20 +68,7 @@ class EncoderOptions(Settings):
         choices=["leaky_relu", "tanh"],
         only_with={"cell": "gru"},
     )
-    negative_slope: float | None = setting(
-        "slope of the leaky_relu below zero, on which paper 003 is silent [default: 0.2]",
-        None,
-        at_least=0,
-        below=1,
-        only_with={"cell": "gru", "candidate_activation": ("leaky_relu", None)},
-    )
     bidirectional: bool | None = setting("read in both directions [default: false]", None)
-    direction_merge: str | None = setting(
-        "how the states of two directions become one: concat or sum [default: concat]",
-        None,
-        choices=["concat", "sum"],
-        only_with={"bidirectional": True},
-    )
     variational_dropout: float | None = setting(
         "probability to drop a component of a recurrent encoder's input or state, the same ones at every step of a "
         "sentence [default: 0]",
@@ -96,11 +83,6 @@ class EncoderOptions(Settings):
         None,
         choices=["words", "network"],
         only_with="variational_dropout",
-    )
-    output_gate: bool | None = setting(
-        "whether the lstm of a recurrent encoder has an output gate [default: true]",
-        None,
-        only_with={"cell": ("lstm", None)},
     )
     pooling: str | None = setting(
         "embedding of a recurrent encoder: its last state, or the mean of its states [default: last]",
@@ -141,14 +123,10 @@ class EncoderKind:
 
 
 _AVERAGE = ("skip_unknown", "initial_distribution")
-_RECURRENT = (
-    "skip_unknown",
-    *("cell", "peepholes", "candidate_activation", "negative_slope"),
-    *("bidirectional", "direction_merge", "variational_dropout"),
-)
+_RECURRENT = ("skip_unknown", "cell", "peepholes", "candidate_activation", "bidirectional", "variational_dropout")
 AVG = EncoderKind("avg", options=_AVERAGE)
 GRAN = EncoderKind("gran", 3.0, (*_RECURRENT, "variational_dropout_of"))
-RECURRENT = EncoderKind("recurrent", 3.0, (*_RECURRENT, "output_gate", "pooling"), own_embedding_size=True)
+RECURRENT = EncoderKind("recurrent", 3.0, (*_RECURRENT, "pooling"), own_embedding_size=True)
 TRIGRAM = EncoderKind("avg", options=_AVERAGE, words=False, trigrams=True)
 WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
 

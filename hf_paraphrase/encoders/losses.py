@@ -58,10 +58,9 @@ def new_loss(name: str, **options: Any) -> nn.Module:
 def described_loss(loss: nn.Module) -> dict[str, Any]:
     """Describes for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
 
-    A subclass that computes something else without a description of its own is called by its name.
+    A class without a description of its own is called by its name.
     """
-    own = vars(type(loss))
-    is_described = hasattr(loss, "description") and ("description" in own or "forward" not in own)
+    is_described = "description" in vars(type(loss))
     return {
         "loss": loss.description if is_described else type(loss).__name__,
         "loss_source": getattr(loss, "source", None) if is_described else None,

@@ -91,20 +91,10 @@ def choose_negatives(
 ) -> Tensor:
     """Chooses the negative of every sentence: the admissible sentence of the greatest cosine (paper 000, equation 5).
 
-    Never chosen is a related sentence, see :class:`Relations`. At most `block_cells` cosines (or one row of them)
-    exist at a time; the size of the blocks does not change the result.
-
-    Args:
-        vectors: Sentence embeddings (sentences, dim): of the first sentences of the pairs, of their partners in the
-            same order, and of any further sentences, which are candidates too.
-        keys: As for :class:`Relations`.
-        pairs: The number of pairs; None where there are no further sentences.
-        negatives_from: As for :func:`admissible_negatives`.
-        rows: The sentences to choose for; None for all.
-        block_cells: The most cosines held at a time.
-
-    Returns:
-        Indices among the sentences (rows,), int64; :data:`NONE` where no sentence is admissible.
+    `vectors` (sentences, dim) and `keys` are in the order of :class:`Relations`; without `pairs` there are no further
+    sentences, and without `rows` all sentences of pairs get one. At most `block_cells` cosines (or those of one row)
+    exist at a time; the size of the blocks does not change the result: indices among the sentences (rows,), int64,
+    :data:`NONE` where no sentence is admissible.
     """
     relations = Relations(keys, len(keys) // 2 if pairs is None else pairs)
     rows = range(2 * relations.pairs) if rows is None else rows

@@ -1,25 +1,30 @@
-"""What a trainer of encoders minimises: the interface, and the loss of pairs of a batch or a mega-batch."""
+"""What a trainer of encoders minimises: the interface, and the loss of pairs of a batch or a mega-batch.
+
+A mega-batch is a pool of mini-batches whose negatives are chosen together, before their updates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from ..errors import InputError, UsageError
 from ..training.batches import EpochBatches, Item
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
-from .encoded_pairs import PairCollator
+from .encoded_pairs import PairCollator, Sentences
 from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, described_loss
-from .mega_batches import MegaBatch, load_mega_batch
 from .negatives import NONE, Relations, admissible_negatives, choose_negatives
 from .padded_batches import evaluation_mode
 
-_FILE = "objective.safetensors"
+_FILE, _MEGA_BATCH_FILE = "objective.safetensors", "mega_batch.safetensors"
 
 
 class Objective(nn.Module):
@@ -67,16 +72,82 @@ class Objective(nn.Module):
             self.load_state_dict(load_file(folder / _FILE))
 
 
+@dataclass
+class MegaBatch:
+    """A pool of mini-batches with the negatives that were chosen in it.
+
+    It has the mini-batches of an epoch from `start` up to `end`; `first` is the place of its first pair in the order.
+
+    Attributes:
+        sentences: The sentences as the updates see them, i.e. scrambled: first all first sentences, then their
+            partners in the same order, then the negatives that they were given.
+        chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NONE`.
+    """
+
+    epoch: int
+    start: int
+    end: int
+    first: int
+    pairs: int
+    sentences: Sentences
+    chosen: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, batches: EpochBatches, collator: PairCollator, epoch: int, start: int, end: int) -> MegaBatch:
+        """Pools the mini-batches from `start` up to `end`, whose negatives are to be chosen."""
+        first, last = batches.joint(start)[0], batches.joint(end - 1)[1]
+        pairs = batches.order(epoch)[first:last]
+        sentences = collator.sentences([epoch] * len(pairs), pairs)
+        return cls(epoch, start, end, first, len(pairs), sentences, np.full(2 * len(pairs), NONE, np.int64))
+
+    @torch.no_grad()
+    def choose(
+        self,
+        embed: Callable[[Tensor, Tensor], Tensor],
+        *,
+        batch_size: int,
+        pad_token_id: int | None,
+        negatives_from: str,
+    ) -> None:
+        """Encodes the sentences and chooses the negative of each; the processes share both."""
+        processes, process, size = num_processes(), process_index(), 2 * self.pairs
+        by_length = np.diff(self.sentences.offsets).argsort(kind="stable")
+        own = by_length[process::processes]
+        parts = []
+        for begin in range(0, max(len(own), 1), batch_size):
+            parts.append(embed(*self.sentences.padded(own[begin : begin + batch_size], pad_token_id)))
+        encoded = gather_rows(torch.cat(parts))
+        vectors = torch.empty_like(encoded)
+        dealt = np.concatenate([by_length[turn::processes] for turn in range(processes)])
+        vectors[torch.from_numpy(dealt).to(vectors.device)] = encoded
+        share = range(size * process // processes, size * (process + 1) // processes)
+        keys = self.sentences.keys
+        chosen = choose_negatives(vectors, keys, pairs=self.pairs, negatives_from=negatives_from, rows=share)
+        self.chosen = gather_rows(chosen).cpu().numpy()
+
+    def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Makes a mini-batch of some pairs, from one place in the order of the epoch to another.
+
+        Returns `input_ids` and `attention_mask` (2 * pairs + others, length), each sentence once: first sentences,
+        partners, and the negatives that are neither; and the row of each sentence's negative (2 * pairs,), or NONE.
+        """
+        pairs = np.arange(begin, end) - self.first
+        own = np.concatenate([pairs, pairs + self.pairs])
+        negatives = self.chosen[own]
+        exists = negatives != NONE
+        rows = np.concatenate([own, np.setdiff1d(negatives[exists], own)])
+        order = rows.argsort()
+        chosen = np.full(len(own), NONE, np.int64)
+        chosen[exists] = order[np.searchsorted(rows, negatives[exists], sorter=order)]
+        ids, mask = self.sentences.padded(rows, pad_token_id)
+        return ids, mask, torch.from_numpy(chosen)
+
+
 class PairObjective(Objective):
     """The loss of pairs (paper 000, equations 2 to 5), with negatives from the batch or from a mega-batch.
 
     With several processes the batch is the joint one of all processes, and so are the negatives: all return the loss
     of the joint batch, and the mean of their gradients is its gradient.
-
-    Args:
-        collator: Makes the batches.
-        loss: Any module, see :func:`~.losses.asks_for`.
-        args: The settings.
     """
 
     mega_batch: MegaBatch | None = None
@@ -115,13 +186,17 @@ class PairObjective(Objective):
     def save(self, folder: Path) -> None:
         """Writes the weights of the loss, and the negatives of a mega-batch that is running."""
         super().save(folder)
-        if self.mega_batch is not None:
-            self.mega_batch.save(folder)
+        if (pool := self.mega_batch) is not None:
+            bounds = torch.tensor([pool.epoch, pool.start, pool.end])
+            save_file({"bounds": bounds, "chosen": torch.from_numpy(pool.chosen)}, folder / _MEGA_BATCH_FILE)
 
     def load(self, folder: Path) -> None:
         """Reads both."""
         super().load(folder)
-        self.mega_batch = load_mega_batch(folder, self.batches, self.collator)
+        if (path := folder / _MEGA_BATCH_FILE).is_file():
+            saved = load_file(path)
+            self.mega_batch = MegaBatch.of(self.batches, self.collator, *saved["bounds"].tolist())
+            self.mega_batch.chosen = saved["chosen"].numpy()
 
     def keep_start(self, embeddings: Tensor) -> None:
         """Keeps the word vectors as they are now: `lambda_w` draws them back there."""

@@ -50,16 +50,9 @@ def embed_in_padded_batches(
 ) -> Iterator[int]:
     """Fills `vectors` (texts, dim), but for texts without tokens, and yields how many rows are done each time.
 
-    Args:
-        forward: Computes the vectors (batch, dim) of ids (batch, length) with their mask; it is called from
-            several threads, without gradients, and under `torch.autocast` where the caller is.
-        ids: The token ids of the texts.
-        vectors: What is filled.
-        batch_size: Texts in a batch at most.
-        pad_token_id: What stands where the mask is false; 0 for None.
-        device: Where the computation takes place.
-        finish: What else is done with the vectors (batch, dim) of a batch, on the same thread.
-        is_transformer: Whether the batches should be those of a transformer.
+    `forward` computes the vectors (batch, dim) of ids (batch, length) with their mask; it is called from several
+    threads, without gradients, and under `torch.autocast` where the caller is. `finish` is applied to those of a batch
+    on the same thread.
     """
     import torch
 

@@ -58,11 +58,9 @@ class SentenceEncoder:
             `pooler_output` (batch, dim), an exported one, or a table.
         tokenizer: Its fast tokenizer; None for that of a table, a name or a folder.
         device: Where to compute, e.g. `cuda`; None for where the model is.
-        truncate_dim: Keep the first N components of each embedding, and normalise these if asked to; None for
-            all. That is for encoders that were trained for it. Those of a joined encoder are its parts' one behind the
-            other, so the first part's are left.
+        truncate_dim: Keep the first N components of each embedding, for encoders that were trained for it. Those of a
+            joined encoder are its parts' one behind the other, so the first part's are left.
         prompts: What to put before texts, by name.
-        default_prompt_name: The prompt that is put before every text where no other is asked for.
         reading: What is done with texts before the tokenizer, and with embeddings after the model.
 
     Attributes:
@@ -437,12 +435,8 @@ class SentenceEncoder:
     ) -> NDArray[np.float32]:
         """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
 
-        The cosine with a text without tokens, or a zero vector, is 0.
-
-        Args:
-            first: One text or several, or embeddings of some: an array of floats (first, dim), or (dim,) for one.
-            second: The same for the other side.
-            **options: Passed to `encode`.
+        Each side is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one. The cosine
+        with a text without tokens, or a zero vector, is 0. `options` are passed to `encode`.
         """
         rows, columns = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape[1] != columns.shape[1]:
@@ -536,16 +530,8 @@ class SentenceEncoder:
     ) -> str:
         """Sends the encoder, as `save_pretrained` writes it, to a repository of the Hub, which is made if missing.
 
-        Args:
-            repo_id: `namespace/name`, or `name` for the namespace of the token's owner.
-            token: The token; by default that of `HF_TOKEN` or the saved login.
-            private: Make the repository private; one that exists and is public is refused.
-            commit_message: The commit's first line; by default it names the repository.
-            revision: The branch; `main` by default.
-            dry_run: Write and check the folder, and send nothing.
-
-        Returns:
-            The URL of the repository; of a dry run its name.
+        `private` refuses a repository that exists and is public; a `dry_run` writes and checks the folder, and sends
+        nothing. Returned is the URL of the repository, of a dry run its name.
         """
         from ..hub.publishing import check_licence, plan_push, send
 

@@ -170,7 +170,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
             self.model_type = taken
         kind = self.kind
         size = self.hidden_size
-        if self.bidirectional and self.direction_merge != "sum" and size is not None and size % 2:
+        if self.bidirectional and size is not None and size % 2:
             raise UsageError(f"--hidden-size {size} cannot be halved for two directions", remedy="give an even one")
         if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
             raise UsageError(

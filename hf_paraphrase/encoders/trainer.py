@@ -87,20 +87,14 @@ class EncoderTrainer(SparseGradientTrainer):
         model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of ours, of transformers (mean of
             its token vectors) or of the user's class (see :mod:`.kinds`), the folder or Hub name of one of these or of
             sentence-transformers; or the name of one of :data:`~hf_paraphrase.registry.ENCODERS`, which is then made.
-        args: The settings, which stay as they are.
-        train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`; or what :func:`~.encoded_pairs.encode_pairs`
-            made of them.
+        train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`, or the result of
+            :func:`~.encoded_pairs.encode_pairs`.
         processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.
-        loss: Any module, see :func:`~.losses.asks_for`; None for the one that `args` names. Its own weights are
-            trained with the model, in one process, and do not become part of it.
-        evaluator: Called with a :class:`~.sentence_encoder.SentenceEncoder`; returns scores by name, or one number.
+        loss: Any module, see :func:`~.losses.asks_for`; None for the one that `args` names.
         eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation.
-        compute_metrics: Called with the cosines of the pairs of `eval_dataset` as predictions (pairs,) and their
-            labels or scores (pairs,); returns other scores by name, which join those of the evaluator.
-        optimizers: An optimizer and a schedule of the user. Word vectors then get dense gradients, unless it is
-            `RowAdam` or `torch.optim.SparseAdam`.
-        report: Called with a line of text at every score.
-        augmentation: Further pairs and a further term of the loss.
+        compute_metrics: Gets the cosines of the pairs of `eval_dataset` as predictions (pairs,), and their labels.
+        optimizers: Word vectors get dense gradients with an optimizer of the user's, unless it is `RowAdam` or
+            `torch.optim.SparseAdam`.
         objective: What to minimise in the place of the loss of pairs; then there is no `train_dataset`.
 
     Attributes:

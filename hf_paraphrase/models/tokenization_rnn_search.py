@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from threading import get_ident
 from typing import Any, ClassVar
 
 from tokenizers import Tokenizer
@@ -18,8 +17,7 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
     """Cuts source text by one tokenizer and target text by another; for models with separate vocabularies.
 
     `tokenizer(texts)` gives source units and `tokenizer(text_target=texts)` target units. Everything else, above all
-    decoding and the vocabulary, is that of the target. Special tokens have the same ids on both sides. Threads may
-    share it: which side a call reads is its own affair.
+    decoding and the vocabulary, is that of the target. Special tokens have the same ids on both sides.
 
     Args:
         source_tokenizer_file: The file with the source side, `source_tokenizer.json`.
@@ -48,7 +46,7 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
             source = Tokenizer.from_file(str(source_tokenizer_file))
         super().__init__(*args, **kwargs)
         self._source_tokenizer = source
-        self._threads_at_target: set[int] = set()
+        self._is_at_target = False
         for token, number in zip(self.all_special_tokens, self.all_special_ids, strict=True):
             if source.token_to_id(token) != number:
                 raise ValueError(
@@ -71,19 +69,19 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
         return int(self._source_tokenizer.get_vocab_size(with_added_tokens=True))
 
     def _switch_to_input_mode(self) -> None:
-        self._threads_at_target.discard(get_ident())
+        self._is_at_target = False
 
     def _switch_to_target_mode(self) -> None:
-        self._threads_at_target.add(get_ident())
+        self._is_at_target = True
 
     def _encode_plus(self, *args: Any, **kwargs: Any) -> BatchEncoding:
-        if get_ident() in self._threads_at_target:
+        if self._is_at_target:
             try:
                 return super()._encode_plus(*args, **kwargs)
             finally:
                 # The base class forgets this where the call fails.
                 self._switch_to_input_mode()
-        # A shallow copy, because what changes in this object changes for all threads that use it meanwhile.
+        # A shallow copy, so that threads which read sources leave each other alone.
         source_side = object.__new__(type(self))
         source_side.__dict__.update(self.__dict__, _tokenizer=self._source_tokenizer)
         return super(RnnSearchTokenizer, source_side)._encode_plus(*args, **kwargs)

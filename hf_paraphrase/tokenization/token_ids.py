@@ -48,15 +48,17 @@ class TokenIds(NamedTuple):
 
     def of_texts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Takes the ids (tokens of these texts,) of some texts in the order of `rows` (rows,)."""
-        return self.ids[ranges(self.offsets[rows], self.lengths[rows])]
+        first = self.offsets[rows]
+        return self.ids[ranges(first, self.offsets[rows + 1] - first)]
 
     def take(self, rows: NDArray[np.int64]) -> TokenIds:
         """Takes some texts in the order of `rows` (rows,)."""
-        return TokenIds(self.of_texts(rows), np.concatenate([np.zeros(1, np.int64), self.lengths[rows].cumsum()]))
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        return TokenIds(self.of_texts(rows), np.concatenate([np.zeros(1, np.int64), lengths.cumsum()]))
 
     def padded(self, rows: NDArray[np.int64], pad_token_id: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Pads some texts on the right: the ids and which of them are of the text, both (rows, length at least 1)."""
-        lengths = self.lengths[rows]
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
         mask = np.arange(max(1, int(lengths.max(initial=0)))) < lengths[:, None]
         ids = np.full(mask.shape, pad_token_id, np.int64)
         ids[mask] = self.of_texts(rows)

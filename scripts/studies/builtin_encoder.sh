@@ -20,7 +20,7 @@ done_already encoder || hf-paraphrase distill --teacher all-MiniLM-L6-v2 --text 
   --teacher-vectors teacher_vectors --teacher-precision fp32 --tokenizer tokenizer --letters \
   --principal-components 256 --dev-data data/sts --license cc-by-sa-4.0 --resume --output encoder
 done_already joined || hf-paraphrase join --model encoder weighted-trigrams --weights 0.7 0.3 \
-  --frequency-constant 0.001 --text text/*.txt.gz --vocabulary-size 10000 --license cc-by-sa-4.0 --output joined
+  --text text/*.txt.gz --vocabulary-size 10000 --license cc-by-sa-4.0 --output joined
 done_already builtin || {
   hf-paraphrase export --model joined --format safetensors --weights int8 --sentences text/wikipedia.txt.gz \
     --output builtin

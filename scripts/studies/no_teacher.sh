@@ -32,7 +32,7 @@ for seed in ${SEEDS:-0 1 2}; do
   done_already "trained_$seed" || hf-paraphrase train-encoder --pairs pairs --initial-model start --relative-steps \
     --learning-rate 0.02 --batch-size 256 --epochs 0.4 --seed "$seed" --resume --output "trained_$seed"
   done_already "joined_$seed" || hf-paraphrase join --model "trained_$seed" weighted-trigrams --weights 0.5 0.5 \
-    --frequency-constant 0.001 --text text/*.txt.gz --vocabulary-size 15000 --seed "$seed" --output "joined_$seed"
+    --text text/*.txt.gz --vocabulary-size 15000 --seed "$seed" --output "joined_$seed"
   joined+=("joined_$seed")
 done
 hf-paraphrase evaluate --data data --protocols paper --model start "${joined[@]}" --baseline weighted-trigrams \

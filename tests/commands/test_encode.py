@@ -74,19 +74,6 @@ def test_standard_input_is_read_as_a_file_is(model, tmp_path, monkeypatch):
     np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "standard input: the input is empty"),
-        (b"w1\n\xff", "standard input:2: not UTF-8"),
-    ],
-)
-def test_bad_standard_input_is_named_and_leaves_nothing(model, tmp_path, monkeypatch, capsys, content, message):
-    given(monkeypatch, content)
-    assert run(model, "-", tmp_path / "v.npy") == 2
-    assert message in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
 def test_from_python_it_says_what_was_embedded(model, tmp_path):
     import hf_paraphrase
 

@@ -14,7 +14,6 @@ from train_nmt_runs import SMALL
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.data.sentences import estimated_lines
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.messages import log
@@ -156,12 +155,3 @@ def test_training_in_a_log_is_a_line_a_score(tiny_bitext, tmp_path, capfd):
     out, err = capfd.readouterr()
     assert out == "" and "\r" not in err and "\x1b" not in err and "%|" not in err and "{" not in err
     assert len(re.findall(r"^epoch \d\.\d\d: dev BLEU \d", err, re.MULTILINE)) == 2
-
-
-def test_lines_of_a_plain_file_are_estimated_from_some_of_them(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("".join(f"sentence {number:05}é\n" for number in range(1000)))
-    assert estimated_lines(path, 30, 30 * 17) == 1000
-    assert estimated_lines(path, 2000, 10**6) == 2000 and estimated_lines(path, 0, 0) is None
-    path.rename(tmp_path / "a.txt.gz")
-    assert estimated_lines(tmp_path / "a.txt.gz", 30, 30 * 17) is None

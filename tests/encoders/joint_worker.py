@@ -42,15 +42,11 @@ RUNS = {
         "max_grad_norm": 0.1,
     },
     "accumulated": {"mega_batch_size": 3, "gradient_accumulation_steps": 2, "max_pairs": 19},
-    "labelled idle process": {"loss": "contrastive", "max_pairs": 19, "kind": "gru"},
-    "expanded": {"expansion_weight": 0.7, "max_pairs": 19, "kind": "gru", "scramble": 0.5},
     "expanded in mega-batches": {"expansion_weight": 0.7, "mega_batch_size": 2},
     "resumed": {"mega_batch_size": 4, "evaluations_per_epoch": 4, "kill": 6},
     "rows and a network": {**ROWS, "kind": "gru", "scramble": 0.5, "lambda_c": 0.01},
     "clipped rows": {**ROWS, "kind": "lstm", "max_grad_norm": 0.01},
     "relative rows": {**ROWS, "relative_steps": True, "max_grad_norm": 0.01},
-    "rows in mega-batches": {**ROWS, "mega_batch_size": 3, "max_pairs": 19},
-    "accumulated rows": {**ROWS, "kind": "gru", "gradient_accumulation_steps": 2, "max_grad_norm": 0.01},
     "resumed rows": {**ROWS, "kind": "gru", "evaluations_per_epoch": 4, "kill": 6},
 }
 
@@ -77,8 +73,6 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
     """Trains for two epochs; returns the losses and gradients (stacked over the updates) and the final weights."""
     tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
     pairs = encode_pairs(pairs_folder, tokenizer, max_pairs=max_pairs)
-    if settings.get("loss") == "contrastive":
-        pairs.labels = (np.arange(len(pairs)) % 3 > 0).astype(np.int8)
     augmentation = None
     weight = settings.pop("expansion_weight", None)
     if weight is not None:

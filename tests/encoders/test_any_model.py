@@ -227,20 +227,6 @@ def test_modules_that_cannot_be_followed_are_refused(bert, tmp_path, modules, po
         SentenceEncoder.from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"activation_function": "os.system"}, "is not supported"),
-        ({"out_features": 7}, "the dense layer cannot be opened"),
-    ],
-)
-def test_a_dense_layer_that_is_invalid_is_refused(bert, tmp_path, settings, message):
-    saved(tmp_path / "st", bert, "mean", lambda models: models.Dense(16, 6))
-    change(tmp_path / "st" / "2_Dense", "config.json", **settings)
-    with pytest.raises(ModelError, match=message):
-        SentenceEncoder.from_pretrained(tmp_path / "st")
-
-
 def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path, monkeypatch):
     folder = write_transformer(tmp_path / "bert")
     ran = tmp_path / "ran"

@@ -41,12 +41,6 @@ def builtin(stand_in, tmp_path, monkeypatch):
     return stand_in
 
 
-@pytest.fixture
-def absent(tmp_path, monkeypatch):
-    monkeypatch.setitem(hub_models.BUILTIN_FOLDERS, "builtin", tmp_path / "absent")
-    monkeypatch.chdir(tmp_path)
-
-
 def write(path, texts):
     path.write_text("\n".join(texts) + "\n")
     return str(path)
@@ -71,21 +65,6 @@ def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place
     assert main(["search", "--corpus", source, "--output", "index"]) == 0
     record = json.loads((tmp_path / "here" / "index" / "provenance.json").read_text())
     assert record["inputs"][0]["name"] == "builtin" and record["inputs"][0]["sha256"] == fingerprint(builtin)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["encode", "--input", "text"],
-        ["export", "--model", "builtin", "--output", "x"],
-    ],
-)
-def test_where_it_was_not_installed_a_line_reports_it(absent, tmp_path, capsys, words):
-    write(tmp_path / "text", TEXTS)
-    assert main(words) == 2
-    err = capsys.readouterr().err.splitlines()
-    assert err[-1].startswith("hf-paraphrase: error: builtin: this installation has no built-in encoder")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["text"]
 
 
 # ----- the encoder that is really there

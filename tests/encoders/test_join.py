@@ -13,7 +13,6 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.join import join_encoders, random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError, UsageError
-from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -127,44 +126,22 @@ def test_record_and_card_name_parts_shares_and_the_licence_in_common(models, tmp
     assert other.data.license == "unknown" and "cc-by-4.0" in other.text and "was not trained" not in other.text
 
 
-def trigram_encoder(dimension, **settings):
-    tokenizer, table = random_trigrams(TEXTS, dimension=dimension, max_size=None, **settings)
-    model = AvgModel(AvgConfig(vocab_size=len(table), hidden_size=dimension, unk_token_id=None))
-    model.load_state_dict({"embeddings": torch.from_numpy(table)})
-    return SentenceEncoder(model.eval(), tokenizer)
-
-
-def test_cosines_of_random_trigrams_approach_those_of_the_baseline_as_components_grow():
-    exact = np.array(
-        [UNTRAINED_BASELINES["weighted-trigrams"].similarity([text] * len(TEXTS), TEXTS) for text in TEXTS]
-    )
-    errors = [
-        np.sqrt(np.mean([(cosines(trigram_encoder(size, seed=seed)) - exact) ** 2 for seed in range(3)]))
-        for size in (16, 256, 4096)
-    ]
+def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_components_grow():
+    (tokenizer, _), constant = random_trigrams(TEXTS, dimension=1, max_size=None, constant=0.003), 0.003
+    counts = np.zeros((len(TEXTS), len(tokenizer)))
+    for row, ids in enumerate(tokenizer(TEXTS)["input_ids"]):
+        np.add.at(counts[row], ids, 1)
+    weighted = counts * constant / (constant + counts.sum(0) / counts.sum())
+    exact = unit(weighted) @ unit(weighted).T
+    errors = []
+    for size in (16, 256, 4096):
+        tables = [
+            random_trigrams(TEXTS, dimension=size, max_size=None, constant=constant, seed=s)[1] for s in range(3)
+        ]
+        errors.append(
+            np.sqrt(np.mean([(unit(counts @ table) @ unit(counts @ table).T - exact) ** 2 for table in tables]))
+        )
     assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 0.02
-
-
-def test_the_frequency_constant_shortens_vectors_and_turns_none(models, tmp_path):
-    (tmp_path / "text").write_text("\n".join(TEXTS))
-    settings = {"model": [models["words"], "weighted-trigrams"], "text": [str(tmp_path / "text")]}
-    plain = join_encoders(output=tmp_path / "plain", **settings)
-    weighted = join_encoders(output=tmp_path / "weighted", frequency_constant=0.001, **settings)
-    cards = [(tmp_path / name / "README.md").read_text() for name in ("plain", "weighted")]
-    assert "is in English." in cards[0] and "is in its text." in cards[1]
-    size = plain.model.config.vocab_sizes[0]
-    before, after = (item.model.embeddings.detach().numpy()[size + 1 :] for item in (plain, weighted))
-    np.testing.assert_allclose(unit(before), unit(after), atol=1e-5)
-    ratios = np.linalg.norm(after, axis=1) / np.linalg.norm(before, axis=1)
-    assert ratios.max() < 0.6 and ratios.min() < ratios.max() / 3
-
-
-def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(models, tmp_path):
-    joined = join_encoders(model=[models["words"], "weighted-trigrams"], weights=[1e-9, 1], output=tmp_path / "joined")
-    names = joined.tokenizer.convert_ids_to_tokens(range(len(joined.tokenizer)))
-    assert {"[1]har", "[1] ha", "[1]in "} <= set(names) and "[1]PAD" not in names and "[1]pad" not in names
-    few = join_encoders(model=[models["words"], "weighted-trigrams"], vocabulary_size=10, output=str(tmp_path / "few"))
-    assert few.model.config.vocab_sizes[1] == 11
 
 
 @pytest.mark.parametrize(
@@ -172,14 +149,10 @@ def test_without_text_the_trigrams_are_those_of_the_words_that_the_models_know(m
     [
         (UsageError, "less than two models", {"model": ["words"]}),
         (UsageError, "1 weights for 2 models", {"model": ["words", "trigrams"], "weights": [1.0]}),
-        (UsageError, "--text is for --model weighted-trigrams", {"model": ["words", "trigrams"], "text": ["x"]}),
-        (
-            UsageError,
-            "--frequency-constant",
-            {"model": ["words", "weighted-trigrams"], "frequency_constant": 0.001},
-        ),
+        (UsageError, "need each other", {"model": ["words", "trigrams"], "text": ["x"]}),
+        (UsageError, "need each other", {"model": ["words", "weighted-trigrams"]}),
         (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
-        (ModelError, "`gran` is not an average", {"model": ["words", "gran"]}),
+        (ModelError, "GranModel is not an average", {"model": ["words", "gran"]}),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, error, match, settings):

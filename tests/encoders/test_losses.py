@@ -9,7 +9,6 @@ from hf_paraphrase.encoders.losses import (
     ContrastiveLoss,
     MarginLoss,
     RankingLoss,
-    described_loss,
 )
 from hf_paraphrase.encoders.negatives import NONE, Relations, admissible_negatives, choose_negatives
 
@@ -77,33 +76,3 @@ def test_the_ranking_loss_is_a_cross_entropy_without_related_partners_and_with_g
     loss = RankingLoss()
     torch.testing.assert_close(loss(vectors, candidates), expected / 3)
     assert torch.autograd.gradcheck(lambda x: loss(x, candidates), (vectors,))
-
-
-class Squared(MarginLoss):
-    """Computes something other than the loss from which it has its description."""
-
-    def forward(self, vectors, negatives):
-        return super().forward(vectors, negatives) ** 2
-
-
-class Wide(MarginLoss):
-    """Differs in a number only."""
-
-    default_margin = 0.9
-
-
-class Named(Squared):
-    description = "squared margin loss"
-
-
-def test_a_card_calls_a_loss_by_what_it_computes():
-    margin = "two-sided margin loss with the negatives searched in the batch"
-    found = {type(loss).__name__: described_loss(loss) for loss in (MarginLoss(), Squared(), Wide(), Named())}
-    assert {name: item["loss"] for name, item in found.items()} == {
-        "MarginLoss": margin,
-        "Squared": "Squared",
-        "Wide": margin,
-        "Named": "squared margin loss",
-    }
-    assert found["Squared"]["loss_source"] is None and found["MarginLoss"]["loss_source"].startswith("Wieting")
-    assert found["Wide"]["margin"] == 0.9

@@ -14,7 +14,6 @@ from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.negatives import NONE
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -177,42 +176,3 @@ def test_a_run_killed_inside_a_mega_batch_resumes_to_the_same_weights(tmp_path, 
     resumed.train(resume_from_checkpoint=str(checkpoint))
     for name, value in undisturbed.state_dict().items():
         assert torch.equal(value, resumed.model.state_dict()[name]), name
-
-
-def test_a_checkpoint_without_its_running_negatives_is_refused(tmp_path, data):
-    settings = {"mega_batch_size": 6, "evaluations_per_epoch": 6}
-    killed = trainer_of(tmp_path, data, **settings)
-    killed.add_callback(KillAt(4))
-    with pytest.raises(Killed):
-        killed.train()
-    checkpoint = last_checkpoint(tmp_path)
-    (checkpoint / "mega_batch.safetensors").unlink()
-    with pytest.raises(InputError, match="the checkpoint lacks the negatives of mini-batches 0 to 6"):
-        trainer_of(tmp_path, data, **settings).train(resume_from_checkpoint=str(checkpoint))
-
-
-def test_gradient_accumulation_walks_through_the_mini_batches_of_a_pool(tmp_path, data):
-    """Without a change of weights, the losses of mini-batches do not depend on how many make an update."""
-    losses = []
-    for accumulation in (1, 2):
-        seen = []
-
-        class Noting(EncoderTrainer):
-            def compute_loss(self, model, inputs, *args, seen=seen, **kwargs):
-                loss = super().compute_loss(model, inputs, *args, **kwargs)
-                seen.append((inputs["place"], float(loss.detach())))
-                return loss
-
-        trainer = trainer_of(
-            tmp_path / str(accumulation),
-            data,
-            mega_batch_size=3,
-            gradient_accumulation_steps=accumulation,
-            learning_rate=1e-15,
-        )
-        trainer.__class__ = Noting
-        trainer.train()
-        losses.append(seen)
-    places = [(epoch, number) for epoch in range(2) for number in range(6)]
-    assert [place for place, _ in losses[0]] == [place for place, _ in losses[1]] == places
-    assert [loss for _, loss in losses[0]] == pytest.approx([loss for _, loss in losses[1]], abs=1e-9)

@@ -14,7 +14,6 @@ from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.errors import OutputError
 from hf_paraphrase.hub.publishing import check_licence, plan_push
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -125,16 +124,3 @@ def test_an_int8_folder_becomes_one_that_transformers_and_sentence_transformers_
     np.testing.assert_array_equal(model.embeddings.detach().numpy(), encoder.model.embeddings.detach().numpy())
     transformer = pytest.importorskip("sentence_transformers").SentenceTransformer(str(tmp_path / "float"))
     np.testing.assert_allclose(transformer.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
-
-
-def test_what_is_there_is_kept_unless_it_may_be_replaced(tmp_path):
-    folder = model_folder(tmp_path / "model")
-    encoder = SentenceEncoder.from_pretrained(folder)
-    before = (folder / "model.safetensors").read_bytes()
-    with pytest.raises(OutputError, match="not empty"):
-        encoder.save_pretrained(folder)
-    with pytest.raises(OutputError, match="the output is the model"):
-        encoder.save_pretrained(folder, overwrite=True)
-    assert (folder / "model.safetensors").read_bytes() == before
-    encoder.save_pretrained(tmp_path / "copy")
-    encoder.save_pretrained(tmp_path / "copy", overwrite=True)

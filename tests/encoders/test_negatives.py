@@ -3,12 +3,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_negatives import chosen_negative
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from hf_paraphrase.encoders.losses import MarginLoss
 from hf_paraphrase.encoders.negatives import NONE, Relations, admissible_negatives, choose_negatives
@@ -51,19 +49,6 @@ def test_choice_in_blocks_of_any_size_equals_a_plain_loop(data, cells, mode):
     assert found.tolist() == expected
 
 
-@settings(max_examples=60, deadline=None)
-@given(data=pools, parts=st.integers(1, 5), mode=modes)
-def test_processes_that_share_the_rows_find_what_one_finds(data, parts, mode):
-    vectors, keys, pairs = data
-
-    def search(rows):
-        return choose_negatives(vectors, keys, pairs=pairs, negatives_from=mode, rows=rows, block_cells=50)
-
-    size = 2 * pairs
-    shares = [range(size * part // parts, size * (part + 1) // parts) for part in range(parts)]
-    assert torch.cat([search(rows) for rows in shares]).tolist() == search(None).tolist()
-
-
 def test_siblings_of_a_pair_and_every_copy_of_their_texts_are_not_its_negatives():
     # The pairs (ref, a), (ref, b), (other, b) and (far, near), and given negatives that repeat a and far.
     ref, a, b, other, far, near = range(6)
@@ -87,27 +72,3 @@ def test_a_batch_of_one_pair_or_of_equal_pairs_has_no_negatives_and_no_loss():
     loss.backward()
     assert loss.item() == 0 and not vectors.grad.any()
     assert choose_negatives(torch.randn(4, 3), np.array([7, 7, 8, 8])).tolist() == [NONE] * 4
-
-
-class Largest(TorchDispatchMode):
-    """Notes the number of cells of the largest tensor that comes into being."""
-
-    cells = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        for item in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(item, torch.Tensor):
-                self.cells = max(self.cells, item.numel())
-        return result
-
-
-@pytest.mark.parametrize("kinds", [1, 10**9])
-def test_no_tensor_outgrows_the_block_or_the_vectors(kinds):
-    vectors, keys, _ = pool(1000, kinds, 0, 1)
-    with Largest() as largest:
-        choose_negatives(vectors, keys, block_cells=12_000)
-    assert largest.cells <= 12_000 < len(keys) ** 2 / 300
-    with Largest() as largest:
-        choose_negatives(vectors, keys)
-    assert largest.cells == len(keys) ** 2  # so the measurement sees a choice in one block

@@ -54,20 +54,3 @@ def test_damaged_folders_end_in_one_line(exported, damage, text):
     with pytest.raises(ModelError) as caught:
         SentenceEncoder.from_pretrained(exported)
     assert text in str(caught.value) and str(exported) in str(caught.value)
-
-
-def test_a_graph_that_fails_at_a_batch_is_one_line(exported, tmp_path, capfd):
-    onnx = pytest.importorskip("onnx")
-    graph = onnx.load(exported / "onnx" / "model.onnx")
-    # As if the ids had another shape than the graph was made for.
-    wrong = onnx.helper.make_tensor("wrong", onnx.TensorProto.INT64, [1], [7])
-    graph.graph.initializer.append(wrong)
-    graph.graph.node.insert(0, onnx.helper.make_node("Reshape", ["input_ids", "wrong"], ["seven"]))
-    graph.graph.node.append(onnx.helper.make_node("Identity", ["seven"], ["unused"]))
-    graph.graph.output.append(onnx.helper.make_tensor_value_info("unused", onnx.TensorProto.INT64, [7]))
-    onnx.save(graph, exported / "onnx" / "model.onnx")
-    (tmp_path / "text.txt").write_text("w1 w2\nw3\n")
-    words = ["encode", "--model", str(exported), "--input", str(tmp_path / "text.txt"), "--output"]
-    assert main([*words, str(tmp_path / "a.npy")]) == 2
-    (error,) = [line for line in capfd.readouterr().err.splitlines() if "rror" in line]
-    assert "the ONNX graph fails: " in error and "export or copy the model again" in error

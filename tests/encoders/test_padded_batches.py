@@ -34,21 +34,3 @@ def test_vectors_are_those_of_each_text_alone_whatever_shares_its_batch(monkeypa
     assert sum(steps) == 8 and max(steps) <= 3
     expected = np.array([[sum(ids), sum(number**2 for number in ids)] for ids in texts], np.float32)
     np.testing.assert_allclose(vectors, expected if finish is None else -expected, rtol=0.01 if finish is None else 0)
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_who_encodes_under_autocast_has_it_in_every_thread(monkeypatch, threads):
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    weight = torch.eye(4)
-    types = []
-
-    def forward(ids, mask):
-        product = ids.float() @ weight
-        types.append(product.dtype)
-        return product
-
-    ids, vectors, device = TokenIds.of_lists([[1, 2, 3, 4]] * 6), np.zeros((6, 4), np.float32), torch.device("cpu")
-    with torch.autocast("cpu", torch.bfloat16):
-        list(embed_in_padded_batches(forward, ids, vectors, batch_size=2, pad_token_id=0, device=device))
-    list(embed_in_padded_batches(forward, ids, vectors, batch_size=2, pad_token_id=0, device=device))
-    assert types == [torch.bfloat16] * 3 + [torch.float32] * 3

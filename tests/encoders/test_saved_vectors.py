@@ -6,23 +6,17 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.encoders.initial_vectors import (
-    FILE,
-    SAVED_MODEL,
-    SENTENCE_ENCODER,
     SIDE_BY_SIDE,
     kind_of_source,
     read_initial_vectors,
     read_saved_vectors,
     read_word_list,
-    words_of_tokens,
 )
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.word_vectors import initial_embeddings
 
@@ -78,17 +72,6 @@ def test_a_word_of_several_pieces_is_their_sum_and_unknown_pieces_are_left_out(t
     np.testing.assert_allclose(vectors.matrix, expected)
 
 
-def test_the_kind_of_a_source_is_found_out(ours, tmp_path):
-    (tmp_path / "v.txt").write_text("a 1 2\n")
-    (tmp_path / "bert").mkdir()
-    save_file({"x": torch.zeros(2)}, tmp_path / "bert" / "model.safetensors")
-    (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}')
-    kinds = [kind_of_source(tmp_path / name) for name in ("ours", "v.txt", "bert")]
-    assert kinds == [SAVED_MODEL, FILE, SENTENCE_ENCODER]
-    with pytest.raises(InputError, match="no such file or folder"):
-        kind_of_source(tmp_path / "absent")
-
-
 def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp_path):
     encoder = SentenceEncoder.from_pretrained()
     encoder.save_pretrained(tmp_path / "copy")
@@ -106,23 +89,6 @@ def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp
         assert np.linalg.norm(first[0]) < np.linalg.norm(first[1]) / 4
     with pytest.raises(UsageError, match=f"--hidden-size 3, but the initial vectors have {encoder.dimension} comp"):
         read_initial_vectors("builtin", words, dimension=3)
-
-
-def test_builtin_lends_the_vectors_of_the_built_in_encoder_and_a_path_those_of_its_folder(ours, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    ours.rename(tmp_path / "builtin")
-    monkeypatch.setitem(hub_models.BUILTIN_FOLDERS, "builtin", word_piece(tmp_path / "m", TABLE))
-    for source, folder in (("builtin", tmp_path / "m"), ("./builtin", tmp_path / "builtin")):
-        vectors, expected = (read_initial_vectors(place, ["cat"]) for place in (source, folder))
-        assert vectors.words == expected.words and np.array_equal(vectors.matrix, expected.matrix)
-
-
-def test_tokens_stand_for_the_words_that_they_alone_spell(tmp_path):
-    tokenizer = train_bpe_tokenizer(["the cat sat", "the cats sat"] * 5, 60)
-    words = dict(zip(tokenizer.convert_ids_to_tokens(range(len(tokenizer))), words_of_tokens(tokenizer), strict=True))
-    assert words["▁the"] == "the" and words["▁cat"] == "cat" and words["a"] is None
-    level = build_word_level_tokenizer(WORDS)
-    assert words_of_tokens(level) == ["[PAD]", "[UNK]", *WORDS]
 
 
 def test_word_lists_may_be_vectors_or_counts(tmp_path):

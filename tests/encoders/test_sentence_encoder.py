@@ -88,12 +88,3 @@ def test_word_averages_equal_padded_batches_to_the_last_bit():
         ids = encoder.token_ids(texts)
         assert sum(embed_by_model(encoder.model, ids, expected, batch_size=size, pad_token_id=0)) > 0
         np.testing.assert_array_equal(encoder.encode(texts), expected)
-
-
-def test_a_single_text_is_a_list_of_one_and_not_its_letters(encoder):
-    assert encoder.tokenize("w1 w2") == encoder.tokenize(["w1 w2"])
-    assert encoder.token_ids("w1 w2").ids.tolist() == encoder.token_ids(["w1 w2"]).ids.tolist()
-    assert len(encoder.token_ids("w1 w2").offsets) == 2
-    alone = encoder.similarity("w1 w2", "w2 w3")
-    assert alone.shape == (1, 1)
-    np.testing.assert_array_equal(alone, encoder.similarity(["w1 w2"], ["w2 w3"]))

@@ -138,26 +138,6 @@ def test_means_of_rows_have_the_bits_of_those_of_pytorch(seed):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def test_pytorch_is_imported_when_it_pays_and_changes_nothing(folders, monkeypatch):
-    monkeypatch.setattr(word_averages, "sys", type("Sys", (), {"modules": {}}))
-    imported = []
-    monkeypatch.setattr(word_averages, "import_module", imported.append)
-    monkeypatch.setattr(word_averages, "_TOKENS_THAT_PAY", 20)
-    encoder = SentenceEncoder.from_pretrained(folders["words"])
-    first, second = encoder.encode(TEXTS[:3]), encoder.encode(TEXTS[:3])
-    assert not imported
-    np.testing.assert_array_equal(encoder.encode(TEXTS[:3]), first)
-    np.testing.assert_array_equal(second, first)
-    assert imported == ["torch"]
-
-
-def test_texts_may_hold_the_tokens_of_the_parts_in_any_order():
-    table = np.arange(12, dtype=np.float32).reshape(6, 2)
-    means = TableAverages(table, part_sizes=[2, 4]).prepared()
-    found = means(np.array([3, 0, 2, 1, 5]), np.array([0, 4, 4, 5]))
-    np.testing.assert_array_equal(found, [[1, 2, 5, 6], [0, 0, 0, 0], [0, 0, 10, 11]])
-
-
 def change_json(folder, name, **values):
     path = Path(folder) / name
     path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
@@ -372,18 +352,3 @@ def test_a_static_embedding_reads_as_much_of_a_text_as_its_tokenizer(tmp_path, d
     encoder = SentenceEncoder.from_pretrained(tmp_path)
     np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-6)
     np.testing.assert_allclose(encoder.encode(texts[:3]), expected[:3], atol=1e-6)
-
-
-def test_modules_that_are_not_known_and_places_outside_are_refused(tmp_path):
-    sentence_transformer(tmp_path / "m", word_pieces())
-    path = tmp_path / "m" / "modules.json"
-    modules = json.loads(path.read_text())
-    path.write_text(json.dumps([*modules, {"path": "1_Dense", "type": "sentence_transformers.models.Dense"}]))
-    with pytest.raises(ModelError, match="modules behind the table that are not known: Dense"):
-        SentenceEncoder.from_pretrained(tmp_path / "m")
-    path.write_text(json.dumps([{**modules[0], "path": "../../etc"}]))
-    with pytest.raises(ModelError, match="a module without a folder in this one"):
-        SentenceEncoder.from_pretrained(tmp_path / "m")
-    path.write_text(json.dumps([{**modules[0], "path": "elsewhere"}]))
-    with pytest.raises(ModelError, match="no table of vectors"):
-        SentenceEncoder.from_pretrained(tmp_path / "m")

@@ -69,12 +69,3 @@ def test_blocks_and_threads_change_no_id_and_no_order(monkeypatch, backend, text
     assert len(smaller) > 10 > len(blocks)
     for one, other in zip(TokenIds.joined(smaller), TokenIds.joined(blocks), strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_a_token_added_between_two_calls_is_seen(backend, texts):
-    tokens = TextTokens(Reading())
-    before = TokenIds.joined(tokens.blocks(backend, texts)).ids.tolist()
-    backend.add_special_tokens(["w2 w3"])
-    after = TokenIds.joined(tokens.blocks(backend, texts)).ids.tolist()
-    assert after != before
-    assert after == [number for item in backend.encode_batch(texts) for number in item.ids]

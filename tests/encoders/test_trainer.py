@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import copy
-import dataclasses
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -175,20 +172,3 @@ def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(t
         found = model(**AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")).pooler_output
         np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-6)
         assert (folder / "modules.json").is_file() and (folder / f"modeling_{model.config.model_type}.py").is_file()
-
-
-def test_without_a_pad_token_the_first_row_is_trained_as_any_other(tmp_path, data):
-    tokenizer, pairs = copy.deepcopy(data[0]), data[1]
-    tokenizer.pad_token = None
-    word = int(pairs.tokens[0])
-    swapped = np.arange(SIZE)
-    swapped[[0, word]] = word, 0
-    weights = []
-    for numbers in (np.arange(SIZE), swapped):
-        model = make(dropout=0.3, pad_token_id=None)
-        with torch.no_grad():
-            model.embeddings.copy_(model.embeddings[numbers].clone())
-        own = dataclasses.replace(pairs, tokens=numbers[pairs.tokens].astype(pairs.tokens.dtype))
-        trainer_of(tmp_path / str(numbers[0]), (tokenizer, own), model, None).train()
-        weights.append(model.embeddings.detach()[numbers])
-    torch.testing.assert_close(*weights)

@@ -145,16 +145,6 @@ def test_any_module_is_a_loss_and_its_own_weights_are_trained_and_resumed(tmp_pa
     assert torch.equal(resumed.scale, loss.scale)
 
 
-def test_the_card_of_a_trainer_with_a_loss_of_its_own_does_not_name_another(tmp_path, rows, tokenizer):
-    class Mine(EncoderTrainer):
-        def compute_loss(self, *given, **named):
-            return super().compute_loss(*given, **named)
-
-    Mine(model_of(tokenizer), arguments(tmp_path / "a"), rows, tokenizer).save_model(str(tmp_path / "saved"))
-    card = (tmp_path / "saved" / "README.md").read_text()
-    assert "| loss | as Mine.compute_loss computes it |" in card and "margin loss" not in card
-
-
 def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
     labelled = [{**row, "label": number % 2} for number, row in enumerate(rows)]
     loss = Everything()

@@ -6,7 +6,6 @@ import torch
 from transformers import AutoModel
 
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.commands import main
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
@@ -56,14 +55,3 @@ def test_a_truncated_average_is_saved_as_the_smaller_model_that_it_is(tmp_path):
     with pytest.raises(ModelError, match="`gran` cannot be saved with fewer components"):
         gran.save_pretrained(tmp_path / "none")
     assert not (tmp_path / "none").exists()
-
-
-def test_encode_truncates_and_then_normalises(tmp_path, capsys):
-    folder = str(model_folder(tmp_path / "model", "avg"))
-    (tmp_path / "text").write_text("\n".join(TEXTS))
-    words = ["encode", "--model", folder, "--input", str(tmp_path / "text"), "--output", str(tmp_path / "v.npy")]
-    assert main([*words, "--truncate-dim", "3", "--normalize"]) == 0
-    expected = SentenceEncoder.from_pretrained(folder, truncate_dim=3).encode(TEXTS, normalize=True)
-    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
-    assert main([*words, "--truncate-dim", "9", "--overwrite"]) == 2
-    assert "embeddings of 8 components cannot be truncated to 9" in capsys.readouterr().err

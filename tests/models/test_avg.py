@@ -49,18 +49,6 @@ def test_with_the_saved_configuration_model2vec_neither_normalises_nor_truncates
         assert saved["normalize"] is False and "max_length" in saved and saved["max_length"] is None
 
 
-def test_word_dropout_drops_whole_words_and_agrees_with_the_token_vectors():
-    model = make(word_dropout=0.5).train()
-    torch.manual_seed(0)
-    output = model(torch.tensor([[5, 6, 7, 8, 9, 10]]))
-    whole = output.last_hidden_state[0]
-    expected = [torch.zeros(9), None]
-    for row, token in zip(whole, [5, 6, 7, 8, 9, 10], strict=True):
-        expected[1] = 2 * model.embeddings[token]
-        assert any(torch.allclose(row, item) for item in expected)
-    torch.testing.assert_close(output.pooler_output[0], whole.mean(0))
-
-
 def test_the_first_vectors_are_normal_or_uniform_within_the_range():
     for distribution, bound, deviation in (("normal", 3.0, 0.5), ("uniform", 0.5, 0.5 / 3**0.5)):
         torch.manual_seed(0)
@@ -68,9 +56,6 @@ def test_the_first_vectors_are_normal_or_uniform_within_the_range():
         vectors = AvgModel(config).embeddings.detach()
         assert not vectors[0].any() and 0.95 * min(bound, 1) < vectors.abs().max() <= bound
         assert abs(vectors[1:].std().item() - deviation) < 0.01 and abs(vectors.mean().item()) < 0.02
-
-
-UNKNOWN = 1
 
 
 def make_small(*, skip_unknown=True, **options):
@@ -98,13 +83,3 @@ def test_padded_batches_and_sentences_laid_end_to_end_agree_to_the_last_bit(skip
     assert torch.equal(model(ids, mask, return_token_vectors=False).pooler_output, flat)
     single = [model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in rows]
     assert torch.equal(torch.stack(single), flat)
-
-
-@pytest.mark.parametrize("dropout", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
-def test_a_skipped_unknown_word_is_not_trained(dropout):
-    model = make_small(**dropout).train()
-    model(*small_batch([[5, 1, 6], [7, 1]])).pooler_output.sum().backward()
-    assert not model.embeddings.grad[UNKNOWN].any() and model.embeddings.grad[5:8].any()
-    model.zero_grad()
-    model(*small_batch([[1, 1]])).pooler_output.sum().backward()
-    assert dropout or model.embeddings.grad[UNKNOWN].any()

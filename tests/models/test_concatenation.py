@@ -79,27 +79,6 @@ def test_the_cosine_of_weighted_parts_is_the_weighted_mean_of_their_cosines():
             assert cosine(first, second) == pytest.approx((3 * parts[0] + parts[1]) / 4, abs=1e-6)
 
 
-@pytest.mark.parametrize("dropout", [{}, {"dropout": 0.3}, {"word_dropout": 0.3}])
-def test_a_weighted_part_has_its_norm_also_under_dropout_and_stays_zero_without_tokens(dropout):
-    pooled = make(part_weights=[3.0, 1.0], **dropout).train()(*padded(ROWS, 9)).pooler_output.detach()
-    for place, row in enumerate(ROWS):
-        for part, norm in enumerate((0.75**0.5, 0.5)):
-            found = pooled[place, 4 * part : 4 * part + 4].norm().item()
-            there = any((token >= 20) == bool(part) for token in row)
-            assert found == pytest.approx(norm if there else 0, abs=1e-5) or (dropout and found == 0)
-
-
-@pytest.mark.parametrize("rows", [ROWS, [row for row in ROWS if len(row) > 2]])
-def test_the_gradient_of_weighted_parts_agrees_with_finite_differences_and_is_finite_at_empty_ones(rows):
-    model = make(part_weights=[3.0, 1.0]).double().train()
-    ids, mask = padded(rows, 8)
-
-    def function(embeddings):
-        return torch.func.functional_call(model, {"embeddings": embeddings}, (ids, mask)).pooler_output
-
-    assert torch.autograd.gradcheck(function, (model.embeddings.detach().requires_grad_(),), fast_mode=True)
-
-
 @pytest.mark.parametrize("weights", [None, [3.0, 1.0]])
 def test_sentences_laid_end_to_end_agree_to_the_last_bit_whatever_the_order_of_the_parts(weights):
     model = make(part_weights=weights)
@@ -139,13 +118,3 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path):
     save_tokenizer(ConcatenationTokenizer(parts=[other, other]), tmp_path)
     with pytest.raises(ModelError, match="belong to another model"):
         SentenceEncoder.from_pretrained(tmp_path)
-
-
-def test_parts_without_padding_and_equal_names_are_refused():
-    words = build_word_level_tokenizer(["cat"])
-    with pytest.raises(ValueError, match="no padding token"):
-        ConcatenationTokenizer(parts=[words], pad_token="<none>")
-    with pytest.raises(ValueError, match="same name"):
-        ConcatenationTokenizer(parts=[build_word_level_tokenizer(["[1]cat"]), words])
-    with pytest.raises(ValueError, match="either"):
-        ConcatenationTokenizer()

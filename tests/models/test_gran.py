@@ -104,19 +104,6 @@ def test_variational_dropout_of_the_network_leaves_the_averaged_words_whole(sett
     torch.testing.assert_close(output.last_hidden_state[counted][~dropped], whole[~dropped])
 
 
-@pytest.mark.parametrize("settings", CELLS)
-def test_variational_dropout_of_the_network_is_one_mask_a_sentence_for_cell_and_gate(settings):
-    model = make(variational_dropout=0.5, variational_dropout_of="network", **settings).train()
-    seen = []
-    model.gate_input.register_forward_pre_hook(lambda module, inputs: seen.append(inputs[0]))
-    model(torch.tensor([[5, 6, 7, 5], [5, 5, 8, 9]]))
-    (inputs,) = seen
-    # Packed tokens lie step by step: sentences 0 and 1 in turn.
-    masks = [(inputs[place::2] == 0) for place in range(2)]
-    assert all((mask == mask[0]).all() for mask in masks)
-    assert masks[0][0].any() and not masks[0][0].all()
-
-
 def test_a_folder_from_before_peepholes_keeps_its_network_without_them(tmp_path):
     model = make(peepholes=False)
     model.save_pretrained(tmp_path)
@@ -128,14 +115,3 @@ def test_a_folder_from_before_peepholes_keeps_its_network_without_them(tmp_path)
     assert loaded.config.peepholes is False
     torch.testing.assert_close(loaded(torch.tensor([[5, 6]]))[1], model(torch.tensor([[5, 6]]))[1])
     assert GranConfig().peepholes is True and GranConfig(cell="gru").peepholes is False
-
-
-def test_the_gates_come_only_when_asked_for_and_then_change_nothing_else():
-    model = make(skip_unknown=True, unk_token_id=7)
-    ids = torch.tensor([[5, 7, 6, 0], [7, 7, 0, 0], [0, 0, 0, 0]])
-    plain, asked = model(ids), model(ids, output_gates=True)
-    assert plain.gates is None and "gates" not in plain and len(model(ids, return_dict=False)) == 2
-    assert torch.equal(plain.pooler_output, asked.pooler_output)
-    # An unknown word beside others is skipped and has no gate; where there is nothing else it counts.
-    assert asked.gates.any(2).tolist() == [[True, False, True, False], [True, True, False, False], [False] * 4]
-    assert torch.equal(model(ids, output_gates=True, return_dict=False)[2], asked.gates)

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-
 import pytest
 from fresh_python import FreshPython, Server
 
-from hf_paraphrase.models.registry import _ACTIONS, MODELS, _AutoModuleFinder
+from hf_paraphrase.models.registry import MODELS
 
 CHECK = """
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM
@@ -54,19 +51,6 @@ def test_the_auto_classes_know_our_models_whatever_is_imported_first(order, with
     nothing_yet = "import sys\nassert not any(name.startswith('transformers.models.auto') for name in sys.modules)\n"
     result = without_auto_classes(nothing_yet + ORDERS[order])
     assert result.returncode == 0, result.stderr
-
-
-def test_a_second_copy_of_the_package_does_not_make_the_import_go_in_circles(monkeypatch):
-    import transformers.models.auto
-
-    class AnotherFinder(_AutoModuleFinder):
-        """As the same class of a package that was imported again."""
-
-    monkeypatch.setattr(sys, "meta_path", [AnotherFinder(), _AutoModuleFinder(), *sys.meta_path])
-    for name in _ACTIONS:
-        spec = importlib.util.find_spec(name) if name not in sys.modules else None
-        spec = spec or AnotherFinder().find_spec(name, transformers.models.auto.__path__)
-        assert spec.loader.exec_module.__name__ == "run_and_register" and spec.origin.endswith(".py")
 
 
 def test_every_model_folder_of_the_package_is_registered():

@@ -55,12 +55,6 @@ def test_vectors_and_logits_equal_those_of_torchs_own_gru_and_of_the_formula(set
         torch.testing.assert_close(output.logits[row], expected + model.score_bias[0], atol=1e-6, rtol=0)
 
 
-def test_the_gradient_of_a_batch_of_single_words_exists():
-    model = new()
-    model(torch.tensor([[5], [6]]), None, torch.tensor([[3], [0]]), labels=torch.tensor([1, 0])).loss.backward()
-    assert model.source_gru.weight_hh_l0.grad.abs().sum() == 0 and model.source_gru.bias_hh_l0.grad.abs().sum() > 0
-
-
 @pytest.mark.parametrize("settings", KINDS[:2])
 def test_padding_on_any_side_and_other_sentences_change_nothing(settings):
     model = new(**settings)
@@ -95,12 +89,3 @@ def test_a_sentence_of_several_pairs_is_scored_as_if_each_pair_stood_alone():
     torch.testing.assert_close(
         model.score(once.source_vectors[source_rows], once.target_vectors[target_rows]), once.logits
     )
-
-
-def test_sparse_gradients_are_the_dense_ones():
-    dense, sparse = new(), new()
-    sparse.sparse_gradients = True
-    for model in (dense, sparse):
-        model(SOURCE, None, TARGET, labels=torch.tensor([1, 0, 1])).loss.backward()
-    assert sparse.source_embeddings.grad.is_sparse
-    torch.testing.assert_close(sparse.source_embeddings.grad.to_dense(), dense.source_embeddings.grad)

@@ -14,8 +14,6 @@ from rnn_search_by_hand import (
 )
 from torch.nn import functional
 
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchWordDropout
-
 
 def test_annotations_equal_a_per_unit_loop_in_both_directions():
     model = make()
@@ -82,11 +80,3 @@ def test_gradients_equal_those_of_the_naive_loop():
         torch.testing.assert_close(
             ours.grad, theirs.grad, atol=1e-5, rtol=1e-4, msg=lambda text, name=name: name + text
         )
-
-
-def test_word_dropout_leaves_out_whole_words_and_scales_up_the_others():
-    torch.manual_seed(0)
-    dropped = RnnSearchWordDropout(0.25)(torch.ones(200, 50, 3))
-    assert dropped.unique().tolist() == pytest.approx([0.0, 1 / 0.75])
-    assert (dropped == dropped[..., :1]).all()
-    assert (dropped == 0).float().mean().item() == pytest.approx(0.25, abs=0.02)

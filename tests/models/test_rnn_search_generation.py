@@ -9,12 +9,10 @@ from rnn_search_by_hand import (
     SOURCES,
     START,
     VOCABULARY,
-    batch,
     make,
     mask_of,
     padded,
 )
-from transformers.modeling_outputs import BaseModelOutput
 
 
 def nbest(model, ids, mask=None, **settings):
@@ -99,38 +97,3 @@ def test_scores_of_the_nbest_list_equal_teacher_forcing():
             labels = torch.tensor([list(units)])
             output = model(torch.tensor([SOURCES[index // beams]]), labels=labels)
             assert score == pytest.approx(-output.loss.item() * len(units), abs=2e-5)
-
-
-@pytest.mark.parametrize("kind", [BaseModelOutput, tuple, "own"])
-def test_generating_twice_from_the_same_encoder_output_gives_the_same(kind):
-    model = make(4)
-    ids, mask = padded(SOURCES), mask_of(SOURCES)
-    own = model.encoder(ids, mask)
-    outputs = own if kind == "own" else BaseModelOutput(last_hidden_state=own.last_hidden_state)
-    settings = {"num_beams": 3, "num_return_sequences": 3, "max_new_tokens": 6}
-    _, scores = nbest(model, ids, mask, **settings)
-    if kind is tuple:
-        from_tuple = model(encoder_outputs=(own.last_hidden_state,), attention_mask=mask, labels=batch()["labels"])
-        torch.testing.assert_close(from_tuple.logits, model(**batch()).logits)
-        return
-    for _ in range(2):
-        found = model.generate(
-            encoder_outputs=outputs,
-            attention_mask=mask,
-            length_penalty=0.0,
-            return_dict_in_generate=True,
-            output_scores=True,
-            **settings,
-        )
-        assert found.sequences_scores.tolist() == pytest.approx(scores, abs=1e-5)
-        assert outputs.last_hidden_state.shape[0] == len(SOURCES)
-
-
-def test_the_batch_does_not_change_a_sentences_nbest_list():
-    model = make(6)
-    settings = {"num_beams": 4, "num_return_sequences": 4, "max_new_tokens": 6}
-    together, scores = nbest(model, padded(SOURCES, width=9), mask_of(SOURCES, width=9), **settings)
-    for index, source in enumerate(SOURCES):
-        alone, own_scores = nbest(model, torch.tensor([source]), **settings)
-        assert together[4 * index : 4 * index + 4] == alone
-        assert scores[4 * index : 4 * index + 4] == pytest.approx(own_scores, abs=1e-5)

@@ -54,15 +54,3 @@ def test_initial_weights_are_as_documented():
     assert xavier.decoder.embeddings.weight[3:].std().item() == pytest.approx(40**-0.5, rel=0.05)
     # Glorot's bound for one gate of (60, 120), not for the three stacked ones.
     assert xavier.decoder.context_to_gru.abs().max().item() == pytest.approx((6 / 180) ** 0.5, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"hidden_size": 7}, "readout_size=7 must be even"),
-        ({"share_embeddings": True}, "needs tie_word_embeddings=True"),
-    ],
-)
-def test_configurations_that_do_not_fit_together_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        RnnSearchConfig(**settings)

@@ -100,13 +100,6 @@ def test_a_regression_is_in_the_units_of_the_scores_and_its_loss_in_deviations()
         make().scores(output.logits)
 
 
-def test_a_model_of_pairs_wants_pairs():
-    with pytest.raises(ValueError, match="pairs of sentences"):
-        make(pairs=True)(FIRST)
-    with pytest.raises(ValueError, match="single sentences"):
-        make()(FIRST, second_input_ids=SECOND)
-
-
 ELSEWHERE = ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None]
 REFUSED = """
 import sys
@@ -130,15 +123,3 @@ def test_code_of_an_encoder_that_is_elsewhere_is_not_run(tmp_path, run_python):
         path.write_text(json.dumps(settings))
     result = run_python(REFUSED, *range(len(ELSEWHERE)), folder=tmp_path)
     assert result.returncode == 0, result.stderr
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"objective": "distribution", "id2label": {0: "a", 1: "b"}}, "has 5 outputs here, not 2"),
-        ({"sentence_encoder": {}}, "must name its model_type"),
-    ],
-)
-def test_senseless_configurations_are_refused(settings, expected):
-    with pytest.raises(ValueError, match=expected):
-        SentenceClassifierConfig(**{"sentence_encoder": {"model_type": "avg"}, **settings})
