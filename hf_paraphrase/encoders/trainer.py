@@ -24,7 +24,6 @@ from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import EpochTrainingArguments, training_batches
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
-from .augmentation import Augmentation
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
 from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import trainable, untrained_encoder
@@ -100,7 +99,6 @@ class EncoderTrainer(SparseGradientTrainer):
         optimizers: An optimizer and a schedule of the user. Word vectors then get dense gradients, unless it is
             `RowAdam` or `torch.optim.SparseAdam`.
         report: Called with a line of text at every score.
-        augmentation: Further pairs and a further term of the loss.
         objective: What to minimise in the place of the loss of pairs; then there is no `train_dataset`.
 
     Attributes:
@@ -127,7 +125,6 @@ class EncoderTrainer(SparseGradientTrainer):
         callbacks: list[TrainerCallback] | None = None,
         optimizers: tuple[torch.optim.Optimizer | None, Any] = (None, None),
         report: Callable[[str], None] | None = None,
-        augmentation: Augmentation | None = None,
         objective: Objective | None = None,
     ) -> None:
         if compute_metrics is not None and eval_dataset is None:
@@ -142,7 +139,7 @@ class EncoderTrainer(SparseGradientTrainer):
             vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
         if objective is None:
             loss = new_loss(args.loss, margin=args.margin, scale=args.scale) if loss is None else loss
-            objective = _pair_objective(self.encoder, train_dataset, loss, args, augmentation)
+            objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
         self.evaluator = evaluator
         self.pair_metrics = compute_metrics
@@ -427,7 +424,6 @@ def _pair_objective(
     pairs: EncodedPairs | PairSource | None,
     loss: nn.Module,
     args: EncoderTrainingArguments,
-    augmentation: Augmentation | None,
 ) -> PairObjective:
     if pairs is None:
         raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
@@ -436,13 +432,7 @@ def _pair_objective(
         raise UsageError("scramble is for encoders without special tokens", remedy="leave it out")
     if not isinstance(pairs, EncodedPairs):
         pairs = encode_pairs(pairs, encoder, labelled=asks_for(loss, LABELS))
-    collator = PairCollator(
-        pairs,
-        pad_token_id=tokenizer.pad_token_id,
-        scramble=args.scramble,
-        seed=args.seed,
-        augmentation=augmentation,
-    )
+    collator = PairCollator(pairs, pad_token_id=tokenizer.pad_token_id, scramble=args.scramble, seed=args.seed)
     return PairObjective(collator, loss, args)
 
 

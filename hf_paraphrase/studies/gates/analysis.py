@@ -97,7 +97,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
     files = [*settings.text, *settings.tagged]
     for path in files:
         check_readable(Path(path))
-    with report("gates", settings, [settings.model, *files], card="analysis_gates") as output:
+    with report("gates", settings, [settings.model, *files], card="analysis_gates", draws=True) as output:
         encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
         check_gran(encoder, settings.model)
         sentences = _sentences(settings, encoder)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from ...artefacts.card_heads import Measurement
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...data.sentences import naming
 from ...encoders.model_folder import write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
@@ -20,14 +20,13 @@ from ...messages import log
 from ...settings import recipe, setting
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.run import TrainingRun, TrainingRunSettings
-from .parallel_examples import TRAIN, VALIDATION, ParallelTextSettings
+from .parallel_examples import TRAIN, VALIDATION, ParallelTextSettings, languages_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from ...tokenization.token_ids import TokenIds
     from .bilingual_vectors import BilingualTrainer
-    from .parallel_examples import ParallelTexts
 
 _SIDES = ("source", "target")
 
@@ -78,10 +77,9 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     from ...training.epoch_trainer import EpochTrainingArguments
     from .bilingual_vectors import BilingualTrainer, BilingualVectors
 
-    texts = settings.texts()
-    with naming(settings.bitext):
-        tokenizers = settings.tokenizers(texts)
-    ids = {split: _known_words(texts, tokenizers, split) for split in texts.source}
+    texts, tokenizers = settings.read()
+    sides = {split: _sentences(table) for split, table in texts.items()}
+    ids = {split: _known_words(sides[split], tokenizers) for split in sides}
     counts = [
         np.bincount(side.ids, minlength=len(tokenizer)) for side, tokenizer in zip(ids[TRAIN], tokenizers, strict=True)
     ]
@@ -106,13 +104,13 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     model = BilingualVectors(counts, settings.dimension, settings.negatives, settings.aligned_weight, settings.seed)
     validation = None
     if VALIDATION in ids:
-        validation = (ids[VALIDATION], (texts.source[VALIDATION], texts.target[VALIDATION]))
+        validation = (ids[VALIDATION], sides[VALIDATION])
     trainer = BilingualTrainer(
         model, arguments, ids[TRAIN], validation, window=settings.window, subsampling=settings.subsampling, report=log
     )
     run.train(trainer)
     if run.writes:
-        _write(settings, texts, trainer, tokenizers, run)
+        _write(settings, languages_of(texts), trainer, tokenizers, run)
         log(f"encoders saved to {settings.output}/source and {settings.output}/target. Mine candidates with:")
         log(
             f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {settings.output}/source "
@@ -120,24 +118,29 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
         )
 
 
+def _sentences(table: pa.Table) -> tuple[list[str], list[str]]:
+    source, target = ([text or "" for text in table[side].to_pylist()] for side in _SIDES)
+    return source, target
+
+
 def _known_words(
-    texts: ParallelTexts, tokenizers: Sequence[PreTrainedTokenizerFast], split: str
+    sides: Sequence[list[str]], tokenizers: Sequence[PreTrainedTokenizerFast]
 ) -> tuple[TokenIds, TokenIds]:
     from .bilingual_vectors import without_unknown
 
     source, target = (
         without_unknown(
-            ids_of(tokenizer.backend_tokenizer, side[split], lookup_for(tokenizer.backend_tokenizer)),
+            ids_of(tokenizer.backend_tokenizer, texts, lookup_for(tokenizer.backend_tokenizer)),
             tokenizer.unk_token_id,
         )
-        for side, tokenizer in zip((texts.source, texts.target), tokenizers, strict=True)
+        for texts, tokenizer in zip(sides, tokenizers, strict=True)
     )
     return source, target
 
 
 def _write(
     settings: BilingualVectorSettings,
-    texts: ParallelTexts,
+    languages: Sequence[str],
     trainer: BilingualTrainer,
     tokenizers: Sequence[PreTrainedTokenizerFast],
     run: TrainingRun,
@@ -178,12 +181,11 @@ def _write(
         name="precision at 1 (%; nearest sentence of the other language, mean of both directions)",
         task_name="Finding translations",
     )
-    languages = [item for item in (texts.source_lang, texts.target_lang) if item]
     card = {
         "epochs_asked": settings.epochs,
-        "source_lang": texts.source_lang,
-        "target_lang": texts.target_lang,
+        "source_lang": languages[0],
+        "target_lang": languages[1],
         "bitext_name": to_path(settings.bitext).name,
-        "languages": languages_read(settings.bitext, english=False) or languages,
+        "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
     }
     run.write(results=results, template="bilingual_vectors", card=card, measurements=[measured])

@@ -1,4 +1,4 @@
-"""Collections of sentences to be mined and their true pairs as text files, and the data folders of `mine`.
+"""Collections of sentences to be mined and their true pairs, as text files.
 
 The layout is plain lines, or that of the shared task of BUCC 2017: `id TAB sentence`, and `source id TAB target id`
 for pairs.
@@ -12,19 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
-from ...data.folder import DataFolder
-from ...data.schema import BITEXT
 from ...data.text_files import StrictLines, read_fields, read_lines
 from ...errors import InputError
-from .measures import Curve
 
 LAYOUTS = ("lines", "bucc")
-MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
-"""Mined pairs: a bitext with the ids that the sentences have in their collections."""
 _GOLD_REMEDY = "one pair a line as `source id TAB target id`"
 
 
@@ -140,13 +134,3 @@ def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> No
 def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[str], pairs: NDArray[np.int64]) -> None:
     """Writes pairs of positions (pairs, 2) as `source id TAB target id` a line."""
     write_text_whole(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))
-
-
-def mined_curve(folder: str, gold: set[tuple[str, str]]) -> Curve:
-    """Measures the pairs in a folder that `mine` made at every threshold."""
-    mined = DataFolder(folder)
-    mined.require("source_id", "target_id", "score")
-    table = mined.table(columns=["source_id", "target_id", "score"])
-    pairs = zip(table["source_id"].to_pylist(), table["target_id"].to_pylist(), strict=True)
-    right = np.array([pair in gold for pair in pairs], bool)
-    return Curve.of(table["score"].to_numpy().astype(np.float64), right, len(gold))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder
+from ...data.sentences import naming
 from ...errors import InputError
 from ...settings import setting
 from ...tokenization.token_ids import TokenIds
@@ -34,35 +35,37 @@ _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
 
 
-@dataclass
-class ParallelTexts:
-    """The texts of a bitext by their splits."""
-
-    source: dict[str, list[str]]
-    target: dict[str, list[str]]
-    source_lang: str
-    target_lang: str
-
-
 def read_parallel_texts(
     folder: str | os.PathLike[str], *, max_pairs: int | None = None, seed: int = 0
-) -> ParallelTexts:
+) -> dict[str, pa.Table]:
     """Reads the splits `train` and, where there is one, `validation` of a bitext into memory."""
-    texts = ParallelTexts({}, {}, "", "")
     opened = DataFolder(folder)
-    for split in (TRAIN, VALIDATION) if VALIDATION in opened.splits else (TRAIN,):
-        table = opened.table(split, [*_SIDES, "source_lang", "target_lang"])
-        if split == TRAIN:
-            if not table.num_rows:
-                raise InputError("the bitext has no rows", path=folder)
-            if max_pairs is not None and max_pairs < table.num_rows:
-                rows = np.sort(np.random.default_rng(seed).choice(table.num_rows, max_pairs, replace=False))
-                table = table.take(pa.array(rows))
-            texts.source_lang = str(table["source_lang"][0].as_py() or "")
-            texts.target_lang = str(table["target_lang"][0].as_py() or "")
-        for side, side_texts in zip(_SIDES, (texts.source, texts.target), strict=True):
-            side_texts[split] = [text or "" for text in table[side].to_pylist()]
-    return texts
+    splits = [TRAIN, VALIDATION] if VALIDATION in opened.splits else [TRAIN]
+    tables = {split: opened.table(split, ["source", "target", "source_lang", "target_lang"]) for split in splits}
+    rows = tables[TRAIN].num_rows
+    if not rows:
+        raise InputError("the bitext has no rows", path=folder)
+    if max_pairs is not None and max_pairs < rows:
+        sample = np.sort(np.random.default_rng(seed).choice(rows, max_pairs, replace=False))
+        tables[TRAIN] = tables[TRAIN].take(pa.array(sample))
+    return tables
+
+
+def languages_of(texts: Mapping[str, pa.Table]) -> list[str]:
+    """Returns the codes of the source and the target language of a bitext; empty ones are unknown."""
+    return [str(texts[TRAIN][f"{side}_lang"][0].as_py() or "") for side in _SIDES]
+
+
+def word_level_tokenizers(
+    texts: Mapping[str, pa.Table], *, min_frequency: int, **style: Any
+) -> list[PreTrainedTokenizerFast]:
+    """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
+    style = {"contractions": False, **style}
+    sides = ([text or "" for text in texts[TRAIN][side].to_pylist()] for side in _SIDES)
+    return [
+        build_word_level_tokenizer(sentence_vocabulary(side, min_frequency=min_frequency, **style), **style)
+        for side in sides
+    ]
 
 
 @dataclass
@@ -101,14 +104,14 @@ class ParallelExamples:
         self.known = np.unique(self._keys(every[:, 0], every[:, 1]))
 
     @classmethod
-    def encode(
-        cls, texts: ParallelTexts, source_tokenizer: PreTrainedTokenizerFast, target_tokenizer: PreTrainedTokenizerFast
-    ) -> ParallelExamples:
+    def encode(cls, texts: Mapping[str, pa.Table], tokenizers: Sequence[PreTrainedTokenizerFast]) -> ParallelExamples:
         """Tokenises a bitext; a pair of which a side has no words is left out."""
-        source, source_numbers = _side(texts.source, source_tokenizer)
-        target, target_numbers = _side(texts.target, target_tokenizer)
+        (source, source_numbers), (target, target_numbers) = (
+            _side({split: table[side] for split, table in texts.items()}, tokenizer)
+            for side, tokenizer in zip(_SIDES, tokenizers, strict=True)
+        )
         pairs = {}
-        for split in texts.source:
+        for split in texts:
             both = np.stack([source_numbers[split], target_numbers[split]], axis=1)
             filled = (source.ids.lengths[both[:, 0]] > 0) & (target.ids.lengths[both[:, 1]] > 0)
             if split == TRAIN or filled.any():
@@ -134,14 +137,14 @@ class ParallelExamples:
 
 
 def _side(
-    texts: dict[str, list[str]], tokenizer: PreTrainedTokenizerFast
+    texts: Mapping[str, pa.ChunkedArray], tokenizer: PreTrainedTokenizerFast
 ) -> tuple[Side, dict[str, NDArray[np.int64]]]:
     """Finds the different sentences, and which of them each row of each split has."""
-    splits = list(texts)
-    encoded = pa.array([text for split in splits for text in texts[split]], pa.large_string()).dictionary_encode()
+    every = pa.array([text or "" for column in texts.values() for text in column.to_pylist()], pa.large_string())
+    encoded = every.dictionary_encode()
     numbers = encoded.indices.to_numpy().astype(np.int64)
-    ends = np.cumsum([len(texts[split]) for split in splits])
-    parts = dict(zip(splits, np.split(numbers, ends[:-1]), strict=True))
+    ends = np.cumsum([len(column) for column in texts.values()])
+    parts = dict(zip(texts, np.split(numbers, ends[:-1]), strict=True))
     different = encoded.dictionary.cast(pa.string())
     kept = different.to_pylist()
     # A sentence of nothing but punctuation is only equal to itself.
@@ -236,17 +239,9 @@ class ParallelTextSettings(RunSettings):
     )
     max_pairs: int | None = setting("train on a random sample of N pairs", None, above=0)
 
-    def texts(self) -> ParallelTexts:
-        """Reads the bitext."""
-        return read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
-
-    def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
-        """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
-        style: dict[str, Any] = {"lower_case": self.lower_case, "contractions": False, "digits": self.digits}
-        source, target = (
-            build_word_level_tokenizer(
-                sentence_vocabulary(side[TRAIN], min_frequency=self.min_frequency, **style), **style
-            )
-            for side in (texts.source, texts.target)
-        )
-        return source, target
+    def read(self) -> tuple[dict[str, pa.Table], list[PreTrainedTokenizerFast]]:
+        """Reads the bitext, and builds the tokenizers of both languages."""
+        texts = read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
+        style = {"lower_case": self.lower_case, "digits": self.digits}
+        with naming(self.bitext):
+            return texts, word_level_tokenizers(texts, min_frequency=self.min_frequency, **style)

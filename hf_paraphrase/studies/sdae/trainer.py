@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, Trainer, TrainerState
 
+from ...encoders.negatives import normalize_rows
 from ...training.callbacks import LastStep
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ..expansion.training_expansions import compositionality_loss
 from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
 _DEV_BATCH = 64
@@ -99,9 +99,12 @@ class SdaeTrainer(EpochTrainer):
 
 
 def expansion_distance(vectors: Tensor) -> Tensor:
-    """Computes the compositionality loss of originals and, behind them, their expansions (2 * sentences, dim)."""
-    originals, expanded = vectors.float().chunk(2)
-    return compositionality_loss(originals, expanded, torch.arange(len(originals), device=originals.device))
+    """Computes the compositionality loss of paper 004, section 2.1: the mean of 1 - cos(original, expanded).
+
+    The originals come first, their expansions follow (2 * sentences, dim).
+    """
+    originals, expanded = (normalize_rows(side) for side in vectors.float().chunk(2))
+    return (1.0 - (originals * expanded).sum(1)).mean()
 
 
 def _line(step: int, metrics: dict[str, float]) -> str:

@@ -63,7 +63,10 @@ class ClassifierInputs:
 
 
 def tokenize(
-    tokenizer: PreTrainedTokenizerBase, first: str | Sequence[str], second: str | Sequence[str] | None = None
+    tokenizer: PreTrainedTokenizerBase,
+    first: str | Sequence[str],
+    second: str | Sequence[str] | None = None,
+    targets: NDArray[Any] | None = None,
 ) -> ClassifierInputs:
     """Computes the token ids of sentences or pairs, without padding or truncation."""
     backend: Any = tokenizer.backend_tokenizer
@@ -75,7 +78,7 @@ def tokenize(
             [item.ids for item in backend.encode_batch_fast(list_of_texts(texts), add_special_tokens=True)]
         )
 
-    return ClassifierInputs(ids(first), None if second is None else ids(second))
+    return ClassifierInputs(ids(first), None if second is None else ids(second), targets)
 
 
 @torch.inference_mode()

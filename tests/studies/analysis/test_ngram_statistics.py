@@ -16,7 +16,7 @@ from hf_paraphrase.studies.analysis.ngram_statistics import (
     document_frequencies,
     rank_correlations,
 )
-from hf_paraphrase.studies.analysis.pairs import PairSample, length_statistics, ranked_examples
+from hf_paraphrase.studies.analysis.pairs import PairSample, ranked_examples
 
 TEXTS = st.lists(st.text("ab .'xyz", max_size=24), min_size=1, max_size=6)
 
@@ -88,13 +88,6 @@ def test_rank_correlations_are_those_of_scipy_with_missing_values_left_out():
     assert found["length"].value == pytest.approx(100 * spearmanr(values[there], other[there]).statistic)
     assert found["length"].low < found["length"].value < found["length"].high
     assert found["opposite"].value == pytest.approx(-100)
-
-
-def test_length_statistics_follow_their_definitions():
-    found = length_statistics(np.array([1, 10, 11, 30, 101]))
-    assert found["mean"] == pytest.approx(30.6)
-    assert found["deviation"] == pytest.approx(np.std([1, 10, 11, 30, 101], ddof=1))
-    assert found["shares"] == pytest.approx((40, 20, 20, 0))
 
 
 def test_examples_are_ranked_and_shown_once():

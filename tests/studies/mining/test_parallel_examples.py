@@ -19,6 +19,7 @@ from hf_paraphrase.studies.mining.parallel_examples import (
     TRAIN,
     VALIDATION,
     NegativeDraw,
+    languages_of,
     read_parallel_texts,
 )
 from hf_paraphrase.studies.mining.parallel_training import hard_candidates
@@ -119,12 +120,13 @@ def write(folder, **splits):
 def test_a_bitext_is_read_with_its_languages_and_a_sample_keeps_its_order(tmp_path):
     folder = write(tmp_path / "b", train=many(50), validation=DEV, test=PAIRS)
     texts = read_parallel_texts(folder)
-    assert (texts.source_lang, texts.target_lang) == ("fr", "en")
-    assert texts.source == {TRAIN: [row[0] for row in many(50)], VALIDATION: [row[0] for row in DEV]}
-    sample = read_parallel_texts(folder, max_pairs=10, seed=3)
-    rows = [texts.source[TRAIN].index(text) for text in sample.source[TRAIN]]
+    assert languages_of(texts) == ["fr", "en"] and list(texts) == [TRAIN, VALIDATION]
+    sources, targets = (texts[TRAIN][side].to_pylist() for side in ("source", "target"))
+    assert sources == [row[0] for row in many(50)] and texts[VALIDATION]["target"].to_pylist() == ["the cat", "three"]
+    sample = read_parallel_texts(folder, max_pairs=10, seed=3)[TRAIN]
+    rows = [sources.index(text) for text in sample["source"].to_pylist()]
     assert len(rows) == 10 and rows == sorted(rows) and rows != list(range(10))
-    assert [texts.target[TRAIN][row] for row in rows] == sample.target[TRAIN]
+    assert [targets[row] for row in rows] == sample["target"].to_pylist()
 
 
 def encoder_of(texts, seed):
