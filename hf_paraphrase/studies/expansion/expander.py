@@ -63,7 +63,6 @@ class Expander:
 
     Args:
         share: The share of the words to expand, from 0 to 1.
-        at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
         avoid: Definitions that are sentences of these evaluation sets are not used.
     """
 
@@ -74,10 +73,9 @@ class Expander:
         *,
         share: float = SHARE,
         seed: int = 0,
-        at_least: int = 0,
         avoid: Fingerprints | None = None,
     ) -> None:
-        self.share, self.seed, self.at_least = share, seed, at_least
+        self.share, self.seed = share, seed
         self.tagger = tagger
         self.definitions = Definitions(wordnet, tagger, avoid=avoid)
 
@@ -120,7 +118,7 @@ class Expander:
             return sentence, 0, 0
         hashed = xxhash.xxh3_64_intdigest(sentence.encode("utf-8", "surrogatepass"), salt)
         chance = (_mixed(hashed) >> 11) * 2.0**-53
-        number = max(math.floor(self.share * len(definitions) + chance), self.at_least)
+        number = math.floor(self.share * len(definitions) + chance)
         chosen = sorted(definitions, key=lambda index: _mixed(hashed + (index + 1) * _GOLDEN))[:number]
         # From the last to the first: what is before a word decides about its article.
         for index in sorted(chosen, reverse=True):
@@ -187,7 +185,7 @@ def wordnet_folder(settings: Any) -> str | None:
     return str(find_wordnet(None if settings.expansion == "auto" else settings.expansion))
 
 
-def open_expander(settings: Any, share: float = SHARE, *, at_least: int = 0) -> Expander | None:
+def open_expander(settings: Any) -> Expander | None:
     """Makes the expander of settings `expansion…`, None without `--expansion`."""
     folder = wordnet_folder(settings)
     if folder is None:
@@ -198,4 +196,4 @@ def open_expander(settings: Any, share: float = SHARE, *, at_least: int = 0) -> 
             "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
             "--expansion-decontaminate keeps them out"
         )
-    return Expander.from_wordnet(folder, decontaminate=avoid, share=share, seed=settings.seed, at_least=at_least)
+    return Expander.from_wordnet(folder, decontaminate=avoid, seed=settings.seed)

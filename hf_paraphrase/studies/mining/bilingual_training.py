@@ -8,9 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from ...artefacts.card_heads import Measurement
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...encoders.model_folder import write_model_files
@@ -18,17 +16,13 @@ from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import log
 from ...settings import recipe, setting
-from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.run import TrainingRun, TrainingRunSettings
-from .parallel_examples import TRAIN, VALIDATION, ParallelTextSettings, languages_of
+from .parallel_examples import SIDES, TRAIN, ParallelTextSettings, languages_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from ...tokenization.token_ids import TokenIds
     from .bilingual_vectors import BilingualTrainer
-
-_SIDES = ("source", "target")
 
 
 @dataclass(kw_only=True)
@@ -69,20 +63,17 @@ def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[Sentence
     with TrainingRun(settings, command="train-bilingual-vectors", inputs=[settings.bitext]) as run:
         if not run.is_finished:
             _train(settings, run)
-    source, target = (SentenceEncoder.from_pretrained(Path(settings.output) / side) for side in _SIDES)
+    source, target = (SentenceEncoder.from_pretrained(Path(settings.output) / side) for side in SIDES)
     return source, target
 
 
 def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     from ...training.epoch_trainer import EpochTrainingArguments
-    from .bilingual_vectors import BilingualTrainer, BilingualVectors
+    from .bilingual_vectors import BilingualTrainer, BilingualVectors, known_words
 
     texts, tokenizers = settings.read()
-    sides = {split: _sentences(table) for split, table in texts.items()}
-    ids = {split: _known_words(sides[split], tokenizers) for split in sides}
-    counts = [
-        np.bincount(side.ids, minlength=len(tokenizer)) for side, tokenizer in zip(ids[TRAIN], tokenizers, strict=True)
-    ]
+    sides = [known_words(texts[TRAIN][side], tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)]
+    counts = [np.bincount(side.ids, minlength=len(item)) for side, item in zip(sides, tokenizers, strict=True)]
     if not all(occurrences.any() for occurrences in counts):
         raise InputError(
             "a side of the bitext has no words",
@@ -90,7 +81,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
             remedy="give more text, or a --min-frequency of 1",
         )
     log(
-        f"{len(ids[TRAIN][0].lengths):,} pairs; {len(counts[0]):,} and {len(counts[1]):,} words; "
+        f"{len(sides[0].lengths):,} pairs; {len(counts[0]):,} and {len(counts[1]):,} words; "
         f"{counts[0].sum():,} and {counts[1].sum():,} occurrences"
     )
     arguments = run.arguments(
@@ -99,15 +90,9 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="linear",
-        load_best_model_at_end=False,
     )
     model = BilingualVectors(counts, settings.dimension, settings.negatives, settings.aligned_weight, settings.seed)
-    validation = None
-    if VALIDATION in ids:
-        validation = (ids[VALIDATION], sides[VALIDATION])
-    trainer = BilingualTrainer(
-        model, arguments, ids[TRAIN], validation, window=settings.window, subsampling=settings.subsampling, report=log
-    )
+    trainer = BilingualTrainer(model, arguments, sides, window=settings.window, subsampling=settings.subsampling)
     run.train(trainer)
     if run.writes:
         _write(settings, languages_of(texts), trainer, tokenizers, run)
@@ -116,26 +101,6 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
             f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {settings.output}/source "
             f"--target-encoder {settings.output}/target --output mined"
         )
-
-
-def _sentences(table: pa.Table) -> tuple[list[str], list[str]]:
-    source, target = ([text or "" for text in table[side].to_pylist()] for side in _SIDES)
-    return source, target
-
-
-def _known_words(
-    sides: Sequence[list[str]], tokenizers: Sequence[PreTrainedTokenizerFast]
-) -> tuple[TokenIds, TokenIds]:
-    from .bilingual_vectors import without_unknown
-
-    source, target = (
-        without_unknown(
-            ids_of(tokenizer.backend_tokenizer, texts, lookup_for(tokenizer.backend_tokenizer)),
-            tokenizer.unk_token_id,
-        )
-        for texts, tokenizer in zip(sides, tokenizers, strict=True)
-    )
-    return source, target
 
 
 def _write(
@@ -150,7 +115,7 @@ def _write(
     from ...models.configuration_avg import AvgConfig
     from ...models.modeling_avg import AvgModel
 
-    for side, tokenizer in zip(_SIDES, tokenizers, strict=True):
+    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
         table = trainer.model.tables[side]
         model = AvgModel(
             AvgConfig(
@@ -164,23 +129,11 @@ def _write(
         with torch.no_grad():
             model.embeddings.copy_(table)
         write_model_files(run.folder / side, model, tokenizer)
-    scores = trainer.scores()
     results: dict[str, Any] = {
         "pairs": len(trainer.sides[0].lengths),
-        "vocabulary": {side: len(item) for side, item in zip(_SIDES, tokenizers, strict=True)},
-        "words": {side: len(ids.ids) for side, ids in zip(_SIDES, trainer.sides, strict=True)},
-        "epochs": scores,
-        "retrieval": scores[-1] if scores else None,
+        "vocabulary": {side: len(item) for side, item in zip(SIDES, tokenizers, strict=True)},
+        "words": {side: len(ids.ids) for side, ids in zip(SIDES, trainer.sides, strict=True)},
     }
-    measured = Measurement(
-        task="sentence-similarity",
-        dataset=settings.bitext,
-        split="validation",
-        metric="precision",
-        value=scores[-1]["mean"] if scores else None,
-        name="precision at 1 (%; nearest sentence of the other language, mean of both directions)",
-        task_name="Finding translations",
-    )
     card = {
         "epochs_asked": settings.epochs,
         "source_lang": languages[0],
@@ -188,4 +141,4 @@ def _write(
         "bitext_name": to_path(settings.bitext).name,
         "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
     }
-    run.write(results=results, template="bilingual_vectors", card=card, measurements=[measured])
+    run.write(results=results, template="bilingual_vectors", card=card)

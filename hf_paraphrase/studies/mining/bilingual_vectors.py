@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
+from transformers import PreTrainedTokenizerFast
 
-from ...evaluation.translation_retrieval import translation_retrieval
 from ...tokenization.token_ids import TokenIds
+from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import SparseGradientTrainer
+from .parallel_examples import SIDES
 
-SIDES = ("source", "target")
 _NOISE_WORDS = 256
 
 
@@ -79,13 +80,6 @@ class BilingualVectors(nn.Module):
 
 def _rows(table: Tensor, ids: Tensor) -> Tensor:
     return functional.embedding(ids, table, sparse=True)
-
-
-def sentence_sums(table: Tensor, ids: TokenIds) -> NDArray[np.float32]:
-    """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
-    words, offsets = (torch.from_numpy(values.astype(np.int64)) for values in (ids.ids, ids.offsets))
-    sums = functional.embedding_bag(words, table.detach().cpu(), offsets, mode="sum", include_last_offset=True)
-    return np.asarray(sums.numpy())
 
 
 def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, negatives: float) -> Tensor:
@@ -152,25 +146,22 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains bilingual word vectors.
 
     Where the program of Gouws et al. lets threads overwrite one another's updates, every update here is one of Adam on
-    a batch of sentence pairs, so a seed gives the same vectors again. With validation sentences, `mean` of
-    :func:`translation_retrieval` is measured after each epoch; nothing is chosen by it.
+    a batch of sentence pairs, so a seed gives the same vectors again.
     """
 
-    criterion = "mean"
+    criterion = "loss"
     sparse_gradients = True
 
     def __init__(
         self,
         model: BilingualVectors,
         args: EpochTrainingArguments,
-        sides: tuple[TokenIds, TokenIds],
-        validation: tuple[tuple[TokenIds, TokenIds], tuple[list[str], list[str]]] | None = None,
+        sides: Sequence[TokenIds],
         *,
         window: int = 5,
         subsampling: float = 1e-4,
-        report: Callable[[str], None] | None = None,
     ) -> None:
-        self.sides, self.validation = sides, validation
+        self.sides = sides
         self.window = window
         counts = [
             np.bincount(ids.ids, minlength=len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)
@@ -178,8 +169,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         self._keep = [keep_probabilities(item, subsampling) for item in counts]
         self._noise = [noise_probabilities(item) for item in counts]
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
-        dev_size = None if validation is None else len(validation[1][0])
-        super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
+        super().__init__(model, args, batches, self._collate, dev_size=None)
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
@@ -205,20 +195,11 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
             }
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """Measures how many translations of the validation sentences are the nearest."""
-        assert self.validation is not None
-        ids, texts = self.validation
-        model = self.accelerator.unwrap_model(self.model)
-        sums = (sentence_sums(model.tables[side], item) for side, item in zip(SIDES, ids, strict=True))
-        scores = translation_retrieval(*texts, *sums)
-        metrics = {f"eval_{name}": float(value) for name, value in asdict(scores).items()}
-        line = f"epoch {self.state.epoch or 0:g}: finds {scores.mean:.2f} % of the translations among {scores.pairs:,}"
-        return self.report_scores(metrics, line)
 
-
-def without_unknown(ids: TokenIds, unknown_id: int) -> TokenIds:
-    """Leaves the unknown words of sentences out."""
-    is_known = ids.ids != unknown_id
+def known_words(texts: pa.ChunkedArray, tokenizer: PreTrainedTokenizerFast) -> TokenIds:
+    """Tokenises sentences, and leaves their unknown words out."""
+    backend = tokenizer.backend_tokenizer
+    ids = ids_of(backend, [text or "" for text in texts.to_pylist()], lookup_for(backend))
+    is_known = ids.ids != tokenizer.unk_token_id
     ends = np.concatenate([np.zeros(1, np.int64), is_known.cumsum()])
     return TokenIds(ids.ids[is_known], ends[ids.offsets])

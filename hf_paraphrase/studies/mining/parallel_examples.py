@@ -30,7 +30,7 @@ NOTHING = -1
 """In a table of sentence numbers: there is none."""
 HARD_SHARE = 0.8
 """The share of the negatives that come from the n-best lists, where there are some."""
-_SIDES = ("source", "target")
+SIDES = ("source", "target")
 _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
 
@@ -53,7 +53,7 @@ def read_parallel_texts(
 
 def languages_of(texts: Mapping[str, pa.Table]) -> list[str]:
     """Returns the codes of the source and the target language of a bitext; empty ones are unknown."""
-    return [str(texts[TRAIN][f"{side}_lang"][0].as_py() or "") for side in _SIDES]
+    return [str(texts[TRAIN][f"{side}_lang"][0].as_py() or "") for side in SIDES]
 
 
 def word_level_tokenizers(
@@ -61,7 +61,7 @@ def word_level_tokenizers(
 ) -> list[PreTrainedTokenizerFast]:
     """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
     style = {"contractions": False, **style}
-    sides = ([text or "" for text in texts[TRAIN][side].to_pylist()] for side in _SIDES)
+    sides = ([text or "" for text in texts[TRAIN][side].to_pylist()] for side in SIDES)
     return [
         build_word_level_tokenizer(sentence_vocabulary(side, min_frequency=min_frequency, **style), **style)
         for side in sides
@@ -108,7 +108,7 @@ class ParallelExamples:
         """Tokenises a bitext; a pair of which a side has no words is left out."""
         (source, source_numbers), (target, target_numbers) = (
             _side({split: table[side] for split, table in texts.items()}, tokenizer)
-            for side, tokenizer in zip(_SIDES, tokenizers, strict=True)
+            for side, tokenizer in zip(SIDES, tokenizers, strict=True)
         )
         pairs = {}
         for split in texts:

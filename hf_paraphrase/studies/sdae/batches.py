@@ -13,12 +13,12 @@ from torch import Tensor
 
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
-from .sentences import SdaeSentences
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from ..expansion.expander import Expander
+    from .training import SdaeSentences
 
 _BATCHES_PER_POOL = 20
 # Beside the epochs' own draws, which are numbered from 0.
@@ -90,7 +90,6 @@ class SdaeCollator:
         sentences: SdaeSentences,
         tokenizer: PreTrainedTokenizerFast,
         noise: WordNoise,
-        *,
         seed: int,
         expander: Expander | None = None,
         expansion_use: str = "noise",
