@@ -9,10 +9,12 @@ import torch
 from transformers import AutoModel
 
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
+from hf_paraphrase.studies.mining.parallel_examples import NegativeDraw
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TINY = [
@@ -68,6 +70,50 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert record["results"]["steps"] == 3 * 18
     classifier = ParallelClassifier.from_pretrained(folder)
     assert AutoModel.from_pretrained(folder).config.source_lang == "fr"
+    table = DataFolder(bitext).table("validation")
+    sources, targets = table["source"].to_pylist(), table["target"].to_pylist()
+    right = classifier.probabilities(sources, targets)
+    wrong = classifier.probabilities(sources, targets[1:] + targets[:1])
+    assert right.mean() > wrong.mean()
+    card = (folder / "README.md").read_text()
+    assert card.startswith("---\nlanguage:\n- fr\n- en\n") and "(kept)" in card and "at random" in card
+
+
+def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder, tmp_path, monkeypatch):
+    seen = []
+    draw = NegativeDraw.__call__
+
+    def watch(self, pairs, seed):
+        drawn = draw(self, pairs, seed)
+        seen.append((self, pairs, drawn))
+        return drawn
+
+    monkeypatch.setattr(NegativeDraw, "__call__", watch)
+    words = ["--bitext", bitext, *TINY, "--epochs", "1"]
+    assert run(*words, "--encoder", encoder, "--output", tmp_path / "one") == 0
+    for sampler, pairs, drawn in seen:
+        for source, row in zip(pairs[:, 0], drawn, strict=True):
+            assert len(sampler.candidates[source]) == 40 and np.isin(row[:4], sampler.candidates[source]).all()
+    card = (tmp_path / "one/README.md").read_text()
+    assert "80 % from the 40 best of the training targets by the cosine of avg" in card
+    two = ["--source-encoder", encoder, "--target-encoder", encoder]
+    assert run(*words, *two, "--output", tmp_path / "two") == 0
+    assert run(*words, "--output", tmp_path / "random") == 0
+    one, two, random = ((tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "random"))
+    assert one == two != random
+
+
+def test_vectors_of_both_languages_are_two_encoders_in_one_space(tmp_path, write_bitext, number_pairs, capsys):
+    bitext = write_bitext(tmp_path / "bitext", train=number_pairs(200, 100), validation=number_pairs(16, 20))
+    folder = tmp_path / "vectors"
+    words = f"train-bilingual-vectors --bitext {bitext} --output {folder} --dimension 12 --epochs 8 --subsampling 0"
+    assert main(f"{words} --aligned-weight 10 --batch-size 16".split()) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "200 pairs" in err
+    encoders = [SentenceEncoder.from_pretrained(folder / side) for side in ("source", "target")]
+    numbers = [["un", "trois", "huit"], ["one", "three", "eight"]]
+    vectors = [encoder.encode(texts, normalize=True) for encoder, texts in zip(encoders, numbers, strict=True)]
+    assert (vectors[0] @ vectors[1].T).argmax(1).tolist() == [0, 1, 2]
     assert json.loads((folder / "provenance.json").read_text())["results"]["pairs"] == 200
     assert (folder / "README.md").read_text().startswith("---\nlanguage:\n- fr\n- en\nlibrary_name")
 
