@@ -135,17 +135,3 @@ def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path
     shutil.rmtree(vectors / "target")
     assert run("--bitext", bitext, *words, "--output", tmp_path / "x") == 2
     assert "vectors/target" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--source-encoder", "absent"], "--source-encoder is for --target-encoder"),
-        (["--encoder", "absent"], "no such file or folder"),
-        (["--hidden-size", "0"], "--hidden-size must be"),
-    ],
-)
-def test_bad_requests_are_one_line_and_leave_nothing_behind(bitext, tmp_path, capsys, words, expected):
-    assert run("--bitext", bitext, "--output", tmp_path / "made", *words) == 2
-    error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert expected in error and list(tmp_path.iterdir()) == []

@@ -146,7 +146,6 @@ def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["--data", "one_class"], "there is nothing to learn"),
         (["--data", "pairs", "--task", "similarity", "--highest-score", "4"], "off the scale from 1 to 4"),
         (["--from-scratch", "--lambda-c", "1"], "nothing pretrained to stay close to"),
         (["--from-scratch", "--lambda-w", "1"], "nothing pretrained to stay close to"),
@@ -154,8 +153,6 @@ def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(root, tmp_path, monkeypatch, capsys, words, expected):
     monkeypatch.chdir(root)
-    if not (root / "one_class").exists():
-        write(root / "one_class", "train", text=[f"w{row % 19} w1" for row in range(30)], label=[0] * 30)
     given = dict(zip(words[::2], words[1::2], strict=False))
     common = [
         word
@@ -193,9 +190,3 @@ def test_predictions_are_a_data_folder_and_measured(models, tmp_path, capsys):
     assert "exists and is not empty" in capsys.readouterr().err
     unlabelled = ["--model", models / "classes", "--data", models / "unlabelled"]
     assert run("predict", *unlabelled, "--output", tmp_path / "other") == 0 and capsys.readouterr().out == ""
-
-
-def test_scores_are_predicted_and_measured(models, tmp_path, capsys):
-    words = ["--model", models / "scores", "--data", models / "pairs", "--split", "test"]
-    assert run("predict", *words, "--output", tmp_path / "found") == 0
-    assert "Pearson × 100" in capsys.readouterr().out

@@ -82,13 +82,3 @@ def test_a_second_user_of_a_model_waits_for_the_first_and_of_another_model_does_
     assert done.is_set()
     with catalogue.encoder("avg") as again:
         assert again is first and catalogue.new_encoder("avg") is not first
-
-
-def test_models_compute_on_the_given_device(models):
-    # A device without memory, which every machine has.
-    catalogue = ModelCatalogue([str(models)], device="meta")
-    with catalogue.translator("nmt") as (model, _):
-        assert model.device.type == "meta"
-    with catalogue.encoder("gran") as encoder:
-        assert encoder.model.device.type == "meta"
-    assert catalogue.new_encoder("gran").model.device.type == "meta"

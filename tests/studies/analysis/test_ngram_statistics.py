@@ -44,16 +44,6 @@ def test_entropy_and_repetition_equal_counting(texts, order):
     assert found.repetition_rate() == pytest.approx(100 * repeated / considered if considered else 0)
 
 
-def test_weights_count_sentences_several_times():
-    texts = ["one two two", "two three four", "five five five six"]
-    weights = np.array([2.0, 0.0, 3.0])
-    for order in (1, 2):
-        plain = count_ngrams([texts[0]] * 2 + [texts[2]] * 3, order)
-        weighted = count_ngrams(texts, order)
-        assert weighted.entropy(weights) == pytest.approx(plain.entropy())
-        assert weighted.repetition_rate(weights) == pytest.approx(plain.repetition_rate())
-
-
 def test_the_contrast_finds_fewer_words_and_more_repetition():
     generator = np.random.default_rng(0)
     human = [" ".join(f"word{i}" for i in generator.permutation(60)[:9]) for _ in range(160)]

@@ -96,14 +96,6 @@ def test_the_loss_of_a_batch_is_that_of_skip_gram_on_both_sides_and_of_the_align
     assert output.loss.item() == pytest.approx(sum(expected) + 0.7 * aligned, rel=1e-4)
 
 
-def test_a_batch_of_empty_sentences_has_a_loss_that_changes_nothing(tmp_path):
-    trainer = trainer_of(tmp_path, sides=([[], [2]], [[], [3]]))
-    output = trainer.model(**trainer._collate([(0, 0)]))
-    output.loss.backward()
-    assert output.loss == 0
-    assert all(table.grad.coalesce().values().abs().sum() == 0 for table in trainer.model.tables.values())
-
-
 def test_words_that_mean_the_same_come_together_and_others_do_not(tmp_path):
     generator = np.random.default_rng(0)
     rows = [generator.integers(2, 12, size=generator.integers(2, 6)).tolist() for _ in range(600)]
