@@ -30,13 +30,7 @@ MOST_PARAPHRASES = 10
 
 @dataclass(frozen=True)
 class FoundModel:
-    """A model that was found.
-
-    Attributes:
-        place: Its folder, `builtin`, or a repository of the Hub.
-        translates: Whether it is a translation model; a sentence encoder else.
-        languages: The languages that a translation model translates from and into; None where they are unknown.
-    """
+    """A model by its folder, `builtin` or repository: an encoder, or one that translates between these languages."""
 
     name: str
     place: str

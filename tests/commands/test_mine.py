@@ -249,7 +249,7 @@ def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ("--task fr-en --encoder encoder --output o --tuning-part sample", "no such file of known pairs"),
+        ("--task de-en --encoder encoder --output o", "no such file of known pairs"),
         ("--task fr-en --encoder encoder --output o --scoring-encoder sub/filter", "is the name of another row"),
     ],
 )

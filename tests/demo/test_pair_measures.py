@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.demo.data_tab import examples_of, open_data, shown
+from hf_paraphrase.demo.data_tab import open_data, shown
 from hf_paraphrase.demo.pair_measures import MeasureValues, read_measures
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
@@ -73,8 +73,8 @@ def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
     assert "1 of 4 pairs are kept" in shown(found, kept, comparisons) and "&lt;=score" in shown(
         found, kept, comparisons
     )
-    assert examples_of(found, kept) == [["c", "c", 0.3]]
-    assert [row[2] for row in examples_of(found, ~kept)] == [0.1, None, 0.9]
+    assert found.examples(kept) == [["c", "c", 0.3]]
+    assert [row[2] for row in found.examples(~kept)] == [0.1, None, 0.9]
     assert "nothing is kept" in shown(found, *found.cut({"score": (0.5, 0.6)}))
 
 

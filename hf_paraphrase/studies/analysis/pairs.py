@@ -65,12 +65,7 @@ class PairAnalysisSettings(ReportSettings):
 
 @dataclass
 class PairSample:
-    """References, each with one translation of its list.
-
-    Attributes:
-        rows: How many rows the pairs have.
-        drawn: Whether a reference had several translations.
-    """
+    """References, each with one translation of its list, `drawn` if one of them had several among the rows."""
 
     references: list[str]
     translations: list[str]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ...data.evaluation_sets import load_fingerprints
 from ...data.fingerprints import Fingerprints
 from ...messages import log
-from .definitions import Definition, Definitions
-from .inflection import a_or_an
+from .definitions import Definition, Definitions, a_or_an
 from .wordnet import WordNet, find_wordnet
 from .words import STOP_WORDS, PartOfSpeechTagger, begins_sentence, split_words
 
@@ -32,13 +31,7 @@ _GOLDEN, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass
 class Expanded:
-    """Sentences with definitions in the place of some words.
-
-    Attributes:
-        texts: The sentences (sentences).
-        expanded: How many words of each were replaced (sentences,).
-        expandable: How many could have been (sentences,).
-    """
+    """Sentences with definitions for some words; how many words of each were `expanded`, and how many could be."""
 
     texts: list[str]
     expanded: NDArray[np.int64]

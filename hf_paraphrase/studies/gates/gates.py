@@ -39,13 +39,7 @@ _CONLLU_FIELDS = 10
 
 @dataclass(frozen=True)
 class LabelledSentence:
-    """A sentence whose words are known, with labels for each of them.
-
-    Attributes:
-        text: The sentence as an encoder reads it.
-        spans: Where each word begins and ends in the text.
-        labels: For each kind of label, e.g. :data:`TAG`, that of every word.
-    """
+    """A sentence, where its words begin and end, and for each kind of label, as :data:`TAG`, that of every word."""
 
     text: str
     spans: tuple[tuple[int, int], ...]

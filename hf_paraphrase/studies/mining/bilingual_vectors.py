@@ -54,12 +54,10 @@ class BilingualVectors(nn.Module):
         self.tables = nn.ParameterDict(tables)
 
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
-        """Computes the objective a pair of a batch that :class:`BilingualTrainer` made.
+        """Computes the objective a pair of a batch that :class:`BilingualTrainer` made: `pairs` has a zero for each.
 
-        Args:
-            pairs: A zero for each pair (pairs,).
-            inputs: For each side the `words` of all sentences laid end to end with the `offsets` of the sentences, and
-                for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
+        The inputs have for each side the `words` of all sentences laid end to end with the `offsets` of the sentences,
+        and for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
         """
         objectives, means, filled = [], [], []
         for side in SIDES:
@@ -90,14 +88,8 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
         L = Σ over (word, context)  −log σ(u·v) − k/K Σ over the K noise words n  log σ(−u·v_n)
 
     where k is `negatives`. word2vec draws k noise words for every pair; here all pairs of a batch share K draws, each
-    of which counts k/K, which is the same in expectation.
-
-    Args:
-        inputs: The input vectors of the words, laid end to end (words, dim).
-        outputs: Their output vectors (words, dim).
-        noise: The output vectors of the noise words (K, dim).
-        windows: The places of a word and of one in its window (2, pairs).
-        negatives: k.
+    of which counts k/K, which is the same in expectation. `windows` are the places of a word and of one in its window
+    (2, pairs), among inputs and outputs (words, dim); noise is (K, dim).
     """
     centres, contexts = windows
     scores = (inputs[centres] * outputs[contexts]).sum(1)
@@ -106,15 +98,10 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
 
 
 def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int) -> NDArray[np.int64]:
-    """Lists which words are in whose window, for words laid end to end.
+    """Lists the places of a word and of one in its window (2, pairs), for words laid end to end.
 
-    Args:
-        sentences: The number of the sentence of each word (words,); a window does not leave a sentence.
-        reach: How far the window of each word reaches on either side (words,), at most `window`.
-        window: The greatest reach.
-
-    Returns:
-        The places of a word and of one in its window (2, pairs).
+    A window does not leave the sentence, whose number each word has (words,), and reaches on either side as far as
+    `reach` says (words,), at most `window`.
     """
     pairs = [np.empty((2, 0), np.int64)]
     for distance in range(1, window + 1):

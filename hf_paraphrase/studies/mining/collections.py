@@ -35,12 +35,7 @@ class Collection:
 
 
 def read_collection(path: Path, layout: str) -> Collection:
-    """Reads one side, plain or compressed.
-
-    Args:
-        path: The file.
-        layout: `lines` for one sentence a line, `bucc` for `id TAB sentence` as in the shared task of BUCC 2017.
-    """
+    """Reads one side, plain or compressed: `lines`, one sentence a line, or `bucc`, `id TAB sentence`."""
     names: list[str] = []
     sentences: list[str] = []
     if layout == "lines":
@@ -73,11 +68,7 @@ def read_gold_ids(path: Path) -> dict[tuple[str, str], int]:
 
 
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
-    """Reads the true pairs of two collections.
-
-    Returns:
-        The places of the pairs (pairs, 2), sorted.
-    """
+    """Reads the true pairs of two collections as places (pairs, 2), sorted."""
     positions = [{name: place for place, name in enumerate(side.names)} for side in (source, target)]
     pairs = []
     for pair, line in read_gold_ids(path).items():

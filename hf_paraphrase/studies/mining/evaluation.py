@@ -31,6 +31,7 @@ Scores = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """By the name of a score those of the candidates (pairs,) of the tuning and of the test part."""
 
 _RESULTS = "results.json"
+_PARTS = {"tuning": "training", "test": "test"}
 _SIZES = (1, 10, 20, 30, 40, 50, 100, 1000)
 """Numbers of candidates in table 1 of the paper."""
 _PAPERS_THRESHOLD = 0.99
@@ -48,8 +49,6 @@ class MiningEvaluationSettings(CandidateSettings):
         "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True
     )
     output: str = setting("report folder, with tables, curves as TSV, and results.json")
-    tuning_part: str = setting("part of the task on which thresholds are chosen", "training")
-    test_part: str = setting("part of the task on which everything is measured", "test")
     scoring_encoder: list[str] = setting(
         "folders of other encoders, of both languages, that score the candidates", [], path=True
     )
@@ -85,10 +84,8 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
         name: ParallelClassifier.from_pretrained(folder, device=settings.device)
         for name, folder in _named(settings.classifier).items()
     }
-    parts = {
-        "tuning": TaskPart.of_task(settings.task, settings.tuning_part),
-        "test": TaskPart.of_task(settings.task, settings.test_part),
-    }
+    # Thresholds are chosen on the part training, and everything is measured on the part test.
+    parts = {role: TaskPart.of_task(settings.task, name) for role, name in _PARTS.items()}
     inputs = [str(path) for part in parts.values() for path in part.files]
     inputs += dict.fromkeys([*settings.encoder_names(), *settings.scoring_encoder, *settings.classifier])
     with Artefact(
@@ -196,13 +193,10 @@ def _scores(runs: Sequence[MiningRun], classifiers: Sequence[str]) -> tuple[Scor
 
 
 def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Finds at which rank of the candidates of its source each gold target is.
+    """Finds the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for lower ones.
 
-    Only the sources of gold pairs are compared with all targets, so this is cheap.
-
-    Returns:
-        The rank of each (gold,), int64, from 1; 1,001 where it is lower. A sentence without a vector has no
-        candidates and is none.
+    Only the sources of gold pairs are compared with all targets, so this is cheap. A sentence without a vector has no
+    candidates and is none.
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
     target_rows, _ = nearest_neighbours(source.take(rows), target, _SIZES[-1], skip_zero=True)
@@ -213,12 +207,7 @@ def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64]) 
 
 
 def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[dict[str, int | float]]:
-    """Computes table 1 of the paper from the ranks of the gold pairs (gold,).
-
-    Returns:
-        For each number of candidates `n` the gold pairs that are `found`, their `share` in per cent, and the number
-        of `pairs`.
-    """
+    """Computes table 1 of the paper from the ranks of the gold pairs (gold,); `share` is in per cent."""
     rows: list[dict[str, int | float]] = []
     for size in _SIZES:
         found = int((ranks <= size).sum())
@@ -255,7 +244,7 @@ def _write_report(
     card = {
         "title": to_path(settings.task).name,
         "parts": results["parts"],
-        "names": {"tuning": settings.tuning_part, "test": settings.test_part},
+        "names": _PARTS,
         "tables": task_tables(results),
         "fixed_threshold": _PAPERS_THRESHOLD,
         "neighbours": settings.neighbours,

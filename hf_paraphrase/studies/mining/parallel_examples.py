@@ -57,10 +57,10 @@ def languages_of(texts: Mapping[str, pa.Table]) -> list[str]:
 
 
 def word_level_tokenizers(
-    texts: Mapping[str, pa.Table], *, min_frequency: int, **style: Any
+    texts: Mapping[str, pa.Table], *, min_frequency: int, digits: str = "keep"
 ) -> list[PreTrainedTokenizerFast]:
-    """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
-    style = {"contractions": False, **style}
+    """Builds word-level tokenizers of both languages, in lower case; punctuation marks are words, apostrophes too."""
+    style: dict[str, Any] = {"contractions": False, "lower_case": True, "digits": digits}
     sides = ([text or "" for text in texts[TRAIN][side].to_pylist()] for side in SIDES)
     return [
         build_word_level_tokenizer(sentence_vocabulary(side, min_frequency=min_frequency, **style), **style)
@@ -70,13 +70,9 @@ def word_level_tokenizers(
 
 @dataclass
 class Side:
-    """The different sentences of one language.
+    """The different sentences of one language, those of the training pairs, `trained` of them, first.
 
-    Attributes:
-        texts: The sentences; those of the training pairs come first.
-        groups: A number for each (sentences,), int64, equal where sentences differ in nothing but upper case,
-            punctuation and spaces.
-        trained: How many of them occur in training pairs.
+    Their `groups` (sentences,) are equal where they differ in nothing but upper case, punctuation and spaces.
     """
 
     texts: list[str]
@@ -89,9 +85,8 @@ class Side:
 class ParallelExamples:
     """Parallel sentences to learn from and to choose the epoch on.
 
-    Attributes:
-        pairs: For each split the numbers of the source and of the target sentence of each pair (pairs, 2), int64.
-        known: What pairs are parallel: sorted numbers made of the groups of both sentences, int64.
+    For each split the numbers of the source and target sentence of each pair (pairs, 2); `known`, sorted numbers made
+    of the groups of both sentences, says what is parallel.
     """
 
     source: Side
@@ -180,9 +175,8 @@ class NegativeDraw:
     def __call__(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> NDArray[np.int64]:
         """Draws the negatives of a batch of parallel pairs, numbers of sentences (pairs, 2).
 
-        Returns:
-            The numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
-            there are not enough.
+        They are numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
+        there are not enough.
         """
         generator = np.random.default_rng(list(seed))
         drawn = np.full((len(pairs), self.negatives), NOTHING, np.int64)
@@ -208,11 +202,9 @@ class NegativeDraw:
                 return
 
     def labelled(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Puts pairs (pairs, 2) and their negatives together, a few hundred pairs at a time.
+        """Puts pairs (pairs, 2) and their negatives together, a few hundred pairs at a time, the parallel ones first.
 
-        Returns:
-            The numbers of the sentences of all pairs (rows, 2) and their labels (rows,), 1 for the parallel ones,
-            which come first.
+        Returns the numbers of the sentences of all pairs (rows, 2) and their labels (rows,).
         """
         rows = [pairs]
         for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
@@ -233,7 +225,6 @@ class ParallelTextSettings(RunSettings):
     digits: str = setting(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep", choices=DIGITS
     )
-    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
     min_frequency: int = setting(
         "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0
     )
@@ -242,6 +233,5 @@ class ParallelTextSettings(RunSettings):
     def read(self) -> tuple[dict[str, pa.Table], list[PreTrainedTokenizerFast]]:
         """Reads the bitext, and builds the tokenizers of both languages."""
         texts = read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
-        style = {"lower_case": self.lower_case, "digits": self.digits}
         with naming(self.bitext):
-            return texts, word_level_tokenizers(texts, min_frequency=self.min_frequency, **style)
+            return texts, word_level_tokenizers(texts, min_frequency=self.min_frequency, digits=self.digits)

@@ -138,12 +138,8 @@ def hard_candidates(
     """Finds the training targets that the candidate filter takes for the most likely translations of each source.
 
     This is the filter of paper 002, section 2.2, applied to the training set, as its sections 4.3 and 5 propose: the n
-    best by cosine, exactly, of all target sentences of the training pairs. Known translations of the source, and what
-    differs from one in upper case or punctuation alone, are taken out.
-
-    Returns:
-        The numbers of the target sentences (sources, at most n), int32, the nearest first; :data:`NOTHING` where there
-        are fewer.
+    best by cosine, exactly, of all target sentences of the training pairs (sources, at most n), :data:`NOTHING` where
+    there are fewer. Known translations, and what differs from one in case or punctuation alone, are taken out.
     """
     target_texts = examples.target.texts[: examples.target.trained]
     targets = target_encoder.encode(target_texts, normalize=True, show_progress_bar=is_main_process())

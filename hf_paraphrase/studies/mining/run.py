@@ -207,11 +207,7 @@ def product(scores: NDArray[np.float64], probabilities: NDArray[np.float64]) -> 
 
 
 def nearest_targets(source: VectorFile, target: VectorFile, n: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Finds the n best targets by cosine for every source; zero vectors have none and are none.
-
-    Returns:
-        The rows of the targets (sources, n), -1 where there are fewer, and their cosines.
-    """
+    """Finds the n best targets by cosine for every source (sources, n), -1 where there are fewer."""
     size = min(n, len(target))
     rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size), np.float32)
     names = "the source vectors", "the target vectors"

@@ -30,16 +30,9 @@ def margin_scores(
     target_means: NDArray[np.float64],
     kind: str = "ratio",
 ) -> NDArray[np.float64]:
-    """Computes the margin score of pairs.
+    """Computes the margin score of pairs (pairs,) from their cosines and the mean cosines of both neighbourhoods.
 
-    Args:
-        cosines: The cosine of each pair (pairs,).
-        source_means: The mean cosine of its source sentence with its neighbourhood (pairs,).
-        target_means: That of its target sentence (pairs,).
-        kind: One of :data:`MARGINS`.
-
-    Returns:
-        float64 (pairs,); a ratio against a mean that is not positive says nothing and is 0.
+    A ratio against a mean that is not positive says nothing and is 0.
     """
     means = (source_means + target_means) / 2
     if kind == "ratio":
@@ -87,11 +80,8 @@ def measures(found: int, right: int, gold: int) -> dict[str, Any]:
 class Curve:
     """Precision and recall at every threshold that makes a difference, the highest first.
 
-    Attributes:
-        thresholds: The scores (points,), falling; a point is about the pairs with at least this score.
-        found: How many pairs those are (points,).
-        right: How many of them are gold (points,).
-        gold: How many gold pairs there are, found or not.
+    At each of the `thresholds` (points,) so many pairs have at least that score, `found`, and so many of these are
+    `right`; `gold` pairs there are, found or not.
     """
 
     thresholds: NDArray[np.float64]

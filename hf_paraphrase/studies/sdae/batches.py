@@ -106,10 +106,8 @@ class SdaeCollator:
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
         """Makes a batch of sentences, each given by the epoch (from 0), which is that of all, and its number.
 
-        Returns:
-            `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. The
-            first rows are the sentences to reconstruct; for the regulariser the originals and the expanded sentences
-            follow.
+        `input_ids` and `attention_mask` (rows, length) begin with the sentences to reconstruct, whose `labels`
+        (sentences, length) are -100 at padding; for the regulariser originals and expanded sentences follow.
         """
         originals = [self.sentences.ids(number) for _, number in items]
         expanded = originals if self.expander is None else self.expanded(items)

@@ -29,13 +29,7 @@ _TOKENS_PER_BATCH = 16_384
 
 @dataclass
 class ClassifierInputs:
-    """Token ids of single sentences or pairs, and what is to be learned of them.
-
-    Attributes:
-        first: The ids of the sentences, or of the first ones of pairs.
-        second: Those of the second ones; None for single sentences.
-        targets: Class numbers, int64, or scores, float32 (rows,); None if they are not known.
-    """
+    """Token ids of sentences, or of both sides of pairs; and class numbers, int64, or scores, float32 (rows,)."""
 
     first: TokenIds
     second: TokenIds | None

@@ -184,12 +184,9 @@ def _is_number(value: Any) -> bool:
 
 @dataclass
 class SupervisedData:
-    """The parts of a supervised set.
+    """The parts of a supervised set, and from which split each is; the names of the classes, if there are some.
 
-    Attributes:
-        sources: Where each part is from: its split, or the share of a split.
-        classes: The names of the classes; empty for scores.
-        left_out: How many training rows were left out because they are a row of the dev or the test part.
+    Training rows that are rows of another part are left out, so many.
     """
 
     parts: dict[str, LabelledTexts]

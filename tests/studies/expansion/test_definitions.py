@@ -3,8 +3,14 @@ from __future__ import annotations
 import pytest
 
 from hf_paraphrase.data.evaluation_sets import load_fingerprints
-from hf_paraphrase.studies.expansion.definitions import Definition, Definitions, clean_definition
-from hf_paraphrase.studies.expansion.inflection import a_or_an, analyse, inflected
+from hf_paraphrase.studies.expansion.definitions import (
+    Definition,
+    Definitions,
+    a_or_an,
+    analyse,
+    clean_definition,
+    inflected,
+)
 
 
 @pytest.fixture(scope="module")
