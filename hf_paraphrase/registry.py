@@ -164,12 +164,6 @@ ENCODERS = Registry(
 )
 """Sentence encoders to train: `PreTrainedModel` classes, or `hf_paraphrase.encoders.kinds.EncoderKind` objects."""
 
-EXTENSIONS = Registry(
-    "extension of encoder training",
-    {"expansion": "hf_paraphrase.studies.expansion.encoder_training:ExpansionOfPairs"},
-)
-"""What studies add to `train-encoder`, `hf_paraphrase.encoders.augmentation.Extension` classes."""
-
 SUITES = Registry(
     "suite",
     {

@@ -46,29 +46,26 @@ def translation_scores(settings: Any, result: Any) -> Iterator[str]:
 
 def measures_of_mining(settings: Any, result: Any) -> Iterator[str]:
     """Shows how good mined pairs are, where it is known."""
-    from ..studies.mining.report import measures_table
+    from ..studies.mining.evaluation import measures_table
 
     if result["measures"] is not None:
         yield measures_table(result["threshold"], result["measures"])
 
 
 def mining_tables(settings: Any, result: Any) -> Iterator[str]:
-    """Shows the tables of :func:`~..studies.mining.evaluation.evaluate_mining`, of a task with their titles."""
-    from ..studies.mining.report import folders_table, task_tables
+    """Shows the tables of :func:`~..studies.mining.evaluation.evaluate_mining` with their titles."""
+    from ..studies.mining.evaluation import task_tables
 
-    if settings.pairs:
-        yield folders_table(result)
-    else:
-        for title, table in task_tables(result).items():
-            yield f"{title}\n\n{table}\n"
+    for title, table in task_tables(result).items():
+        yield f"{title}\n\n{table}\n"
 
 
 def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
     """Shows how good predictions are, where the split has classes or scores."""
     from ..studies.supervised.scores import score_table
 
-    if result.scores is not None:
-        yield score_table({settings.split: result.scores})
+    if result["scores"] is not None:
+        yield score_table({settings.split: result["scores"]})
 
 
 def neighbours(settings: Any, found: Searched) -> Iterator[str]:

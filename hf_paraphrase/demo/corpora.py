@@ -24,13 +24,7 @@ Progress = Callable[[float, str], object]
 
 
 class UserCorpus:
-    """A corpus that one user searches; its indexes are in a temporary folder that is deleted with it.
-
-    Attributes:
-        source: The file or data folder; None for the built-in sample.
-        sentences: The first :data:`MOST_SENTENCES`, including empty and repeated ones.
-        cut: Whether it had more.
-    """
+    """A corpus that one user searches, a file or folder or None for the sample; its indexes are deleted with it."""
 
     def __init__(self, catalogue: ModelCatalogue, source: Path | None = None) -> None:
         self._catalogue, self.source = catalogue, source

@@ -21,14 +21,13 @@ from .pictures import BAR_COLOURS, escaped, note
 if TYPE_CHECKING:
     import gradio
 
-_LONGEST, _EXAMPLES = 300, 5
 _JUDGED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", pa.int64())])
 _NEEDS_A_FOLDER = "YOUR_FOLDER"
 
 
 def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     """Puts the components on the tab."""
-    state = gr.State(None)
+    state, readings = gr.State(None), gr.State(0)
     with gr.Row():
         with gr.Column():
             path = gr.Textbox(
@@ -46,68 +45,65 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
             )
             button = gr.Button("Read the pairs", variant="primary", elem_id="data-go")
     status = gr.HTML(elem_id="data-status")
-    columns, charts, ends = [], [], []
-    with gr.Row(elem_id="data-ranges"):
-        for number in range(MOST_MEASURES):
-            with gr.Column(visible=False, min_width=300) as column:
-                columns.append(column)
-                charts.append(
-                    gr.BarPlot(x="value", y="pairs", color="part", color_map=BAR_COLOURS, color_title=" ", height=200)
-                )
-                ends.append(gr.Slider(0, 1, 0, label="from", elem_id=f"data-low-{number}"))
-                ends.append(gr.Slider(0, 1, 1, label="to", elem_id=f"data-high-{number}"))
-    result = gr.HTML(elem_id="data-result")
-    tables = [gr.Dataframe(visible=False, wrap=True, interactive=False, label=name) for name in ("Kept", "Left out")]
     gradio_progress = gr.Progress()
-    outputs = [result, *charts, *tables]
-
-    def updates_of(pairs: PairMeasures, ranges: dict[str, tuple[float, float]]) -> list[Any]:
-        kept, comparisons = pairs.cut(ranges)
-        updates: list[Any] = [shown(pairs, kept, comparisons)]
-        for measure in pairs.measures.values():
-            updates.append(gr.BarPlot(value=measure.histogram(kept), x_bin=measure.width, x_title=measure.name))
-        updates += [gr.skip()] * (MOST_MEASURES - len(pairs.measures))
-        headers = ["sentence1", "sentence2", *pairs.measures]
-        for part in (kept, ~kept):
-            examples = examples_of(pairs, part)
-            updates.append(gr.Dataframe(value=examples, headers=headers, visible=bool(examples)))
-        return updates
-
-    inputs, read_outputs = [upload, path, split, names], [status, state, names, *columns, *ends, *outputs]
-
-    @answered([gr.skip()] * (len(read_outputs) - 1))
-    def on_read(
-        file: str | None, place: str, part: str, chosen: list[str], progress: Any = gradio_progress
-    ) -> tuple[Any, ...]:
-        pairs, available, summary = open_data(file, "" if shared else place, part, chosen, progress)
-        sliders: list[Any] = []
-        for measure in pairs.measures.values():
-            bounds = {"minimum": measure.low, "maximum": measure.high, "step": 10.0**-measure.digits}
-            sliders.append(gr.update(**bounds, value=measure.low, label=f"{measure.name} from"))
-            sliders.append(gr.update(**bounds, value=measure.high, label=f"{measure.name} to"))
-        sliders += [gr.skip()] * (len(ends) - len(sliders))
-        visible = [gr.update(visible=number < len(pairs.measures)) for number in range(MOST_MEASURES)]
-        picked = gr.update(choices=available, value=list(pairs.measures))
-        return note(summary), pairs, picked, *visible, *sliders, *updates_of(pairs, {})
+    inputs, outputs = [upload, path, split, names, readings], [status, state, names, readings]
 
     @answered([gr.skip()] * (len(outputs) - 1))
-    def on_move(pairs: PairMeasures | None, *values: float) -> list[Any]:
-        if pairs is None:
-            return [gr.skip()] * len(outputs)
-        ranges = zip(pairs.measures, zip(values[::2], values[1::2], strict=True), strict=False)
-        return updates_of(pairs, dict(ranges))
+    def on_read(
+        file: str | None, place: str, part: str, chosen: list[str], number: int, progress: Any = gradio_progress
+    ) -> tuple[Any, ...]:
+        pairs, available, summary = open_data(file, "" if shared else place, part, chosen, progress)
+        return note(summary), pairs, gr.update(choices=available, value=list(pairs.measures)), number + 1
 
-    gr.on([button.click, path.submit], on_read, inputs, read_outputs, api_visibility="private")
-    show_example(gr, tab, on_read, inputs, read_outputs)
-    gr.on(
-        [end.input for end in ends],
-        on_move,
-        [state, *ends],
-        outputs,
-        show_progress="hidden",
-        trigger_mode="always_last",
-        api_visibility="private",
-    )
+    gr.on([button.click, path.submit], on_read, inputs, outputs, api_visibility="private")
+    show_example(gr, tab, on_read, inputs, outputs)
+
+    @gr.render(inputs=[state], triggers=[readings.change])
+    def show(pairs: PairMeasures) -> None:
+        charts: list[Any] = []
+        ends: list[Any] = []
+        everything = np.ones(pairs.count, bool)
+        with gr.Row(elem_id="data-ranges"):
+            for number, measure in enumerate(pairs.measures.values()):
+                with gr.Column(min_width=300):
+                    bars = {"x": "value", "y": "pairs", "color": "part", "x_title": measure.name}
+                    looks: dict[str, Any] = {"color_map": BAR_COLOURS, "color_title": " ", "height": 200}
+                    chart = gr.BarPlot(measure.histogram(everything), **bars, **looks, x_bin=measure.width)
+                    charts.append(chart)
+                    for name, end, value in (("low", "from", measure.low), ("high", "to", measure.high)):
+                        ends.append(
+                            gr.Slider(
+                                measure.low,
+                                measure.high,
+                                value,
+                                step=10.0**-measure.digits,
+                                label=f"{measure.name} {end}",
+                                elem_id=f"data-{name}-{number}",
+                            )
+                        )
+        result = gr.HTML(shown(pairs, everything, []), elem_id="data-result")
+        headers = ["sentence1", "sentence2", *pairs.measures]
+        tables = [
+            gr.Dataframe(pairs.examples(part), headers=headers, wrap=True, interactive=False, label=name)
+            for name, part in (("Kept", everything), ("Left out", ~everything))
+        ]
+
+        @answered([gr.skip()] * (len(charts) + len(tables)))
+        def on_move(*values: float) -> list[Any]:
+            ranges = zip(pairs.measures, zip(values[::2], values[1::2], strict=True), strict=True)
+            kept, comparisons = pairs.cut(dict(ranges))
+            drawn = [measure.histogram(kept) for measure in pairs.measures.values()]
+            return [shown(pairs, kept, comparisons), *drawn, pairs.examples(kept), pairs.examples(~kept)]
+
+        gr.on(
+            [end.input for end in ends],
+            on_move,
+            ends,
+            [result, *charts, *tables],
+            show_progress="hidden",
+            trigger_mode="always_last",
+            api_visibility="private",
+        )
 
 
 def open_data(
@@ -152,16 +148,6 @@ def shown(pairs: PairMeasures, kept: NDArray[np.bool_], comparisons: Sequence[st
     if not number:
         return count + note("nothing is kept: filter would refuse that", error=True)
     return f'{count}<code class="hfp-command">{escaped(pairs.command(comparisons))}</code>'
-
-
-def examples_of(pairs: PairMeasures, part: NDArray[np.bool_]) -> list[list[Any]]:
-    """Returns the first pairs of a part of all (pairs,) with their measures, as rows for a table on the page."""
-    examples = []
-    for row in np.flatnonzero(part[: pairs.texts.num_rows])[:_EXAMPLES].tolist():
-        texts = [str(pairs.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in ("sentence1", "sentence2")]
-        values = [float(measure.values[row]) for measure in pairs.measures.values()]
-        examples.append([*texts, *(None if value != value else round(value, 3) for value in values)])
-    return examples
 
 
 def _sample(work: Path) -> Path:

@@ -10,12 +10,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.files import read_json_object
-from ..artefacts.hub_models import BUILTIN, model_folder
+from ..artefacts.hub_models import model_folder
 from ..encoders.kinds import own_classes
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..encoders.static_tables import MODEL2VEC
 from ..errors import HfParaphraseError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS
+from ..registry import BUILTINS
 
 if TYPE_CHECKING:
     from ..translation.paraphraser import Paraphraser
@@ -29,13 +30,7 @@ MOST_PARAPHRASES = 10
 
 @dataclass(frozen=True)
 class FoundModel:
-    """A model that was found.
-
-    Attributes:
-        place: Its folder, `builtin`, or a repository of the Hub.
-        translates: Whether it is a translation model; a sentence encoder else.
-        languages: The languages that a translation model translates from and into; None where they are unknown.
-    """
+    """A model by its folder, `builtin` or repository: an encoder, or one that translates between these languages."""
 
     name: str
     place: str
@@ -44,7 +39,7 @@ class FoundModel:
 
 
 class ModelCatalogue:
-    """The models that a page offers, opened when they are first used; the built-in encoder is always the first.
+    """The models that a page offers, opened when they are first used; the built-in encoders are always the first.
 
     One user at a time works with a model: tokenizers must not be called from two threads at once.
     """
@@ -55,7 +50,7 @@ class ModelCatalogue:
         self._device = device
         self.languages = dict(languages or {})
         self.models: dict[str, FoundModel] = {}
-        for place in dict.fromkeys([BUILTIN, *places]):
+        for place in dict.fromkeys([*BUILTINS, *places]):
             for model in _models_of(place):
                 self.models[model.name if model.name not in self.models else model.place] = model
         self.encoders = [name for name, model in self.models.items() if not model.translates]

@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ MOST_MEASURES = 6
 USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
 """Those that are shown first, where a folder has them or they can be computed."""
 _SENTENCES = ("sentence1", "sentence2")
+_LONGEST, _EXAMPLES = 300, 5
 _MOST_TEXTS = 200_000
 """Pairs whose sentences stay in memory, for examples."""
 _BARS, _STEPS = 25, 100
@@ -41,14 +43,10 @@ _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 @dataclass(frozen=True)
 class MeasureValues:
-    """One measure of all pairs.
+    """One measure of all pairs (pairs,), NaN where one is missing.
 
-    Attributes:
-        values: Its values (pairs,), NaN where one is missing.
-        low: The least position of a slider; at it every value passes.
-        high: The greatest position, likewise.
-        digits: The decimal places of a position.
-        width: The width of a bar of the histogram.
+    A slider goes from `low` to `high`, at which every value passes, with so many decimal digits; `width` is that of a
+    bar of the histogram.
     """
 
     name: str
@@ -96,12 +94,7 @@ class MeasureValues:
 
 @dataclass(frozen=True)
 class PairMeasures:
-    """The pairs of a split with some measures.
-
-    Attributes:
-        place: The folder, as the user named it.
-        texts: The sentences of the first pairs.
-    """
+    """The pairs of a split of a folder, as the user named it, with some measures; of the first ones the sentences."""
 
     place: str
     split: str
@@ -119,6 +112,15 @@ class PairMeasures:
                 comparisons.append(text)
                 kept &= parse_selection(text).mask(measure.values)
         return kept, comparisons
+
+    def examples(self, part: NDArray[np.bool_]) -> list[list[Any]]:
+        """Returns the first pairs of a part of all (pairs,) with their measures, as rows for a table on the page."""
+        found = []
+        for row in np.flatnonzero(part[: self.texts.num_rows])[:_EXAMPLES].tolist():
+            texts = [str(self.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in _SENTENCES]
+            values = [float(measure.values[row]) for measure in self.measures.values()]
+            found.append([*texts, *(None if math.isnan(value) else round(value, 3) for value in values)])
+        return found
 
     def command(self, comparisons: Sequence[str]) -> str:
         """Writes the command that keeps what comparisons keep."""

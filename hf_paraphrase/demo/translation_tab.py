@@ -91,11 +91,7 @@ def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) 
 
 
 def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
-    """Translates a sentence into as many translations as the beam is wide.
-
-    Returns:
-        The columns of back-translated pairs, the cost, and with a reference overlap and BLEU; the best one first.
-    """
+    """Translates a sentence into as many translations as the beam is wide: pairs with their measures."""
     from ..translation.back_translation import back_translated
     from ..translation.search_settings import SearchOptions
     from ..translation.translator import Translator

@@ -30,12 +30,7 @@ _ROUNDING = 1e-3
 
 @dataclass(frozen=True)
 class WordVectors:
-    """The parts of a sentence embedding that are its words'.
-
-    Attributes:
-        words: The words in their order, and perhaps :data:`OTHER`.
-        vectors: What each adds to the sentence embedding (words, dim), float64.
-    """
+    """The words of a sentence, perhaps :data:`OTHER` last, and what each adds to its embedding (words, dim)."""
 
     words: list[str]
     vectors: NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Sentence encoders: trained on pairs with a margin loss, and put to use.
 
 Pairs of sentences go in, an encoder comes out: `train` is the recipe, `trainer` the Trainer below it (paper 000,
-section 4.2), `kinds` and `losses` what can be trained and with what, `augmentation` where studies plug in. From the
+section 4.2), `kinds` and `losses` what can be trained and with what. From the
 encoders of others and plain text one comes out, too: `distillation`; and `join` puts averages side by side. Texts go
 in, embeddings come out: `sentence_encoder` opens every encoder, as `static_tables`, `pooled_transformer` or
 `onnx_encoder`. A corpus goes in, an index to search comes out: `search`.

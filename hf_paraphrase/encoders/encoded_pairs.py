@@ -24,7 +24,6 @@ from ..messages import log
 from ..tokenization.token_ids import TokenIds, id_counts
 from ..tokenization.token_lookup import ids_of, lookup_for
 from ..training.batches import Item
-from .augmentation import Augmentation
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -201,7 +200,6 @@ def encode_pairs(
     split: str = "train",
     labelled: bool = False,
     scratch: str | os.PathLike[str] | None = None,
-    read: Callable[[list[str]], object] | None = None,
 ) -> EncodedPairs:
     """Tokenises pairs; a pair with a side that has no tokens is left out and counted.
 
@@ -247,8 +245,6 @@ def encode_pairs(
             counts.append(np.array([len(negatives[place]) for place in places], np.int64))
             # A text without tokens stays: it is similar to nothing.
             given.append(_rows(tokenize([text for place in places for text in negatives[place]])))
-        if read is not None:
-            read([side[place] for place in places for side in texts])
     if not arrays.rows:
         reason = "the data set has no pairs"
         if unlike:
@@ -314,26 +310,13 @@ class PairCollator:
     Scrambling: with probability `scramble`, drawn once for each pair and epoch, the words of both its sentences are
     put in random order, each independently of the other (section 4.2 of Wieting and Gimpel 2017). The draws depend on
     the seed, the epoch and the pair alone, so neither worker processes nor a resumed run change them.
-
-    Attributes:
-        size: The number of pairs, further ones with them.
     """
 
-    def __init__(
-        self,
-        pairs: EncodedPairs,
-        *,
-        pad_token_id: int | None,
-        scramble: float = 0.0,
-        seed: int = 0,
-        augmentation: Augmentation | None = None,
-    ) -> None:
+    def __init__(self, pairs: EncodedPairs, *, pad_token_id: int | None, scramble: float = 0.0, seed: int = 0) -> None:
         self.pairs = pairs
         self.pad_token_id = pad_token_id
         self.scramble = scramble
         self.seed = seed
-        self.augmentation = augmentation or Augmentation()
-        self.size = len(pairs) + self.augmentation.size
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Any]:
         """Makes a batch from the epoch and the number of each pair.
@@ -341,42 +324,23 @@ class PairCollator:
         Returns:
             `input_ids` and `attention_mask` (sentences, length), int64: first all first sentences, then their partners
             in the same order, then the negatives that they were given; `keys` (sentences,), which stay an array; the
-            number of `pairs`; of labelled pairs, `labels` (pairs,); and what the augmentation adds.
+            number of `pairs`; and of labelled pairs, `labels` (pairs,).
         """
         pairs = np.array([pair for _, pair in items], np.int64)
-        epochs = np.array([epoch for epoch, _ in items], np.int64)
-        sentences = self.sentences(epochs.tolist(), pairs)
+        sentences = self.sentences([epoch for epoch, _ in items], pairs)
         ids, mask = sentences.padded(np.arange(len(sentences)), self.pad_token_id)
         batch = {"input_ids": ids, "attention_mask": mask, "keys": sentences.keys, "pairs": len(pairs)}
         if self.pairs.labels is not None:
-            labels = np.ones(len(pairs), np.float32)
-            own = pairs < len(self.pairs)
-            labels[own] = self.pairs.labels[pairs[own]]
-            batch["labels"] = torch.from_numpy(labels)
-        if self.augmentation.weight > 0:
-            batch |= self.augmentation.batch(self.pairs, pairs, epochs, self.pad_token_id)
+            batch["labels"] = torch.from_numpy(self.pairs.labels[pairs].astype(np.float32))
         return batch
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
         """Looks up the sentences of some pairs, scrambles those that are to be, and adds given negatives behind."""
-        sentences = self._unscrambled(epochs, pairs)
+        sentences = self.pairs.sentences(np.concatenate([2 * pairs, 2 * pairs + 1]))
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
-        negatives = self.pairs.negatives_of(pairs[pairs < len(self.pairs)])
+        negatives = self.pairs.negatives_of(pairs)
         return sentences if negatives is None else sentences.followed_by(negatives)
-
-    def _unscrambled(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
-        own = pairs < len(self.pairs)
-        both_sides = np.concatenate([2 * pairs, 2 * pairs + 1])
-        if own.all():
-            return self.pairs.sentences(both_sides)
-        known = self.pairs.sentences(both_sides[np.tile(own, 2)])
-        numbers = pairs[~own] - len(self.pairs)
-        further = self.augmentation.further(self.pairs, numbers, np.asarray(epochs, np.int64)[~own])
-        places = np.empty(2 * len(pairs), np.int64)
-        places[np.tile(own, 2)] = np.arange(len(known))
-        places[np.tile(~own, 2)] = len(known) + np.arange(len(further))
-        return known.followed_by(further).take(places)
 
     def _order(self, epochs: Sequence[int], pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Computes the order of the tokens (total,) in which scrambled sentences are permuted and others are not."""

@@ -96,9 +96,9 @@ def read_initial_vectors(
     size = vectors.matrix.shape[1]
     if dimension not in (None, size):
         raise UsageError(
-            f"--hidden-size {dimension}, but the initial vectors have {size} components",
+            f"the initial vectors have {size} components, and {dimension} are asked for",
             path=source,
-            remedy="leave --hidden-size out",
+            remedy="leave --hidden-size or --embedding-size out",
         )
     return vectors
 

@@ -158,7 +158,7 @@ class PairObjective(Objective):
         self.loss = loss
         self.args = args
         self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS) if asks_for(loss, name)}
-        self.batches = EpochBatches(collator.size, args.per_device_train_batch_size, args.seed, args.world_size)
+        self.batches = EpochBatches(len(collator.pairs), args.per_device_train_batch_size, args.seed, args.world_size)
         if args.dataloader_drop_last:
             self.batches.leave_out_last()
         self._initial: Tensor | None = None
@@ -212,13 +212,6 @@ class PairObjective(Objective):
             loss, vectors = self._in_batch(trainer, model, inputs)
         else:
             loss, vectors = self._in_mega_batch(trainer, model, inputs, start, end)
-        augmentation = self.collator.augmentation
-        if augmentation.weight > 0:
-            own = vectors[: 2 * inputs["pairs"]]
-            term = augmentation.loss(lambda ids, mask: trainer.embed(model, ids, mask), inputs, own)
-            if place is not None and num_processes() > 1:
-                term = self._of_joint_batch(term, place[1])
-            loss = loss + augmentation.weight * term
         bare = trainer.accelerator.unwrap_model(model)
         if self.args.lambda_c > 0:
             # The factor 0.5 stands in the reference code, not in paper 000 (equation 3), where the weight is 0.

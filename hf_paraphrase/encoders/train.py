@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,11 @@ from ..data.sentences import naming
 from ..errors import UsageError, no_folder
 from ..messages import log
 from ..models.sentence_transformers_files import needs_own_code
-from ..registry import ENCODERS, EXTENSIONS, LOSSES
+from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
-from .augmentation import Augmentation, Extension
 from .kinds import encoder_kind, option_names
-from .train_settings import EncoderSettings, VocabularySettings, train_encoder_settings
+from .train_settings import EncoderSettings, VocabularySettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from .trainer import EncoderTrainer
 
 
-@recipe(train_encoder_settings)
+@recipe(EncoderSettings)
 def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
     """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record.
 
@@ -86,8 +84,7 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
 
 def _inputs(settings: EncoderSettings) -> list[str]:
     start = (settings.initial_model, settings.tokenizer, settings.word_list, settings.initial_vectors)
-    studies = chain.from_iterable(EXTENSIONS[name].inputs(settings) for name in EXTENSIONS)
-    inputs = (settings.pairs, settings.hard_negatives, *start, settings.dev_data, *studies)
+    inputs = (settings.pairs, settings.hard_negatives, *start, settings.dev_data)
     return [item for item in inputs if item is not None]
 
 
@@ -97,11 +94,6 @@ class _EncoderTraining:
     def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
         self.settings = settings
         self.run = run
-        made = [EXTENSIONS[name].from_settings(settings) for name in EXTENSIONS]
-        asked = [item for item in made if item is not None]
-        if len(asked) > 1:
-            raise UsageError("several studies cannot add to the pairs at once", remedy="ask for one of them")
-        self.extension: Extension | None = asked[0] if asked else None
         self.coverage: Coverage | None = None
 
     def make(self) -> None:
@@ -120,10 +112,10 @@ class _EncoderTraining:
             dropouts = {name: getattr(settings, name) for name in DROPOUTS}
             encoder, _ = initial_encoder(settings.initial_model, dropouts)
             model: Any = encoder.model
-            pairs, augmentation = self._pairs(encoder)
+            pairs = self._pairs(encoder)
         else:
             vocabulary = self._vocabulary()
-            pairs, augmentation = self._pairs(vocabulary.tokenizer)
+            pairs = self._pairs(vocabulary.tokenizer)
             model, self.coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
             encoder = SentenceEncoder(model, vocabulary.tokenizer)
         log(
@@ -143,7 +135,6 @@ class _EncoderTraining:
             evaluator=evaluator,
             callbacks=None if settings.patience is None else [EarlyStoppingCallback(settings.patience)],
             report=lambda text: tqdm.write(text, file=sys.stderr),
-            augmentation=augmentation,
         )
         self.run.train(trainer)
         if self.run.writes:
@@ -152,16 +143,15 @@ class _EncoderTraining:
     def _vocabulary(self) -> EncoderVocabulary:
         from .encoder_vocabulary import new_vocabulary, sentences_of
 
-        settings, extension = self.settings, self.extension
+        settings = self.settings
 
         def sentences() -> Iterable[str]:
-            plain = sentences_of(settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed)
-            return plain if extension is None else extension.sentences(plain)
+            return sentences_of(settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed)
 
         with naming(settings.pairs):
             return new_vocabulary(settings, sentences)
 
-    def _pairs(self, tokenizer: Any) -> tuple[EncodedPairs, Augmentation | None]:
+    def _pairs(self, tokenizer: Any) -> EncodedPairs:
         """Tokenises the pairs with a tokenizer, or as an encoder does."""
         from .encoded_pairs import encode_pairs
         from .hard_negatives import mine_hard_negatives
@@ -174,11 +164,8 @@ class _EncoderTraining:
                 settings.pairs, settings.hard_negatives, max_pairs=settings.max_pairs, seed=settings.seed
             )
         scratch = next(folder for folder in Path(settings.output).absolute().parents if folder.is_dir())
-        extension = self.extension
-        if extension is not None:
-            extension.begin(getattr(tokenizer, "tokenizer", tokenizer), scratch)
-        if settings.model_type not in ENCODERS and (extension is not None or settings.scramble):
-            raise UsageError("--expansion and --scramble are not for a transformer", remedy="leave them out")
+        if settings.model_type not in ENCODERS and settings.scramble:
+            raise UsageError("--scramble is not for a transformer", remedy="leave it out")
         pairs = encode_pairs(
             source,
             tokenizer,
@@ -186,13 +173,12 @@ class _EncoderTraining:
             seed=settings.seed,
             labelled=asks_for(LOSSES[settings.loss], LABELS),
             scratch=scratch,
-            read=None if extension is None else extension.read,
         )
         if pairs.dropped:
             log(f"{pairs.dropped} pairs with an empty side left out")
         if pairs.not_paraphrases:
             log(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
-        return pairs, None if extension is None else extension.finish()
+        return pairs
 
     def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
         from ..data.pair_rows import sides_of
@@ -206,7 +192,6 @@ class _EncoderTraining:
             "pairs": len(pairs),
             "pairs_dropped": pairs.dropped,
             "pairs_not_paraphrases": pairs.not_paraphrases,
-            **({} if self.extension is None else self.extension.results()),
             "coverage": None if self.coverage is None else vars(self.coverage),
             **dev_results(trainer),
             **sizes_of(model),
@@ -229,7 +214,6 @@ class _EncoderTraining:
             **described_loss(trainer.loss),
             "scores": scores,
             "kept_step": None if kept is None else kept["step"],
-            **({} if self.extension is None else self.extension.card()),
         }
         trainer.write_model(self.run.folder)
         measured = dev_measurement(settings.dev_data, results["dev_best"], scores)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..errors import UsageError
-from ..registry import ENCODERS, EXTENSIONS, LOSSES
+from ..registry import ENCODERS, LOSSES
 from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
 from .kinds import EncoderKind, EncoderOptions, check_options, encoder_kind, option_names
@@ -269,11 +268,3 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
             self.epochs = self.kind.epochs
         if self.learning_rate is None:
             self.learning_rate = 1e-3 if self.model_type in ENCODERS else 2e-5
-
-
-def train_encoder_settings() -> type[EncoderSettings]:
-    """Adds to the settings those of the registered extensions."""
-    bases = (*(EXTENSIONS[name].settings for name in EXTENSIONS), EncoderSettings)
-    made: Any = dataclasses.make_dataclass("TrainEncoderSettings", [], bases=bases, kw_only=True)
-    made.__module__, made.__doc__ = EncoderSettings.__module__, EncoderSettings.__doc__
-    return cast(type[EncoderSettings], made)

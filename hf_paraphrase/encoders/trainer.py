@@ -24,7 +24,6 @@ from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import EpochTrainingArguments, training_batches
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
-from .augmentation import Augmentation
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
 from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import trainable, untrained_encoder
@@ -121,7 +120,6 @@ class EncoderTrainer(SparseGradientTrainer):
         callbacks: list[TrainerCallback] | None = None,
         optimizers: tuple[torch.optim.Optimizer | None, Any] = (None, None),
         report: Callable[[str], None] | None = None,
-        augmentation: Augmentation | None = None,
         objective: Objective | None = None,
     ) -> None:
         if compute_metrics is not None and eval_dataset is None:
@@ -136,7 +134,7 @@ class EncoderTrainer(SparseGradientTrainer):
             vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
         if objective is None:
             loss = new_loss(args.loss, margin=args.margin, scale=args.scale) if loss is None else loss
-            objective = _pair_objective(self.encoder, train_dataset, loss, args, augmentation)
+            objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
         self.evaluator = evaluator
         self.pair_metrics = compute_metrics
@@ -421,7 +419,6 @@ def _pair_objective(
     pairs: EncodedPairs | PairSource | None,
     loss: nn.Module,
     args: EncoderTrainingArguments,
-    augmentation: Augmentation | None,
 ) -> PairObjective:
     if pairs is None:
         raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
@@ -430,13 +427,7 @@ def _pair_objective(
         raise UsageError("scramble is for encoders without special tokens", remedy="leave it out")
     if not isinstance(pairs, EncodedPairs):
         pairs = encode_pairs(pairs, encoder, labelled=asks_for(loss, LABELS))
-    collator = PairCollator(
-        pairs,
-        pad_token_id=tokenizer.pad_token_id,
-        scramble=args.scramble,
-        seed=args.seed,
-        augmentation=augmentation,
-    )
+    collator = PairCollator(pairs, pad_token_id=tokenizer.pad_token_id, scramble=args.scramble, seed=args.seed)
     return PairObjective(collator, loss, args)
 
 

@@ -57,9 +57,12 @@ def _cell(value: object) -> str:
 
 
 @contextmanager
-def report(kind: str, settings: ReportSettings, inputs: Iterable[str | None], *, card: str) -> Iterator[Report]:
+def report(
+    kind: str, settings: ReportSettings, inputs: Iterable[str | None], *, card: str, draws: bool = False
+) -> Iterator[Report]:
     """Opens the output folder of `analyze KIND`; an input that was not given is None, `card` a template."""
-    check_plots()
+    if draws:
+        check_plots()
     given = [item for item in inputs if item is not None]
     command = f"analyze {kind}"
     with Artefact(

@@ -5,11 +5,10 @@ import shlex
 import shutil
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from analyzed_texts import QUERY, WORDS, embed, is_png, rows_of, run, save_model, write_graded
 
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 
@@ -73,17 +72,6 @@ def test_spellings_are_one_neighbour_and_shared_words_are_counted(avg, tmp_path)
     summary = json.loads((tmp_path / "out/analysis.json").read_text())["summary"]["avg"]
     assert summary["shared_words"] == pytest.approx(100 * (1 / 3 + 2 / 3) / 2)
     assert summary["first"] >= summary["last"]
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_a_data_folder_will_do_as_text_and_its_licence_is_named(avg, tmp_path):
-    columns = {"sentence1": ["w1 w2", "w3"], "sentence2": ["w4", "w1 w5"]}
-    write_split(tmp_path / "pairs", "train", [pa.table(columns)], pa.table(columns).schema)
-    (tmp_path / "pairs/README.md").write_text("---\nlicense: cc-by-4.0\nlanguage: [en]\n---\n")
-    words = ["--model", avg, "--text", tmp_path / "pairs", "--query", "w1", "--output", tmp_path / "out"]
-    assert run("neighbours", *words) == 0
-    assert "cc-by-4.0" in (tmp_path / "out/README.md").read_text()
-    assert {row["sentence"] for row in rows_of(tmp_path / "out/neighbours.tsv")} == {"w1 w2", "w3", "w4", "w1 w5"}
 
 
 def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, lines, tmp_path, capsys):

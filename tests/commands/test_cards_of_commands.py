@@ -97,7 +97,6 @@ def test_results_in_the_head_are_those_of_the_provenance_and_no_results_no_index
         "nmt": lambda: {results["dev_bleu"]},
         "classifier": lambda: {results["test"]["accuracy"], results["dev"]["accuracy"]},
         "parallel": lambda: {results["dev"]["best_f1"]},
-        "vectors": lambda: {results["retrieval"]["mean"]},
         "avg": lambda: {results["dev_best"]},
         "recurrent": lambda: {results["dev_best"]},
     }.get(name, set)()

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import gzip
-import json
 
-import datasets
 import pyarrow as pa
 import pytest
 
@@ -59,22 +57,6 @@ def pairs(tmp_path):
         table = pa.table({"sentence1": LINES[:2], "sentence2": [LINES[3], f"{split}: The dog"]}, schema=PAIRS)
         write_split(folder, split, [table], PAIRS)
     return folder
-
-
-def test_pairs_give_a_data_folder_of_sentences_and_expansions_with_card_and_provenance(pairs, tmp_path, tiny_wordnet):
-    output = tmp_path / "expanded"
-    assert run("--pairs", pairs, "--output", output, "--wordnet", tiny_wordnet, "--share", 1) == 0
-    expander = Expander.from_wordnet(tiny_wordnet, share=1.0)
-    opened = datasets.load_dataset(str(output), cache_dir=str(tmp_path / "cache"))
-    for split in ("train", "test"):
-        rows = list(opened[split])
-        assert [row["sentence1"] for row in rows] == [LINES[0], LINES[3], f"{split}: The dog"]
-        assert [row["sentence2"] for row in rows] == expander.expand([row["sentence1"] for row in rows])
-    record = json.loads((output / "provenance.json").read_text())
-    assert record["command"] == "hf-paraphrase expand" and record["results"]["rows"] == {"train": 3, "test": 3}
-    assert [item["name"] for item in record["inputs"]] == ["pairs", "dict"]
-    card = (output / "README.md").read_text()
-    assert "| different sentences | 8 |" in card and "{{" not in card
 
 
 def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(pairs, tmp_path, tiny_wordnet):

@@ -200,46 +200,6 @@ def test_training_on_real_pairs_lifts_sts16(real_data_dir, tmp_path):
     assert results["dev_best"] > results["dev_untrained"] > 20
 
 
-EXPANSION = ("--epochs", 2, "--batch-size", 2, "--hidden-size", 8, "--min-frequency", 1)
-
-
-@pytest.fixture
-def english(tmp_path):
-    folder = tmp_path / "english"
-    rows = [
-        ("The boy saw a dog.", "A dog and a boy"),
-        ("She is a teacher.", "nothing of this"),
-        ("of it", "the old boys"),
-    ]
-    table = pa.table({"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows]}, schema=PAIRS)
-    write_split(folder, "train", [table], PAIRS)
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("flags", "joined"), [(("--expansion-share", 2), 4), (("--expansion-weight", 0.5, "--model-type", "gran"), 0)]
-)
-def test_expansions_join_the_training_and_their_words_the_vocabulary(english, tmp_path, tiny_wordnet, flags, joined):
-    pytest.importorskip("denckring_en_pos")
-    (tmp_path / "sts.txt").write_text("so lacking in interest as to cause mental weariness\n")
-    words = [*EXPANSION, "--expansion", tiny_wordnet, "--expansion-decontaminate", tmp_path / "sts.txt", *flags]
-    assert run(english, tmp_path / "model", *words) == 0
-    record = json.loads((tmp_path / "model" / "provenance.json").read_text())
-    assert record["results"]["sentences_expanded"] == 4 and record["results"]["expansions_joined"] == joined
-    assert [item["name"] for item in record["inputs"]] == ["english", "dict", "sts.txt"]
-    assert record["results"]["steps"] == 2 * -(-(3 + joined) // 2)
-    vocabulary = AutoTokenizer.from_pretrained(tmp_path / "model").get_vocab()
-    assert {"boy", "youthful", "occupation"} <= vocabulary.keys()
-    card = (tmp_path / "model" / "README.md").read_text()
-    assert "without definitions that are in sts.txt" in card
-    assert "| expansion | " in card and ("compositionality loss of weight 0.5" in card) == (joined == 0)
-    assert run(english, tmp_path / "again", *words) == 0
-    weights = [load_file(tmp_path / name / "model.safetensors") for name in ("model", "again")]
-    assert all(np.array_equal(weights[0][name], weights[1][name]) for name in weights[0])
-    assert run(english, tmp_path / "plain", *EXPANSION, *flags[2:]) == 0
-    assert "expansion |" not in (tmp_path / "plain" / "README.md").read_text()
-
-
 def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, tmp_path):
     settings = {"epochs": 2, "batch_size": 20, "hidden_size": 8, "seed": 1, "dev_data": dev}
     encoder = hf_paraphrase.train_encoder(pairs=pairs, model_type="gran", output=tmp_path / "a", **settings)

@@ -11,7 +11,6 @@ from transformers import AutoModel
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
@@ -104,27 +103,19 @@ def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, encoder
     assert one == two != random
 
 
-def test_vectors_of_both_languages_are_two_encoders_in_one_space_with_the_retrieval_that_the_card_names(
-    tmp_path, write_bitext, number_pairs, capsys
-):
+def test_vectors_of_both_languages_are_two_encoders_in_one_space(tmp_path, write_bitext, number_pairs, capsys):
     bitext = write_bitext(tmp_path / "bitext", train=number_pairs(200, 100), validation=number_pairs(16, 20))
     folder = tmp_path / "vectors"
     words = f"train-bilingual-vectors --bitext {bitext} --output {folder} --dimension 12 --epochs 8 --subsampling 0"
     assert main(f"{words} --aligned-weight 10 --batch-size 16".split()) == 0
     out, err = capsys.readouterr()
-    assert out == "" and "% of the translations among 16" in err
+    assert out == "" and "200 pairs" in err
     encoders = [SentenceEncoder.from_pretrained(folder / side) for side in ("source", "target")]
     numbers = [["un", "trois", "huit"], ["one", "three", "eight"]]
     vectors = [encoder.encode(texts, normalize=True) for encoder, texts in zip(encoders, numbers, strict=True)]
     assert (vectors[0] @ vectors[1].T).argmax(1).tolist() == [0, 1, 2]
-    table = DataFolder(bitext).table("validation")
-    texts = [table[side].to_pylist() for side in ("source", "target")]
-    sums = (encoder.encode(side) for encoder, side in zip(encoders, texts, strict=True))
-    found = translation_retrieval(*texts, *sums)
-    results = json.loads((folder / "provenance.json").read_text())["results"]
-    assert results["retrieval"]["mean"] == pytest.approx(found.mean) and results["pairs"] == 200
-    card = (folder / "README.md").read_text()
-    assert card.startswith("---\nlanguage:\n- fr\n- en\nlibrary_name") and f"{found.mean:.2f}" in card
+    assert json.loads((folder / "provenance.json").read_text())["results"]["pairs"] == 200
+    assert (folder / "README.md").read_text().startswith("---\nlanguage:\n- fr\n- en\nlibrary_name")
 
 
 def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path, capsys):
@@ -144,17 +135,3 @@ def test_training_starts_from_the_bilingual_vectors_it_is_given(bitext, tmp_path
     shutil.rmtree(vectors / "target")
     assert run("--bitext", bitext, *words, "--output", tmp_path / "x") == 2
     assert "vectors/target" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--source-encoder", "absent"], "--source-encoder is for --target-encoder"),
-        (["--encoder", "absent"], "no such file or folder"),
-        (["--hidden-size", "0"], "--hidden-size must be"),
-    ],
-)
-def test_bad_requests_are_one_line_and_leave_nothing_behind(bitext, tmp_path, capsys, words, expected):
-    assert run("--bitext", bitext, "--output", tmp_path / "made", *words) == 2
-    error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert expected in error and list(tmp_path.iterdir()) == []

@@ -85,22 +85,17 @@ def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, 
 
 
 @pytest.mark.parametrize("use", ["noise", "regulariser"])
-def test_expansion_changes_what_is_learned_and_its_distance_is_measured(tmp_path, tiny_wordnet, capsys, use):
+def test_expansion_changes_what_is_learned(tmp_path, tiny_wordnet, use):
     subjects, verbs = ("boy", "dog", "teacher", "painter"), ("start", "sleep", "think", "go", "march")
     lines = [f"The {one} saw the {other} {verb} ." for one in subjects for other in subjects for verb in verbs]
     (tmp_path / "lines.txt").write_text("\n".join(lines))
     words = ["train-sdae", "--text", tmp_path / "lines.txt", *TINY]
     assert run(*words, "--output", tmp_path / "plain") == 0
-    assert "expanded sentence" not in capsys.readouterr().err
     flags = ["--expansion", tiny_wordnet, "--expansion-use", use]
     flags += ["--expansion-weight", "3"] if use == "regulariser" else []
     assert run(*words, "--output", tmp_path / use, *flags) == 0
-    error = capsys.readouterr().err
-    assert "1 - cos to the expanded sentence" in error and "another language" not in error
     plain, expanded = state_of(tmp_path / "plain"), state_of(tmp_path / use)
     assert any(not torch.equal(plain[name], expanded[name]) for name in plain)
-    record = json.loads((tmp_path / use / "provenance.json").read_text())
-    assert record["results"]["dev_expansion_distance"] > 0
     card = (tmp_path / use / "README.md").read_text()
     assert f"as a {use}" in card and ("of weight 3" in card) == (use == "regulariser")
 

@@ -72,12 +72,3 @@ def test_an_unreadable_file_is_refused_by_its_name_alone(catalogue, tmp_path, co
     with pytest.raises(InputError, match=message) as error:
         UserCorpus(catalogue, path).search("it", "avg", k=1, progress=ignored)
     assert str(tmp_path) not in str(error.value) or content is None
-
-
-def test_after_an_encoder_that_knows_no_word_another_can_be_chosen(catalogue, tmp_path):
-    (tmp_path / "foreign.txt").write_text("ääkkönen\nõhtu\n")
-    corpus = UserCorpus(catalogue, tmp_path / "foreign.txt")
-    for _ in range(2):
-        with pytest.raises(InputError, match="in the encoder's vocabulary"):
-            corpus.search("it", "avg", k=1, progress=ignored)
-    assert corpus.search("õhtu", "builtin", k=1, progress=ignored)[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import urllib.request
 from urllib.error import HTTPError
 
@@ -53,9 +52,3 @@ def test_a_port_that_is_taken_is_refused(gradio, models, capfd):
         taken.listen()
         assert main(["demo", "--models", str(models), "--port", str(taken.getsockname()[1])]) == 2
     assert "cannot be used (give another --port, or 0)" in error_of(capfd)
-
-
-def test_a_missing_package_is_named(models, capfd, monkeypatch):
-    monkeypatch.setitem(sys.modules, "gradio", None)
-    assert main(["demo", "--models", str(models)]) == 2
-    assert "pip install 'hf-paraphrase[demo]'" in error_of(capfd)

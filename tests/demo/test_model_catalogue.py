@@ -14,16 +14,16 @@ from hf_paraphrase.demo.word_shares import word_shares, word_vectors
 from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
 
 
-def test_models_are_found_below_a_folder_after_the_built_in_encoder_and_others_are_left_out(models, monkeypatch):
+def test_models_are_found_below_a_folder_after_the_built_in_encoders_and_others_are_left_out(models, monkeypatch):
     catalogue = ModelCatalogue([str(models)])
-    assert catalogue.encoders == ["builtin", "avg", "damaged", "gran"]
+    assert catalogue.encoders == ["builtin", "multilingual", "avg", "damaged", "gran"]
     assert catalogue.translators == ["nmt", "nmt_back"]
     assert catalogue.models["nmt"].languages == ("fr", "en")
     alone = ModelCatalogue([str(models / "nmt")])
-    assert (alone.encoders, alone.translators) == (["builtin"], ["nmt"])
+    assert (alone.encoders, alone.translators) == (["builtin", "multilingual"], ["nmt"])
     monkeypatch.chdir(models)
     names = ModelCatalogue(["avg", "builtin", str(models)]).encoders
-    assert names == ["builtin", "avg", str(models / "avg"), "damaged", "gran"]
+    assert names == ["builtin", "multilingual", "avg", str(models / "avg"), "damaged", "gran"]
 
 
 def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
@@ -39,7 +39,7 @@ def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
     module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
     (tmp_path / "static" / "modules.json").write_text(json.dumps([module]))
     catalogue = ModelCatalogue([str(tmp_path)])
-    assert catalogue.encoders == ["builtin", "model2vec", "static"]
+    assert catalogue.encoders == ["builtin", "multilingual", "model2vec", "static"]
     for name in catalogue.encoders:
         with catalogue.encoder(name) as encoder:
             first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
@@ -82,13 +82,3 @@ def test_a_second_user_of_a_model_waits_for_the_first_and_of_another_model_does_
     assert done.is_set()
     with catalogue.encoder("avg") as again:
         assert again is first and catalogue.new_encoder("avg") is not first
-
-
-def test_models_compute_on_the_given_device(models):
-    # A device without memory, which every machine has.
-    catalogue = ModelCatalogue([str(models)], device="meta")
-    with catalogue.translator("nmt") as (model, _):
-        assert model.device.type == "meta"
-    with catalogue.encoder("gran") as encoder:
-        assert encoder.model.device.type == "meta"
-    assert catalogue.new_encoder("gran").model.device.type == "meta"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.demo.data_tab import examples_of, open_data, shown
-from hf_paraphrase.demo.pair_measures import MeasureValues, available_measures, read_measures
+from hf_paraphrase.demo.data_tab import open_data, shown
+from hf_paraphrase.demo.pair_measures import MeasureValues, read_measures
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
 
@@ -25,14 +25,6 @@ def numbers_kept(pairs, ranges, output):
     assert words[:2] == ["hf-paraphrase", "filter"] and words[-2:] == ["--output", "filtered"]
     assert main([*words[1:-1], str(output)]) == 0
     return int(kept.sum()), DataFolder(output).count(pairs.split)
-
-
-@pytest.mark.parametrize("value", [0.0, 0.25, -3.0, 1e14, float("nan")])
-def test_values_that_are_all_the_same_have_a_range_of_two_ends(value):
-    measure = MeasureValues.of("label", np.full(3, value))
-    assert measure.low < measure.high
-    assert measure.comparison(measure.low, measure.high) is None
-    assert measure.histogram(np.ones(3, bool))["pairs"].sum() == np.isfinite(measure.values).sum()
 
 
 def test_a_histogram_counts_kept_pairs_and_others_in_bars_that_hold_their_values():
@@ -81,8 +73,8 @@ def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
     assert "1 of 4 pairs are kept" in shown(found, kept, comparisons) and "&lt;=score" in shown(
         found, kept, comparisons
     )
-    assert examples_of(found, kept) == [["c", "c", 0.3]]
-    assert [row[2] for row in examples_of(found, ~kept)] == [0.1, None, 0.9]
+    assert found.examples(kept) == [["c", "c", 0.3]]
+    assert [row[2] for row in found.examples(~kept)] == [0.1, None, 0.9]
     assert "nothing is kept" in shown(found, *found.cut({"score": (0.5, 0.6)}))
 
 
@@ -110,16 +102,6 @@ def test_bins_hold_all_values_and_comparisons_read_back(values, first, second):
     text = measure.comparison(low, high)
     numbers = [] if text is None else re.findall(r"-?\d[\d.e+-]*", text)
     assert all(measure.low - step <= float(number) <= measure.high + step for number in numbers)
-
-
-def test_measures_that_are_columns_and_that_can_be_computed_are_offered(pairs, tmp_path):
-    offered = available_measures(DataFolder(pairs), "train")
-    assert offered[:4] == ["length", "overlap_1", "bleu", "cost"]
-    assert {"rank", "log_prob", "num_tokens", "edit_distance"} <= set(offered)
-    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("my score", pa.float64())])
-    write_split(tmp_path, "train", [pa.table([["a"], ["b"], [1.0]], schema=schema)], schema)
-    # filter could not be told to compare it.
-    assert "my score" not in available_measures(DataFolder(tmp_path), "train")
 
 
 def test_what_cannot_be_read_is_refused_in_words(pairs, tmp_path):

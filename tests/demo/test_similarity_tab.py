@@ -22,10 +22,6 @@ def words_of(picture):
     return html.unescape(re.sub(r"<[^>]*>", " ", picture))
 
 
-def test_sentences_are_lines_and_spaces_do_not_count():
-    assert sentences_of(" one  two \n\n\tthree\n") == ["one two", "three"]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -39,14 +35,6 @@ def test_sentences_are_lines_and_spaces_do_not_count():
 def test_texts_that_cannot_be_compared_are_refused_in_words(text, said):
     with pytest.raises(UsageError, match=said):
         sentences_of(text)
-
-
-def test_the_heat_map_leads_to_what_carries_each_score(catalogue):
-    picture = compared(catalogue, "avg", "the doctor bought a car\nthe car\nit is raining")
-    assert {
-        f'href="#pair-{pair}"' in picture and f'id="pair-{pair}"' in picture for pair in ("0-1", "0-2", "1-2")
-    } == {True}
-    assert words_of(picture).count("1.00") == 3
 
 
 def test_sentences_of_which_the_encoder_knows_no_word_are_named(catalogue):

@@ -40,12 +40,6 @@ def test_the_list_has_ranks_scores_and_measures(nbest):
     ]
 
 
-def test_without_a_reference_there_is_no_overlap(translator):
-    table = nbest_list(*translator, SOURCE, "", beams=2)
-    (rank, cost, overlap), *_ = shown_rows(table, ["rank", "cost", "overlap_1"])
-    assert rank == 0 and cost > 0 and overlap is None
-
-
 def test_a_sentence_that_cannot_be_translated_is_refused_in_words(translator):
     with pytest.raises(InputError, match="units, more than 250"):
         nbest_list(*translator, "voiture " * 300, REFERENCE, beams=2)

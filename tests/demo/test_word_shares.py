@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hf_paraphrase.demo.word_shares import OTHER, word_shares, word_vectors
+from hf_paraphrase.demo.word_shares import word_shares, word_vectors
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 
@@ -31,19 +31,6 @@ def test_shares_of_the_encoder_that_is_built_in_add_up_over_words_and_windows_of
     assert shares.sum() == pytest.approx(float(encoder.similarity(*texts)[0, 0]), abs=1e-5)
     best = np.unravel_index(shares.argmax(), shares.shape)
     assert (first.words[best[0]], second.words[best[1]]) == ("doctor's", "physician")
-
-
-def test_tokens_of_no_word_stay_separate(models):
-    encoder = SentenceEncoder.from_pretrained(models / "avg")
-    from tokenizers.processors import TemplateProcessing
-
-    pad = encoder.tokenizer.pad_token
-    encoder.tokenizer.backend_tokenizer.post_processor = TemplateProcessing(
-        single="$A the", special_tokens=[("the", encoder.tokenizer.get_vocab()["the"]), (pad, 0)]
-    )
-    found = word_vectors(encoder, "a car")
-    assert found.words == ["a", "car", OTHER]
-    np.testing.assert_allclose(found.embedding, encoder.encode("a car"), atol=1e-6)
 
 
 def test_a_model_whose_embedding_is_no_mean_of_its_tokens_is_reported(models, monkeypatch):

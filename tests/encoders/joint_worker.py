@@ -19,7 +19,6 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.studies.expansion.training_expansions import ExpandedTraining
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
@@ -42,7 +41,6 @@ RUNS = {
         "max_grad_norm": 0.1,
     },
     "accumulated": {"mega_batch_size": 3, "gradient_accumulation_steps": 2, "max_pairs": 19},
-    "expanded in mega-batches": {"expansion_weight": 0.7, "mega_batch_size": 2},
     "resumed": {"mega_batch_size": 4, "evaluations_per_epoch": 4, "kill": 6},
     "rows and a network": {**ROWS, "kind": "gru", "scramble": 0.5, "lambda_c": 0.01},
     "clipped rows": {**ROWS, "kind": "lstm", "max_grad_norm": 0.01},
@@ -73,16 +71,6 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
     """Trains for two epochs; returns the losses and gradients (stacked over the updates) and the final weights."""
     tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
     pairs = encode_pairs(pairs_folder, tokenizer, max_pairs=max_pairs)
-    augmentation = None
-    weight = settings.pop("expansion_weight", None)
-    if weight is not None:
-        # Every third sentence has two expansions, of two and three words, and every second one of these joins.
-        rows = np.arange(0, 2 * len(pairs), 3)
-        numbers = np.full(2 * len(pairs), -1)
-        numbers[rows] = np.arange(len(rows))
-        offsets = np.concatenate([[0], np.tile([2, 3], len(rows)).cumsum()])
-        tokens = np.random.default_rng(1).integers(2, 62, offsets[-1]).astype(np.int32)
-        augmentation = ExpandedTraining(tokens, offsets, numbers, rows[::2], weight, variants=2)
     options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
     options |= {"disable_tqdm": True, "logging_strategy": "steps", "logging_steps": 1, "dense_optimizer": True}
     options |= settings
@@ -94,7 +82,7 @@ def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **setting
             per_device_train_batch_size=batch,
             **options,
         )
-        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer, augmentation=augmentation)
+        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer)
         made.add_callback(noting)
         assert made.sparse_gradients is not options["dense_optimizer"]
         return made

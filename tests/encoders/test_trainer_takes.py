@@ -149,7 +149,7 @@ def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
     labelled = [{**row, "label": number % 2} for number, row in enumerate(rows)]
     loss = Everything()
     trainer = train(tmp_path / "a", model_of(tokenizer), labelled, tokenizer, loss, settings={"num_train_epochs": 1})
-    assert trainer.objective.collator.size == 47
+    assert len(trainer.objective.collator.pairs) == 47
     vectors, negatives, labels = loss.seen[0]
     assert vectors.shape == (20, 8) and negatives.shape == (20,) and labels.shape == (10,)
     assert set(labels.tolist()) == {0, 1} and ((negatives >= 0) | (negatives == NONE)).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any
 from ...encoders.train import train_encoder
 from ...encoders.train_settings import EncoderSettings
 from ...errors import UsageError, choice_of
-from ...registry import EXTENSIONS
-from ...settings import Settings, flag, is_given, seed_setting, setting, values_from_file
+from ...settings import Settings, seed_setting, setting, values_from_file
 from ..selections import Selection, parse_selection
 
 RANDOM = "random"
@@ -172,11 +170,9 @@ def encoder_settings(name: str, **given: Any) -> tuple[str, EncoderSettings]:
     values = values_from_file(kind, Path(path)) if path else {"model_type": name}
     settings: EncoderSettings = kind(**{**values, "pairs": "-", "output": "-", **given})
     settings.check()
-    studies = [field.name for item in EXTENSIONS.values() for field in dataclasses.fields(item.settings)]
-    for option in ("initial_model", *studies):
-        if is_given(settings, option):
-            remedy = "tune without it, then train with it"
-            raise UsageError(f"the encoder {label} has {flag(option)}", remedy=remedy)
+    if settings.initial_model is not None:
+        remedy = "tune without it, then train with it"
+        raise UsageError(f"the encoder {label} has --initial-model", remedy=remedy)
     if settings.loss != "margin":
         raise UsageError(f"the encoder {label} has --loss {settings.loss}", remedy="tune with the margin loss")
     if not settings.epochs:

@@ -32,11 +32,8 @@ PAPER = {
 class NgramOccurrences:
     """All n-grams of one order in a list of sentences.
 
-    Attributes:
-        numbers: For each occurrence the number of its n-gram, from 0 (occurrences,).
-        sentences: For each occurrence its sentence (occurrences,).
-        considered: For each sentence the occurrences that count for repetition (sentences,).
-        repeated: How many of those occurred before in the same sentence (sentences,).
+    Each occurrence has the number of its n-gram and of its sentence (occurrences,); each sentence how many of them are
+    `considered` for repetition and how many of these occurred before in it, `repeated` (sentences,).
     """
 
     numbers: NDArray[np.int64]
@@ -50,11 +47,7 @@ class NgramOccurrences:
         return np.asarray(self.repeated / np.maximum(self.considered, 1), np.float64)
 
     def entropy(self, weights: NDArray[np.float64] | None = None) -> float:
-        """Computes the entropy of the distribution of n-grams in bits: −Σ p log2 p, p = count / all.
-
-        Args:
-            weights: How often each sentence counts (sentences,); None for once each.
-        """
+        """Computes the entropy of the n-grams in bits; each sentence counts by its weight (sentences,), or once."""
         counts = np.bincount(self.numbers, weights=None if weights is None else weights[self.sentences])
         counts = counts[counts > 0]
         total = counts.sum()
@@ -103,10 +96,7 @@ def contrast_ngrams(
 
     The interval is from the standard deviation over bootstrap replicates of the pairs, of 95 % for all contrasts
     together. Percentiles would not do: a resample has fewer distinct n-grams than the sample, and so a lower entropy.
-
-    Returns:
-        For each statistic its `name` and `unit`, its values, their `difference` (an `Interval`), the sign that is
-        `expected` after the paper, and the `verdict` on that.
+    A contrast has the sign that is `expected` after the paper, and the `verdict` on that.
     """
     generator = np.random.default_rng(seed)
     size = len(references[0].considered)

@@ -17,7 +17,6 @@ from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
 from ...data.sentences import lines_of_file
 from ...errors import InputError
-from ...evaluation.figures import COLOURS, new_figure, save_figure
 from ...evaluation.verdicts import Interval
 from ...filtering.filter_steps import check_pairs
 from ...filtering.reference_classifier.references import is_seen, read_seen
@@ -38,14 +37,12 @@ from .ngram_statistics import (
 )
 
 _SIDES = ("references", "translations")
-_BINS = ((0, 10), (10, 20), (20, 30), (30, 100))
-"""The ranges of table 5 in tokens, the lower end excluded."""
 _FEWEST = 30
 
 
 @dataclass(kw_only=True)
 class PairAnalysisSettings(ReportSettings):
-    """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
+    """Reports how translations differ from references: tables 9 to 11 of paper 000.
 
     Of each reference one translation is drawn at random. With a classifier the report shows what it relies on.
     """
@@ -70,12 +67,7 @@ class PairAnalysisSettings(ReportSettings):
 
 @dataclass
 class PairSample:
-    """References, each with one translation of its list.
-
-    Attributes:
-        rows: How many rows the pairs have.
-        drawn: Whether a reference had several translations.
-    """
+    """References, each with one translation of its list, `drawn` if one of them had several among the rows."""
 
     references: list[str]
     translations: list[str]
@@ -85,15 +77,14 @@ class PairSample:
 
 @recipe(PairAnalysisSettings)
 def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
-    """Reports how translations differ from references: tables 9 to 11 and the lengths of paper 000.
+    """Reports how translations differ from references: tables 9 to 11 of paper 000.
 
     Returns:
         The numbers of the report.
     """
     folder = Path(settings.pairs)
-    with report(
-        "pairs", settings, [settings.pairs, settings.classifier, settings.idf_text], card="analysis"
-    ) as output:
+    inputs = [settings.pairs, settings.classifier, settings.idf_text]
+    with report("pairs", settings, inputs, card="analysis") as output:
         scorer = None
         if settings.classifier is not None:
             from ...filtering.reference_classifier.reference_classification import ReferenceScorer
@@ -101,7 +92,6 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
             scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
         sample, seen = _sample(settings, folder)
         sides = dict(zip(_SIDES, (sample.references, sample.translations), strict=True))
-        lengths = {name: TokenSpans([text.lower() for text in texts]).counts for name, texts in sides.items()}
         ngrams = {name: [count_ngrams(texts, order) for order in ORDERS] for name, texts in sides.items()}
         contrasts = contrast_ngrams(*ngrams.values(), seed=settings.seed)
         probabilities = {} if scorer is None else {name: scorer.probabilities(texts) for name, texts in sides.items()}
@@ -109,10 +99,9 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
         correlations: dict[str, dict[str, Interval]] = {}
         for name, scores in probabilities.items():
             repetition = [found.repetition for found in ngrams[name]]
-            properties = [*repetition, average_idf(sides[name], *idf), lengths[name].astype(float)]
+            lengths = TokenSpans([text.lower() for text in sides[name]]).counts.astype(float)
+            properties = [*repetition, average_idf(sides[name], *idf), lengths]
             correlations[name] = rank_correlations(scores, dict(zip(PAPER, properties, strict=True)))
-        _plot(lengths, output.picture("lengths"))
-        described = {name: length_statistics(counts) for name, counts in lengths.items()}
         numbers = {
             "references": len(sample.references),
             "rows": sample.rows,
@@ -123,7 +112,6 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
             "table_10": {
                 side: {name: asdict(item) for name, item in items.items()} for side, items in correlations.items()
             },
-            "lengths": described,
         }
         tables = [_contrast_table(contrasts)]
         values = {
@@ -131,7 +119,6 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
             **inherited_metadata(folder),
             "source": folder.resolve().name,
             "contrast_table": tables[0],
-            "length_table": _length_table(described),
             "classifier": None if settings.classifier is None else to_path(settings.classifier).resolve().name,
             "idf_source": "the references themselves"
             if settings.idf_text is None
@@ -211,15 +198,6 @@ def _document_frequencies(settings: PairAnalysisSettings, references: list[str])
     return counts, documents
 
 
-def length_statistics(lengths: NDArray[np.int64]) -> dict[str, Any]:
-    """Describes lengths in tokens (sentences,); `shares` are those of the sentences in each range, in %."""
-    return {
-        "mean": float(lengths.mean()),
-        "deviation": float(lengths.std(ddof=1)),
-        "shares": [100.0 * float(((lengths > low) & (lengths <= high)).mean()) for low, high in _BINS],
-    }
-
-
 def ranked_examples(
     sample: PairSample,
     ranking: NDArray[np.float64],
@@ -247,19 +225,6 @@ def ranked_examples(
     return list(examples.values())
 
 
-def _plot(lengths: Mapping[str, NDArray[np.int64]], path: Path) -> None:
-    """Draws histograms of lengths in tokens up to their 99.5th percentile."""
-    end = max(float(np.percentile(values, 99.5)) for values in lengths.values())
-    edges = np.arange(0.5, max(5.0, end) + 1, max(1.0, end // 40))
-    figure, axes = new_figure(7, 3.8)
-    for (name, values), colour in zip(lengths.items(), COLOURS, strict=False):
-        axes[0, 0].stairs(100 * np.histogram(values, edges)[0] / len(values), edges, label=name, color=colour)
-    axes[0, 0].set_xlabel("tokens")
-    axes[0, 0].set_ylabel("sentences (%)")
-    axes[0, 0].legend(frameon=False)
-    save_figure(figure, path)
-
-
 def _contrast_table(contrasts: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         [
@@ -274,15 +239,6 @@ def _contrast_table(contrasts: Sequence[Mapping[str, Any]]) -> str:
     return format_table(
         ["", "references", "translations", "difference [95 %]", "sign in the paper", "the paper's finding"], rows
     )
-
-
-def _length_table(lengths: Mapping[str, Mapping[str, Any]]) -> str:
-    header = ["", "mean", "standard deviation", *(f"{low} < n <= {high} (%)" for low, high in _BINS)]
-    rows = [
-        [name, f"{item['mean']:.1f}", f"{item['deviation']:.1f}", *(f"{share:.1f}" for share in item["shares"])]
-        for name, item in lengths.items()
-    ]
-    return format_table(header, rows)
 
 
 def _correlation_table(correlations: Mapping[str, Mapping[str, Interval]]) -> str:

@@ -63,7 +63,9 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
     names = distinct_names(settings.data, "data folder")
     sets = [_read_set(name, Path(path), settings.split) for name, path in zip(names, settings.data, strict=True)]
     encoders = settings.encoders()
-    with report("human-scores", settings, [*settings.model, *settings.data], card="analysis_human_scores") as output:
+    with report(
+        "human-scores", settings, [*settings.model, *settings.data], card="analysis_human_scores", draws=True
+    ) as output:
         scores: dict[str, Scores] = {data: {} for data in names}
         for model, encoder in encoders.items():
             for found in score_with_encoder(partial(encoder.encode, batch_size=settings.batch_size), sets):

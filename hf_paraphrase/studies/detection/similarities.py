@@ -48,7 +48,7 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
     queries = settings.read_queries()
     found: Distributions = [{} for _ in queries]
     names = []
-    with report("similarities", settings, settings.inputs(), card="analysis_similarities") as output:
+    with report("similarities", settings, settings.inputs(), card="analysis_similarities", draws=True) as output:
         for name, index in settings.indexes(output.artefact.work, keep_repeated=True):
             names.append(name)
             for number, cosines in _cosines(index, queries):

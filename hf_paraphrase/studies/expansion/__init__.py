@@ -1,8 +1,7 @@
 """Expansion of sentences: words replaced by their definitions (paper 004, section 2.1).
 
 English sentences go in, sentences with definitions in the place of some words come out: an `Expander` takes the
-definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. Start with `expanding`, the recipe of `expand`;
-`encoder_training` is what `train-encoder --expansion` plugs in.
+definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. Start with `expanding`, the recipe of `expand`.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ...data.decontamination import load_fingerprints
 from ...data.fingerprints import Fingerprints
 from ...messages import log
-from .definitions import Definition, Definitions
-from .inflection import a_or_an
+from .definitions import Definition, Definitions, a_or_an
 from .wordnet import WordNet, find_wordnet
 from .words import STOP_WORDS, PartOfSpeechTagger, begins_sentence, split_words
 
@@ -32,13 +31,7 @@ _GOLDEN, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass
 class Expanded:
-    """Sentences with definitions in the place of some words.
-
-    Attributes:
-        texts: The sentences (sentences).
-        expanded: How many words of each were replaced (sentences,).
-        expandable: How many could have been (sentences,).
-    """
+    """Sentences with definitions for some words; how many words of each were `expanded`, and how many could be."""
 
     texts: list[str]
     expanded: NDArray[np.int64]
@@ -63,7 +56,6 @@ class Expander:
 
     Args:
         share: The share of the words to expand, from 0 to 1.
-        at_least: Expand at least so many words of a sentence, as far as there are so many that can be.
         avoid: Definitions that are sentences of these evaluation sets are not used.
     """
 
@@ -74,10 +66,9 @@ class Expander:
         *,
         share: float = SHARE,
         seed: int = 0,
-        at_least: int = 0,
         avoid: Fingerprints | None = None,
     ) -> None:
-        self.share, self.seed, self.at_least = share, seed, at_least
+        self.share, self.seed = share, seed
         self.tagger = tagger
         self.definitions = Definitions(wordnet, tagger, avoid=avoid)
 
@@ -120,7 +111,7 @@ class Expander:
             return sentence, 0, 0
         hashed = xxhash.xxh3_64_intdigest(sentence.encode("utf-8", "surrogatepass"), salt)
         chance = (_mixed(hashed) >> 11) * 2.0**-53
-        number = max(math.floor(self.share * len(definitions) + chance), self.at_least)
+        number = math.floor(self.share * len(definitions) + chance)
         chosen = sorted(definitions, key=lambda index: _mixed(hashed + (index + 1) * _GOLDEN))[:number]
         # From the last to the first: what is before a word decides about its article.
         for index in sorted(chosen, reverse=True):
@@ -187,7 +178,7 @@ def wordnet_folder(settings: Any) -> str | None:
     return str(find_wordnet(None if settings.expansion == "auto" else settings.expansion))
 
 
-def open_expander(settings: Any, share: float = SHARE, *, at_least: int = 0) -> Expander | None:
+def open_expander(settings: Any) -> Expander | None:
     """Makes the expander of settings `expansion…`, None without `--expansion`."""
     folder = wordnet_folder(settings)
     if folder is None:
@@ -198,4 +189,4 @@ def open_expander(settings: Any, share: float = SHARE, *, at_least: int = 0) -> 
             "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of them: "
             "--expansion-decontaminate keeps them out"
         )
-    return Expander.from_wordnet(folder, decontaminate=avoid, share=share, seed=settings.seed, at_least=at_least)
+    return Expander.from_wordnet(folder, decontaminate=avoid, seed=settings.seed)

@@ -34,11 +34,7 @@ _MARKER = re.compile(r"\((?:a|p|ip)\)$")
 
 
 class Sense(NamedTuple):
-    """A sense of a lemma.
-
-    Attributes:
-        is_name: Whether WordNet writes the lemma in this sense with a capital.
-    """
+    """A sense of a lemma; whether it is a name, which WordNet writes with a capital."""
 
     definition: str
     is_name: bool
@@ -71,12 +67,7 @@ class WordNet:
         return lemma in self._indices[pos]
 
     def senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
-        """Returns the senses of a lemma, the most frequent first; none if it is not there.
-
-        Args:
-            lemma: The lemma in lower case, spaces written as underscores.
-            pos: `n`, `v`, `a` or `r`.
-        """
+        """Returns the senses of a lemma in lower case as n, v, a or r, the most frequent first."""
         if (lemma, pos) not in self._senses:
             try:
                 self._senses[lemma, pos] = self._read(lemma, pos)
@@ -110,12 +101,7 @@ class WordNet:
 
 
 def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[str] = PLACES) -> Path:
-    """Finds the folder with WordNet's files.
-
-    Args:
-        path: What the user gave: that folder, or one that holds it as `dict`; None to look for it.
-        places: Where to look.
-    """
+    """Finds the folder with WordNet's files: the given one or its `dict`; None looks in the usual places."""
     if path is None:
         homes = [os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")]
         for place in [*filter(None, homes), *places]:

@@ -24,12 +24,9 @@ _NEW_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*\s|[\"“„«(\[]\s*$|\n")
 
 
 def split_words(sentence: str) -> list[str]:
-    """Cuts a sentence into text between words and words, by turns; joined they are the sentence.
+    """Cuts a sentence into text between words and words, by turns; the words have odd places.
 
     Clitics are words of their own, as in the English Web Treebank: `do`, `n't`; `Tom`, `'s`.
-
-    Returns:
-        An odd number of texts; the words are those with odd numbers.
     """
     return _WORD.split(sentence)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...artefacts.remote_paths import to_path
 from ...data.sentences import lines_of_file, naming
@@ -24,15 +23,18 @@ from ...tables import format_table, plain_markdown
 from ..expansion.words import PartOfSpeechTagger
 from ..report import Report, ReportSettings, report
 from .gates import (
+    DEPENDENCY,
     REPLICATES,
+    TAG,
+    LabelledSentence,
     WordGate,
     check_gran,
-    component_gates,
     grouped_means,
+    read_tagged,
+    with_tags,
     word_gates,
     words_of_texts,
 )
-from .word_labels import DEPENDENCY, TAG, LabelledSentence, read_tagged, with_tags
 
 _PAPER = {
     TAG: (
@@ -97,7 +99,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
     files = [*settings.text, *settings.tagged]
     for path in files:
         check_readable(Path(path))
-    with report("gates", settings, [settings.model, *files], card="analysis_gates") as output:
+    with report("gates", settings, [settings.model, *files], card="analysis_gates", draws=True) as output:
         encoder = SentenceEncoder.from_pretrained(settings.model, device=settings.device)
         check_gran(encoder, settings.model)
         sentences = _sentences(settings, encoder)
@@ -251,23 +253,23 @@ def _draw(
     chosen = [item for item in sentences if 5 <= len(item.spans) <= 20][:_PICTURES]
     pictures = []
     for number, sentence in enumerate(words_of_texts(encoder, settings.sentences) or chosen, 1):
-        words, gates = component_gates(encoder, sentence)
-        if words:
-            _plot(words[:_MOST_WORDS], gates[:_MOST_WORDS], output.picture(f"sentence_{number}"))
-            text = plain_markdown(sentence.text, None)
-            if len(words) > _MOST_WORDS:
-                text += f" (the picture has the first {_MOST_WORDS} of its {len(words)} words)"
-            pictures.append({"file": f"plots/sentence_{number}.png", "text": text})
+        words = word_gates(encoder, [sentence], components=True)
+        _plot(words[:_MOST_WORDS], output.picture(f"sentence_{number}"))
+        text = plain_markdown(sentence.text, None)
+        if len(words) > _MOST_WORDS:
+            text += f" (the picture has the first {_MOST_WORDS} of its {len(words)} words)"
+        pictures.append({"file": f"plots/sentence_{number}.png", "text": text})
     return pictures
 
 
-def _plot(words: Sequence[str], gates: NDArray[np.float64], path: Path) -> None:
-    """Draws the gates of a sentence (words, hidden_size): the components in the order of their mean, and the means."""
+def _plot(words: Sequence[WordGate], path: Path) -> None:
+    """Draws the gates of a sentence: the components in the order of their mean, and the means."""
+    gates = np.array([word.components for word in words])
     figure, axes = new_figure(max(3.4, 1.9 + 0.62 * len(words)), 4.2)
     axis = axes[0, 0]
     components = gates[:, np.argsort(-gates.mean(0), kind="stable")].T
     drawn = axis.imshow(components, cmap="viridis", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
-    labels = [f"{word} {mean:.2f}" for word, mean in zip(words, gates.mean(1), strict=True)]
+    labels = [f"{word.word} {word.gate:.2f}" for word in words]
     axis.set_xticks(range(len(words)), labels, rotation=45, ha="right", fontsize=9, rotation_mode="anchor")
     for label in axis.get_xticklabels():
         label.set_parse_math(False)

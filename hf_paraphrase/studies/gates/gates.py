@@ -3,27 +3,114 @@
 The slides rank parts of speech and dependency labels by the gates and do not say how a gate vector becomes a number.
 Here it is the mean of its components, i.e. its L1 norm over the number of components, between 0 and 1: the share of a
 word's vector that goes into the sentence.
+
+Labels of words come from a file or a tagger. Two layouts of files are read: `word/TAG word/TAG …`, a sentence a line,
+and CoNLL-U (https://universaldependencies.org/format.html), of which the tag is the language's own (XPOS) where there
+is one, else the universal one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.sentences import lines_of_file
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import InputError, ModelError
 from ...evaluation.verdicts import Interval
-from .word_labels import LabelledSentence
+from ..expansion.words import PartOfSpeechTagger
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder
 
+TAG, DEPENDENCY = "tag", "dependency"
 REPLICATES = 200
 """Bootstrap replicates of the intervals."""
 _TOKENS_PER_BATCH = 1 << 14
+_PUNCTUATION = "PUNCT"
+_CONLLU_FIELDS = 10
+
+
+@dataclass(frozen=True)
+class LabelledSentence:
+    """A sentence, where its words begin and end, and for each kind of label, as :data:`TAG`, that of every word."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of_words(cls, words: Sequence[str], **labels: Sequence[str]) -> LabelledSentence:
+        """Makes a sentence of words with a space between them."""
+        spans, start = [], 0
+        for word in words:
+            spans.append((start, start + len(word)))
+            start += len(word) + 1
+        return cls(" ".join(words), tuple(spans), {name: tuple(items) for name, items in labels.items()})
+
+    @property
+    def words(self) -> list[str]:
+        """The words as they are in the text."""
+        return [self.text[start:end] for start, end in self.spans]
+
+
+def read_tagged(path: Path) -> Iterator[LabelledSentence]:
+    """Streams the sentences of a tagged file."""
+    rows: list[list[str]] = []
+    is_conllu = False
+    for number, line in enumerate((line for lines in lines_of_file(path) for line in lines), start=1):
+        is_conllu = is_conllu or line.startswith("# ") or "\t" in line
+        if not line.strip():
+            if rows:
+                yield _conllu(rows)
+            rows = []
+        elif not is_conllu:
+            yield _slashed(line, path, number)
+        elif not line.startswith("#"):
+            rows.append(line.split("\t"))
+            if len(rows[-1]) != _CONLLU_FIELDS:
+                found = f"{len(rows[-1])} tab-separated fields where CoNLL-U has {_CONLLU_FIELDS}"
+                raise InputError(found, path=path, line=number, remedy="give CoNLL-U, or word/TAG on one line")
+    if rows:
+        yield _conllu(rows)
+
+
+def _slashed(line: str, path: Path, number: int) -> LabelledSentence:
+    # The word itself may have slashes.
+    pairs = [item.rpartition("/")[::2] for item in line.split()]
+    for (word, tag), item in zip(pairs, line.split(), strict=True):
+        if not word or not tag:
+            remedy = "fix the line, or give CoNLL-U"
+            raise InputError(f"`{item[:80]}` is not word/TAG", path=path, line=number, remedy=remedy)
+    words, tags = zip(*pairs, strict=True)
+    return LabelledSentence.of_words(words, tag=tags)
+
+
+def _conllu(rows: Sequence[Sequence[str]]) -> LabelledSentence:
+    # Others are contractions that are spelled out below, or words that are not in the text.
+    rows = [row for row in rows if row[0].isdigit()]
+    tags = [row[3] if row[4] == "_" else row[4] for row in rows]
+    return LabelledSentence.of_words([row[1] for row in rows], tag=tags, dependency=[row[7] for row in rows])
+
+
+def with_tags(tagger: PartOfSpeechTagger, sentences: Sequence[LabelledSentence]) -> Iterator[LabelledSentence]:
+    """Labels every word with its universal part of speech."""
+    seen = [[word for word in sentence.words if _has_letter(word)] for sentence in sentences]
+    for sentence, labels in zip(sentences, tagger.tag(seen), strict=True):
+        following = iter(labels)
+        # Labels of verbs have the form too, after a bar.
+        tags = [next(following).partition("|")[0] if _has_letter(word) else _PUNCTUATION for word in sentence.words]
+        yield dataclasses.replace(sentence, labels={TAG: tuple(tags)})
+
+
+def _has_letter(word: str) -> bool:
+    return any(letter.isalnum() for letter in word)
 
 
 class WordGate(NamedTuple):
@@ -36,6 +123,7 @@ class WordGate(NamedTuple):
         norm: The Euclidean norm of a_t = x_t * gate_t, the mean over the pieces.
         known: Whether no piece of it is the unknown token.
         labels: Its labels by their kind.
+        components: Its gate vector, the mean over the pieces (hidden_size,); None where only means are asked for.
     """
 
     word: str
@@ -44,6 +132,7 @@ class WordGate(NamedTuple):
     norm: float
     known: bool
     labels: dict[str, str]
+    components: NDArray[np.float64] | None
 
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
@@ -74,36 +163,34 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
     return sentences
 
 
-def component_gates(encoder: SentenceEncoder, sentence: LabelledSentence) -> tuple[list[str], NDArray[np.float64]]:
-    """Returns the words of a sentence that have tokens, and the whole gate vector of each (words, hidden_size)."""
-    (found,) = _of_batch(encoder, _tokens(encoder, [sentence]))
-    return [sentence.words[item.place] for item in found], np.array([item.gates for item in found])
-
-
-def word_gates(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> list[WordGate]:
+def word_gates(
+    encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], *, components: bool = False
+) -> list[WordGate]:
     """Computes the mean gate activation of every word, sentence after sentence.
 
     Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
     """
     from tqdm.auto import tqdm
 
-    tokens = _tokens(encoder, sentences)
-    lengths = [len(ids) for ids, _ in tokens]
+    encoded = _encoded(encoder, [sentence.text for sentence in sentences])
+    lengths = [len(item.ids) for item in encoded]
     by_sentence: dict[int, list[WordGate]] = {}
     with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=None) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
-            for row, gated in zip(rows, _of_batch(encoder, [tokens[row] for row in rows]), strict=True):
-                words, labels = sentences[row].words, sentences[row].labels
+            gates, norms = _gates_of(encoder, [encoded[row].ids for row in rows])
+            for place, row in enumerate(rows):
+                of_sentence = _words_of(sentences[row], encoded[row], gates[place], norms[place])
                 by_sentence[row] = [
                     WordGate(
-                        words[item.place],
+                        sentences[row].words[word],
                         row,
-                        float(item.gates.mean()),
-                        item.norm,
-                        item.known,
-                        {kind: names[item.place] for kind, names in labels.items()},
+                        float(vector.mean()),
+                        norm,
+                        not np.isin(encoder.tokenizer.unk_token_id, np.array(encoded[row].ids)[pieces]).any(),
+                        {kind: names[word] for kind, names in sentences[row].labels.items()},
+                        vector if components else None,
                     )
-                    for item in gated
+                    for word, pieces, vector, norm in of_sentence
                 ]
             progress.update(len(rows))
     found = [word for row in sorted(by_sentence) for word in by_sentence[row]]
@@ -120,54 +207,36 @@ def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:
     return encoded
 
 
-_Tokens = tuple[list[int], NDArray[np.int64]]
-"""The ids of a sentence, and the index of each token's word or -1."""
-
-
-class _Gated(NamedTuple):
-    """The place of a word in its sentence, its gates (hidden_size,), the norm of a, and whether it is known."""
-
-    place: int
-    gates: NDArray[np.float64]
-    norm: float
-    known: bool
-
-
-def _tokens(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence]) -> list[_Tokens]:
-    tokens = []
-    for sentence, item in zip(sentences, _encoded(encoder, [item.text for item in sentences]), strict=True):
-        word_at = np.full(len(sentence.text) + 1, -1)
-        for word, (start, end) in enumerate(sentence.spans):
-            word_at[start:end] = word
-        # Its last letter decides: the mark of the space before a word may belong to the token.
-        owners = np.array([word_at[end - 1] if end > start else -1 for start, end in item.offsets], np.int64)
-        tokens.append((item.ids, owners))
-    return tokens
-
-
-def _of_batch(encoder: SentenceEncoder, tokens: Sequence[_Tokens]) -> list[list[_Gated]]:
-    """Computes the gates of the words of each sentence; a word in pieces has the means of its pieces."""
+def _gates_of(
+    encoder: SentenceEncoder, token_ids: Sequence[list[int]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Computes the gates (sentences, length, hidden_size) and the norms of the gated vectors (sentences, length)."""
     import torch
 
     model: Any = encoder.model.eval()
-    batch = encoder.tokenizer.pad({"input_ids": [ids for ids, _ in tokens]}, return_tensors="pt").to(model.device)
+    batch = encoder.tokenizer.pad({"input_ids": list(token_ids)}, return_tensors="pt").to(model.device)
     with torch.inference_mode():
         output = model(**batch, return_token_vectors=False, output_gates=True)
         vectors = torch.nn.functional.embedding(batch["input_ids"], model.embeddings) * output.gates
-    gates = output.gates.cpu().double().numpy()
-    norms = vectors.float().norm(dim=2).cpu().double().numpy()
-    sentences = []
-    for row, (ids, owners) in enumerate(tokens):
-        is_known = np.array(ids) != encoder.tokenizer.unk_token_id
-        # A skipped unknown word has gates of exactly zero, which a sigmoid never gives.
-        counted = (owners >= 0) & gates[row, : len(ids)].any(1)
-        words = []
-        for place in np.unique(owners[counted]):
-            pieces = np.flatnonzero(counted & (owners == place))
-            means = gates[row, pieces].mean(0), float(norms[row, pieces].mean())
-            words.append(_Gated(int(place), *means, bool(is_known[pieces].all())))
-        sentences.append(words)
-    return sentences
+    return output.gates.cpu().double().numpy(), vectors.float().norm(dim=2).cpu().double().numpy()
+
+
+def _words_of(
+    sentence: LabelledSentence, encoded: Any, gates: NDArray[np.float64], norms: NDArray[np.float64]
+) -> list[tuple[int, NDArray[np.int64], NDArray[np.float64], float]]:
+    """Returns the index, the pieces, and the means over these of the gates and norms of each word that has tokens."""
+    word_at = np.full(len(sentence.text) + 1, -1)
+    for word, (start, end) in enumerate(sentence.spans):
+        word_at[start:end] = word
+    # Its last letter decides: the mark of the space before a word may belong to the token.
+    owners = np.array([word_at[end - 1] if end > start else -1 for start, end in encoded.offsets], np.int64)
+    # A skipped unknown word has gates of exactly zero, which a sigmoid never gives.
+    counted = (owners >= 0) & gates[: len(owners)].any(1)
+    found = []
+    for word in np.unique(owners[counted]).tolist():
+        pieces = np.flatnonzero(counted & (owners == word))
+        found.append((word, pieces, gates[pieces].mean(0), float(norms[pieces].mean())))
+    return found
 
 
 def grouped_means(

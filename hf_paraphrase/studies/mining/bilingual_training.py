@@ -9,27 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.card_heads import Measurement
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...data.sentences import naming
 from ...encoders.model_folder import write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import log
 from ...settings import recipe, setting
-from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.run import TrainingRun, TrainingRunSettings
-from .parallel_examples import TRAIN, VALIDATION, ParallelTextSettings
+from .parallel_examples import SIDES, TRAIN, ParallelTextSettings, languages_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-    from ...tokenization.token_ids import TokenIds
     from .bilingual_vectors import BilingualTrainer
-    from .parallel_examples import ParallelTexts
-
-_SIDES = ("source", "target")
 
 
 @dataclass(kw_only=True)
@@ -70,21 +63,17 @@ def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[Sentence
     with TrainingRun(settings, command="train-bilingual-vectors", inputs=[settings.bitext]) as run:
         if not run.is_finished:
             _train(settings, run)
-    source, target = (SentenceEncoder.from_pretrained(Path(settings.output) / side) for side in _SIDES)
+    source, target = (SentenceEncoder.from_pretrained(Path(settings.output) / side) for side in SIDES)
     return source, target
 
 
 def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     from ...training.epoch_trainer import EpochTrainingArguments
-    from .bilingual_vectors import BilingualTrainer, BilingualVectors
+    from .bilingual_vectors import BilingualTrainer, BilingualVectors, known_words
 
-    texts = settings.texts()
-    with naming(settings.bitext):
-        tokenizers = settings.tokenizers(texts)
-    ids = {split: _known_words(texts, tokenizers, split) for split in texts.source}
-    counts = [
-        np.bincount(side.ids, minlength=len(tokenizer)) for side, tokenizer in zip(ids[TRAIN], tokenizers, strict=True)
-    ]
+    texts, tokenizers = settings.read()
+    sides = [known_words(texts[TRAIN][side], tokenizer) for side, tokenizer in zip(SIDES, tokenizers, strict=True)]
+    counts = [np.bincount(side.ids, minlength=len(item)) for side, item in zip(sides, tokenizers, strict=True)]
     if not all(occurrences.any() for occurrences in counts):
         raise InputError(
             "a side of the bitext has no words",
@@ -92,7 +81,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
             remedy="give more text, or a --min-frequency of 1",
         )
     log(
-        f"{len(ids[TRAIN][0].lengths):,} pairs; {len(counts[0]):,} and {len(counts[1]):,} words; "
+        f"{len(sides[0].lengths):,} pairs; {len(counts[0]):,} and {len(counts[1]):,} words; "
         f"{counts[0].sum():,} and {counts[1].sum():,} occurrences"
     )
     arguments = run.arguments(
@@ -101,18 +90,12 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
         per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate,
         lr_scheduler_type="linear",
-        load_best_model_at_end=False,
     )
     model = BilingualVectors(counts, settings.dimension, settings.negatives, settings.aligned_weight, settings.seed)
-    validation = None
-    if VALIDATION in ids:
-        validation = (ids[VALIDATION], (texts.source[VALIDATION], texts.target[VALIDATION]))
-    trainer = BilingualTrainer(
-        model, arguments, ids[TRAIN], validation, window=settings.window, subsampling=settings.subsampling, report=log
-    )
+    trainer = BilingualTrainer(model, arguments, sides, window=settings.window, subsampling=settings.subsampling)
     run.train(trainer)
     if run.writes:
-        _write(settings, texts, trainer, tokenizers, run)
+        _write(settings, languages_of(texts), trainer, tokenizers, run)
         log(f"encoders saved to {settings.output}/source and {settings.output}/target. Mine candidates with:")
         log(
             f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {settings.output}/source "
@@ -120,24 +103,9 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
         )
 
 
-def _known_words(
-    texts: ParallelTexts, tokenizers: Sequence[PreTrainedTokenizerFast], split: str
-) -> tuple[TokenIds, TokenIds]:
-    from .bilingual_vectors import without_unknown
-
-    source, target = (
-        without_unknown(
-            ids_of(tokenizer.backend_tokenizer, side[split], lookup_for(tokenizer.backend_tokenizer)),
-            tokenizer.unk_token_id,
-        )
-        for side, tokenizer in zip((texts.source, texts.target), tokenizers, strict=True)
-    )
-    return source, target
-
-
 def _write(
     settings: BilingualVectorSettings,
-    texts: ParallelTexts,
+    languages: Sequence[str],
     trainer: BilingualTrainer,
     tokenizers: Sequence[PreTrainedTokenizerFast],
     run: TrainingRun,
@@ -147,7 +115,7 @@ def _write(
     from ...models.configuration_avg import AvgConfig
     from ...models.modeling_avg import AvgModel
 
-    for side, tokenizer in zip(_SIDES, tokenizers, strict=True):
+    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
         table = trainer.model.tables[side]
         model = AvgModel(
             AvgConfig(
@@ -161,29 +129,16 @@ def _write(
         with torch.no_grad():
             model.embeddings.copy_(table)
         write_model_files(run.folder / side, model, tokenizer)
-    scores = trainer.scores()
     results: dict[str, Any] = {
         "pairs": len(trainer.sides[0].lengths),
-        "vocabulary": {side: len(item) for side, item in zip(_SIDES, tokenizers, strict=True)},
-        "words": {side: len(ids.ids) for side, ids in zip(_SIDES, trainer.sides, strict=True)},
-        "epochs": scores,
-        "retrieval": scores[-1] if scores else None,
+        "vocabulary": {side: len(item) for side, item in zip(SIDES, tokenizers, strict=True)},
+        "words": {side: len(ids.ids) for side, ids in zip(SIDES, trainer.sides, strict=True)},
     }
-    measured = Measurement(
-        task="sentence-similarity",
-        dataset=settings.bitext,
-        split="validation",
-        metric="precision",
-        value=scores[-1]["mean"] if scores else None,
-        name="precision at 1 (%; nearest sentence of the other language, mean of both directions)",
-        task_name="Finding translations",
-    )
-    languages = [item for item in (texts.source_lang, texts.target_lang) if item]
     card = {
         "epochs_asked": settings.epochs,
-        "source_lang": texts.source_lang,
-        "target_lang": texts.target_lang,
+        "source_lang": languages[0],
+        "target_lang": languages[1],
         "bitext_name": to_path(settings.bitext).name,
-        "languages": languages_read(settings.bitext, english=False) or languages,
+        "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
     }
-    run.write(results=results, template="bilingual_vectors", card=card, measurements=[measured])
+    run.write(results=results, template="bilingual_vectors", card=card)

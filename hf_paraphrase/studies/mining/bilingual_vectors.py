@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
+from transformers import PreTrainedTokenizerFast
 
-from ...evaluation.translation_retrieval import translation_retrieval
 from ...tokenization.token_ids import TokenIds
+from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import SparseGradientTrainer
+from .parallel_examples import SIDES
 
-SIDES = ("source", "target")
 _NOISE_WORDS = 256
 
 
@@ -53,12 +54,10 @@ class BilingualVectors(nn.Module):
         self.tables = nn.ParameterDict(tables)
 
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
-        """Computes the objective a pair of a batch that :class:`BilingualTrainer` made.
+        """Computes the objective a pair of a batch that :class:`BilingualTrainer` made: `pairs` has a zero for each.
 
-        Args:
-            pairs: A zero for each pair (pairs,).
-            inputs: For each side the `words` of all sentences laid end to end with the `offsets` of the sentences, and
-                for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
+        The inputs have for each side the `words` of all sentences laid end to end with the `offsets` of the sentences,
+        and for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
         """
         objectives, means, filled = [], [], []
         for side in SIDES:
@@ -81,13 +80,6 @@ def _rows(table: Tensor, ids: Tensor) -> Tensor:
     return functional.embedding(ids, table, sparse=True)
 
 
-def sentence_sums(table: Tensor, ids: TokenIds) -> NDArray[np.float32]:
-    """Adds up the word vectors of sentences (paper 002, equation 3, before its division by the length)."""
-    words, offsets = (torch.from_numpy(values.astype(np.int64)) for values in (ids.ids, ids.offsets))
-    sums = functional.embedding_bag(words, table.detach().cpu(), offsets, mode="sum", include_last_offset=True)
-    return np.asarray(sums.numpy())
-
-
 def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, negatives: float) -> Tensor:
     """Computes the objective of a batch of words (Mikolov et al. 2013, equation 4).
 
@@ -96,14 +88,8 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
         L = Σ over (word, context)  −log σ(u·v) − k/K Σ over the K noise words n  log σ(−u·v_n)
 
     where k is `negatives`. word2vec draws k noise words for every pair; here all pairs of a batch share K draws, each
-    of which counts k/K, which is the same in expectation.
-
-    Args:
-        inputs: The input vectors of the words, laid end to end (words, dim).
-        outputs: Their output vectors (words, dim).
-        noise: The output vectors of the noise words (K, dim).
-        windows: The places of a word and of one in its window (2, pairs).
-        negatives: k.
+    of which counts k/K, which is the same in expectation. `windows` are the places of a word and of one in its window
+    (2, pairs), among inputs and outputs (words, dim); noise is (K, dim).
     """
     centres, contexts = windows
     scores = (inputs[centres] * outputs[contexts]).sum(1)
@@ -112,15 +98,10 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
 
 
 def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int) -> NDArray[np.int64]:
-    """Lists which words are in whose window, for words laid end to end.
+    """Lists the places of a word and of one in its window (2, pairs), for words laid end to end.
 
-    Args:
-        sentences: The number of the sentence of each word (words,); a window does not leave a sentence.
-        reach: How far the window of each word reaches on either side (words,), at most `window`.
-        window: The greatest reach.
-
-    Returns:
-        The places of a word and of one in its window (2, pairs).
+    A window does not leave the sentence, whose number each word has (words,), and reaches on either side as far as
+    `reach` says (words,), at most `window`.
     """
     pairs = [np.empty((2, 0), np.int64)]
     for distance in range(1, window + 1):
@@ -152,25 +133,22 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains bilingual word vectors.
 
     Where the program of Gouws et al. lets threads overwrite one another's updates, every update here is one of Adam on
-    a batch of sentence pairs, so a seed gives the same vectors again. With validation sentences, `mean` of
-    :func:`translation_retrieval` is measured after each epoch; nothing is chosen by it.
+    a batch of sentence pairs, so a seed gives the same vectors again.
     """
 
-    criterion = "mean"
+    criterion = "loss"
     sparse_gradients = True
 
     def __init__(
         self,
         model: BilingualVectors,
         args: EpochTrainingArguments,
-        sides: tuple[TokenIds, TokenIds],
-        validation: tuple[tuple[TokenIds, TokenIds], tuple[list[str], list[str]]] | None = None,
+        sides: Sequence[TokenIds],
         *,
         window: int = 5,
         subsampling: float = 1e-4,
-        report: Callable[[str], None] | None = None,
     ) -> None:
-        self.sides, self.validation = sides, validation
+        self.sides = sides
         self.window = window
         counts = [
             np.bincount(ids.ids, minlength=len(model.tables[side])) for side, ids in zip(SIDES, sides, strict=True)
@@ -178,8 +156,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         self._keep = [keep_probabilities(item, subsampling) for item in counts]
         self._noise = [noise_probabilities(item) for item in counts]
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
-        dev_size = None if validation is None else len(validation[1][0])
-        super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
+        super().__init__(model, args, batches, self._collate, dev_size=None)
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
@@ -205,20 +182,11 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
             }
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """Measures how many translations of the validation sentences are the nearest."""
-        assert self.validation is not None
-        ids, texts = self.validation
-        model = self.accelerator.unwrap_model(self.model)
-        sums = (sentence_sums(model.tables[side], item) for side, item in zip(SIDES, ids, strict=True))
-        scores = translation_retrieval(*texts, *sums)
-        metrics = {f"eval_{name}": float(value) for name, value in asdict(scores).items()}
-        line = f"epoch {self.state.epoch or 0:g}: finds {scores.mean:.2f} % of the translations among {scores.pairs:,}"
-        return self.report_scores(metrics, line)
 
-
-def without_unknown(ids: TokenIds, unknown_id: int) -> TokenIds:
-    """Leaves the unknown words of sentences out."""
-    is_known = ids.ids != unknown_id
+def known_words(texts: pa.ChunkedArray, tokenizer: PreTrainedTokenizerFast) -> TokenIds:
+    """Tokenises sentences, and leaves their unknown words out."""
+    backend = tokenizer.backend_tokenizer
+    ids = ids_of(backend, [text or "" for text in texts.to_pylist()], lookup_for(backend))
+    is_known = ids.ids != tokenizer.unk_token_id
     ends = np.concatenate([np.zeros(1, np.int64), is_known.cumsum()])
     return TokenIds(ids.ids[is_known], ends[ids.offsets])

@@ -1,4 +1,4 @@
-"""Collections of sentences to be mined and their true pairs as text files, and the data folders of `mine`.
+"""Collections of sentences to be mined and their true pairs, as text files.
 
 The layout is plain lines, or that of the shared task of BUCC 2017: `id TAB sentence`, and `source id TAB target id`
 for pairs.
@@ -12,19 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
-from ...data.folder import DataFolder
-from ...data.schema import BITEXT
 from ...data.text_files import StrictLines, read_fields, read_lines
 from ...errors import InputError
-from .measures import Curve
 
 LAYOUTS = ("lines", "bucc")
-MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
-"""Mined pairs: a bitext with the ids that the sentences have in their collections."""
 _GOLD_REMEDY = "one pair a line as `source id TAB target id`"
 
 
@@ -41,12 +35,7 @@ class Collection:
 
 
 def read_collection(path: Path, layout: str) -> Collection:
-    """Reads one side, plain or compressed.
-
-    Args:
-        path: The file.
-        layout: `lines` for one sentence a line, `bucc` for `id TAB sentence` as in the shared task of BUCC 2017.
-    """
+    """Reads one side, plain or compressed: `lines`, one sentence a line, or `bucc`, `id TAB sentence`."""
     names: list[str] = []
     sentences: list[str] = []
     if layout == "lines":
@@ -79,11 +68,7 @@ def read_gold_ids(path: Path) -> dict[tuple[str, str], int]:
 
 
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
-    """Reads the true pairs of two collections.
-
-    Returns:
-        The places of the pairs (pairs, 2), sorted.
-    """
+    """Reads the true pairs of two collections as places (pairs, 2), sorted."""
     positions = [{name: place for place, name in enumerate(side.names)} for side in (source, target)]
     pairs = []
     for pair, line in read_gold_ids(path).items():
@@ -140,13 +125,3 @@ def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> No
 def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[str], pairs: NDArray[np.int64]) -> None:
     """Writes pairs of positions (pairs, 2) as `source id TAB target id` a line."""
     write_text_whole(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))
-
-
-def mined_curve(folder: str, gold: set[tuple[str, str]]) -> Curve:
-    """Measures the pairs in a folder that `mine` made at every threshold."""
-    mined = DataFolder(folder)
-    mined.require("source_id", "target_id", "score")
-    table = mined.table(columns=["source_id", "target_id", "score"])
-    pairs = zip(table["source_id"].to_pylist(), table["target_id"].to_pylist(), strict=True)
-    right = np.array([pair in gold for pair in pairs], bool)
-    return Curve.of(table["score"].to_numpy().astype(np.float64), right, len(gold))

@@ -98,9 +98,8 @@ class ComparableTask:
 def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableTask:
     """Draws a task from the rows of a bitext.
 
-    Returns:
-        The task. Two sentences that differ only in case and punctuation are the same sentence; no sentence of the
-        bitext parts is in the task, on either side, and none of one part in another.
+    Two sentences that differ only in case and punctuation are the same sentence; no sentence of the bitext parts is in
+    the task, on either side, and none of one part in another.
     """
     texts = {side: rows.column(side).combine_chunks().fill_null("") for side in ("source", "target")}
     normal = {side: normalise_all(column) for side, column in texts.items()}

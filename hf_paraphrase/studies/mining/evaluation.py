@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,13 @@ from ...artefacts.remote_paths import to_path
 from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.search.vector_file import VectorFile
 from ...errors import UsageError
-from ...evaluation.figures import check_plots
 from ...messages import log
-from ...settings import flag, is_given, recipe, setting
-from ...tables import short_names
-from .collections import TaskPart, mined_curve, read_gold_ids
-from .measures import Curve
-from .report import task_tables, write_curves
-from .run import CandidateSettings, EncoderPair, MiningRun, check_models, product
+from ...settings import recipe, setting
+from ...tables import format_table, short_names
+from .collections import TaskPart
+from .parallel_classification import ParallelClassifier
+from .run import FILTER, CandidateSettings, MiningRun, open_pair, product
+from .scoring import Curve
 
 Curves = dict[str, dict[str, Curve]]
 """Curves by their names, in groups."""
@@ -32,36 +31,24 @@ Scores = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """By the name of a score those of the candidates (pairs,) of the tuning and of the test part."""
 
 _RESULTS = "results.json"
+_PARTS = {"tuning": "training", "test": "test"}
 _SIZES = (1, 10, 20, 30, 40, 50, 100, 1000)
 """Numbers of candidates in table 1 of the paper."""
 _PAPERS_THRESHOLD = 0.99
 _PAPERS_NEGATIVES = 5503
 """Random pairs for every gold pair in the paper: 50 million for 9,086."""
 _PAIRS_AT_A_TIME = 1 << 20
-_OF_A_TASK = (
-    *("encoder", "source_encoder", "target_encoder", "candidates", "neighbours", "scoring_encoder", "classifier"),
-    *("random_negatives", "resume"),
-)
-"""The settings that a table of `--pairs` has no use for."""
+_SHARES = ["precision (%)", "recall (%)", "F1 (%)"]
 
 
 @dataclass(kw_only=True)
 class MiningEvaluationSettings(CandidateSettings):
-    """Measure mining. Folders that `mine` made: --pairs A B --gold FILE. A study of a whole task: --task DIR/fr-en."""
+    """Measures every score and decision of `mine` on a task with known pairs (paper 002, tables 1 to 3, figure 1)."""
 
-    pairs: list[str] = setting(
-        "folders that `mine` made, each a row of the table", [], only_with="gold", excludes="task", path=True
+    task: str = setting(
+        "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True
     )
-    gold: str | None = setting(
-        "with --pairs: the true pairs, `source id TAB target id`", None, only_with="pairs", path=True
-    )
-    task: str | None = setting(
-        "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold",
-        None,
-        prefix=True,
-    )
-    tuning_part: str = setting("part of the task on which thresholds are chosen", "training")
-    test_part: str = setting("part of the task on which everything is measured", "test")
+    output: str = setting("report folder, with tables, curves as TSV, and results.json")
     scoring_encoder: list[str] = setting(
         "folders of other encoders, of both languages, that score the candidates", [], path=True
     )
@@ -71,60 +58,36 @@ class MiningEvaluationSettings(CandidateSettings):
         _PAPERS_NEGATIVES,
         at_least=0,
     )
-    output: str | None = setting(
-        "with --task: report folder, with tables, curves as TSV, PNG and SVG (needs matplotlib), and results.json",
-        None,
-        only_with="task",
-    )
     resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if self.task is None:
-            if not self.pairs:
-                raise UsageError("nothing to measure", remedy="give either --pairs with --gold, or --task")
-            for name in _OF_A_TASK:
-                if is_given(self, name):
-                    raise UsageError(f"{flag(name)} is for --task", remedy="leave it out")
-            return
-        if self.output is None:
-            raise UsageError("--task needs --output", remedy="name a folder for the report")
-        self.scorers()
-
-    def scorers(self) -> dict[str, EncoderPair]:
-        """Returns the encoders that score, by the names of their rows; the first are those of the filter."""
-        filter_pair = self.filter_pair()
-        names = short_names(self.scoring_encoder) if self.scoring_encoder else []
-        if "filter" in names:
-            raise UsageError("--scoring-encoder: `filter` is the name of another row", remedy="rename the folder")
-        pairs = ((folder, folder) for folder in self.scoring_encoder)
-        return {"filter": filter_pair, **dict(zip(names, pairs, strict=True))}
-
-    def classifiers(self) -> dict[str, str]:
-        """Returns the folders of the classifiers by the names of their rows."""
-        return dict(zip(short_names(self.classifier), self.classifier, strict=True)) if self.classifier else {}
+        if FILTER in short_names(self.scoring_encoder or ["-"]):
+            raise UsageError(f"--scoring-encoder: `{FILTER}` is the name of another row", remedy="rename the folder")
 
 
 @recipe(MiningEvaluationSettings)
 def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
-    """Measures pairs that `mine` wrote, or what candidates, scores and decisions are worth on a task (paper 002).
+    """Measures what candidates, scores and decisions are worth on a task with known pairs (paper 002).
 
     Returns:
-        The measures by the names of the folders, or the numbers of `results.json`.
+        The numbers of `results.json`.
     """
-    if settings.task is None or settings.output is None:
-        gold = read_gold_ids(Path(str(settings.gold)))
-        return {path: _both_measures(mined_curve(path, set(gold))) for path in settings.pairs}
     if not settings.resume:
         check_early(settings.output, overwrite=settings.overwrite)
-    check_plots()
-    scorers, classifiers = list(settings.scorers().values()), list(settings.classifiers().values())
-    check_models(scorers, classifiers, settings.device)
-    parts = [TaskPart.of_task(settings.task, name) for name in (settings.tuning_part, settings.test_part)]
-    inputs = [str(path) for part in parts for path in part.files]
-    inputs += [*dict.fromkeys(folder for pair in scorers for folder in pair), *classifiers]
+    encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
+    for name, folder in _named(settings.scoring_encoder).items():
+        encoders[name] = open_pair([folder], settings.device)
+    classifiers = {
+        name: ParallelClassifier.from_pretrained(folder, device=settings.device)
+        for name, folder in _named(settings.classifier).items()
+    }
+    # Thresholds are chosen on the part training, and everything is measured on the part test.
+    parts = {role: TaskPart.of_task(settings.task, name) for role, name in _PARTS.items()}
+    inputs = [str(path) for part in parts.values() for path in part.files]
+    inputs += dict.fromkeys([*settings.encoder_names(), *settings.scoring_encoder, *settings.classifier])
     with Artefact(
         settings.output,
         command="evaluate-mining",
@@ -136,34 +99,47 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
     ) as artefact:
         if artefact.finished:
             return read_json_object(artefact.target / _RESULTS)
-        results, curves = _study(settings, parts[0], parts[1], artefact.checkpoint("work"))
+        work = artefact.checkpoint("work")
+        runs = [
+            MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
+            for role, part in parts.items()
+        ]
+        sizes = {
+            role: {
+                "sources": len(part.source),
+                "targets": len(part.target),
+                "gold": len(part.gold),
+                "candidates": len(run.source_rows),
+            }
+            for (role, part), run in zip(parts.items(), runs, strict=True)
+        }
+        measured, curves = _study(settings, runs, [part.gold for part in parts.values()], list(classifiers))
+        results = {"parts": sizes, **measured}
         _write_report(artefact, settings, results, curves)
     log(f"report: {settings.output}")
     return results
 
 
-def _both_measures(curve: Curve) -> dict[str, Any]:
-    best_threshold = curve.best_threshold() if len(curve) else None
-    return {"all": curve.at(), "best": curve.best(), "best_threshold": best_threshold}
+def _named(folders: Sequence[str]) -> dict[str, str]:
+    """Returns folders by the names of their rows."""
+    return dict(zip(short_names(folders), folders, strict=True)) if folders else {}
 
 
 def _study(
-    settings: MiningEvaluationSettings, tuning_part: TaskPart, test_part: TaskPart, work: Path
+    settings: MiningEvaluationSettings,
+    runs: Sequence[MiningRun],
+    golds: Sequence[NDArray[np.int64]],
+    classifiers: Sequence[str],
 ) -> tuple[dict[str, Any], Curves]:
-    scorers, classifiers = settings.scorers(), settings.classifiers()
-    roles = {"tuning": tuning_part, "test": test_part}
-    runs = [settings.run(part.source, part.target, work / role) for role, part in roles.items()]
     recall = {}
-    for name, encoders in scorers.items():
-        source, target = runs[1].vectors(encoders)
-        label = f"the filter ({_name(encoders)})" if name == "filter" else name
-        recall[label] = recall_rows(gold_ranks(source, target, test_part.gold), len(source), len(target))
-    golds = tuning_part.gold, test_part.gold
+    for name, (source, target) in runs[1].vectors.items():
+        label = f"the filter ({_name(settings.encoder_names())})" if name == FILTER else name
+        recall[label] = recall_rows(gold_ranks(source, target, golds[1]), len(source), len(target))
     curves: Curves = {"candidates": {}, "random_pairs": {}}
     random_pairs = {}
-    for name, folder in classifiers.items() if settings.random_negatives else ():
+    for name in classifiers if settings.random_negatives else ():
         tuning, test = (
-            random_pair_curve(run, gold, folder, settings.random_negatives)
+            random_pair_curve(run, gold, name, settings.random_negatives)
             for run, gold in zip(runs, golds, strict=True)
         )
         threshold = tuning.best_threshold()
@@ -171,7 +147,7 @@ def _study(
         random_pairs[name] = {"threshold": threshold, **test.at(threshold), **best}
         curves["random_pairs"][name] = test
     outcomes = []
-    alone, together = _scores(runs, scorers, classifiers)
+    alone, together = _scores(runs, classifiers)
     # The set-up of the paper first, then the parts of the repair, alone and together.
     ways = [(name, alone[name], False, True) for name in classifiers]
     ways += [(name, scores, one_to_one, False) for one_to_one in (False, True) for name, scores in alone.items()]
@@ -192,51 +168,35 @@ def _study(
             }
         )
         curves["candidates"][name + (", one-to-one" if one_to_one else "")] = test
-    parts = {
-        role: {
-            "sources": len(part.source),
-            "targets": len(part.target),
-            "gold": len(part.gold),
-            "candidates": len(run.pairs),
-        }
-        for (role, part), run in zip(roles.items(), runs, strict=True)
-    }
-    return {"parts": parts, "recall": recall, "random_pairs": random_pairs, "candidates": outcomes}, curves
+    return {"recall": recall, "random_pairs": random_pairs, "candidates": outcomes}, curves
 
 
-def _name(encoders: EncoderPair) -> str:
+def _name(encoders: Sequence[str]) -> str:
     """Names two encoders after the folder that contains both."""
-    one, two = (Path(folder).resolve() for folder in encoders)
-    return one.name if one == two or one.parent != two.parent else one.parent.name
+    one, *others = (Path(folder).resolve() for folder in encoders)
+    return one.parent.name if others and one.parent == others[0].parent else one.name
 
 
-def _scores(
-    runs: Sequence[MiningRun], scorers: dict[str, EncoderPair], classifiers: dict[str, str]
-) -> tuple[Scores, Scores]:
+def _scores(runs: Sequence[MiningRun], classifiers: Sequence[str]) -> tuple[Scores, Scores]:
     """Computes the scores of classifiers and encoders, and those of each two together."""
     tuning, test = runs
-    alone: Scores = {}
-    for name, folder in classifiers.items():
-        alone[name] = tuning.probabilities(folder), test.probabilities(folder)
-    for name, encoders in scorers.items():
-        alone[f"{name} cosine"] = tuning.cosines(encoders), test.cosines(encoders)
-        alone[f"{name} ratio margin"] = tuning.margins(encoders=encoders), test.margins(encoders=encoders)
+    alone: Scores = {name: (tuning.probabilities(name), test.probabilities(name)) for name in classifiers}
+    for name in tuning.vectors:
+        alone[f"{name} cosine"] = tuning.cosines(name), test.cosines(name)
+        alone[f"{name} ratio margin"] = tuning.margins(encoders=name), test.margins(encoders=name)
     together: Scores = {}
     for name in classifiers:
-        for margin in (f"{scorer} ratio margin" for scorer in scorers):
+        for margin in (f"{scorer} ratio margin" for scorer in tuning.vectors):
             of_tuning, of_test = (product(*both) for both in zip(alone[margin], alone[name], strict=True))
             together[f"{name} × {margin}"] = of_tuning, of_test
     return alone, together
 
 
 def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Finds at which rank of the candidates of its source each gold target is.
+    """Finds the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for lower ones.
 
-    Only the sources of gold pairs are compared with all targets, so this is cheap.
-
-    Returns:
-        The rank of each (gold,), int64, from 1; 1,001 where it is lower. A sentence without a vector has no
-        candidates and is none.
+    Only the sources of gold pairs are compared with all targets, so this is cheap. A sentence without a vector has no
+    candidates and is none.
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
     target_rows, _ = nearest_neighbours(source.take(rows), target, _SIZES[-1], skip_zero=True)
@@ -247,12 +207,7 @@ def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64]) 
 
 
 def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[dict[str, int | float]]:
-    """Computes table 1 of the paper from the ranks of the gold pairs (gold,).
-
-    Returns:
-        For each number of candidates `n` the gold pairs that are `found`, their `share` in per cent, and the number
-        of `pairs`.
-    """
+    """Computes table 1 of the paper from the ranks of the gold pairs (gold,); `share` is in per cent."""
     rows: list[dict[str, int | float]] = []
     for size in _SIZES:
         found = int((ranks <= size).sum())
@@ -264,14 +219,14 @@ def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[di
 def random_pair_curve(run: MiningRun, gold: NDArray[np.int64], classifier: str, negatives: int) -> Curve:
     """Scores the gold pairs, and for each of them so many random pairs of the two collections."""
     random = np.random.default_rng(0)
-    scores = [run.probabilities(classifier, gold[:, 0], gold[:, 1])]
+    scores = [run.probabilities(classifier, (gold[:, 0], gold[:, 1]))]
     total = negatives * len(gold)
     for start in range(0, total, _PAIRS_AT_A_TIME):
         size = min(total - start, _PAIRS_AT_A_TIME)
         source = random.integers(len(run.source), size=size)
         target = random.integers(len(run.target), size=size)
         wrong = ~run.are_gold(source, target, gold)
-        scores.append(run.probabilities(classifier, source[wrong], target[wrong]))
+        scores.append(run.probabilities(classifier, (source[wrong], target[wrong])))
     right = np.arange(sum(map(len, scores))) < len(gold)
     return Curve.of(np.concatenate(scores), right, len(gold))
 
@@ -280,18 +235,67 @@ def _write_report(
     artefact: Artefact, settings: MiningEvaluationSettings, results: dict[str, Any], curves: Curves
 ) -> None:
     for group, of_group in curves.items():
-        write_curves(artefact.staging, group, of_group)
+        for row, curve in of_group.items():
+            # A row has a slash in its name where the last parts of two folders are equal.
+            name = row.replace("%", "%25").replace("/", "%2F")
+            write_curve(artefact.staging / "curves" / group / f"{name}.tsv", curve)
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / _RESULTS, text + "\n")
     card = {
-        "title": to_path(str(settings.task)).name,
+        "title": to_path(settings.task).name,
         "parts": results["parts"],
-        "names": {"tuning": settings.tuning_part, "test": settings.test_part},
+        "names": _PARTS,
         "tables": task_tables(results),
-        "plots": [group for group, of_group in curves.items() if of_group],
         "fixed_threshold": _PAPERS_THRESHOLD,
         "neighbours": settings.neighbours,
         "candidates": settings.candidates,
         "random_negatives": settings.random_negatives,
     }
     artefact.finish(results={"parts": results["parts"]}, card=Card("mining_report", card, report=True))
+
+
+def write_curve(path: Path, curve: Curve) -> None:
+    """Writes a curve as a table (figure 1 of the paper)."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ["threshold\tprecision\trecall\tf1\tfound\tright"]
+    for point in curve.points():
+        shares = [f"{point[name]:.6f}" for name in ("precision", "recall", "f1")]
+        lines.append("\t".join([f"{point['threshold']:.9g}", *shares, str(point["found"]), str(point["right"])]))
+    write_text_whole(path, "\n".join(lines) + "\n")
+
+
+def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
+    """Formats the numbers of a task as tables 1 to 3 of paper 002, by their titles."""
+    tables = {}
+    for name, recall in results["recall"].items():
+        rows = [[str(row["n"]), f"{row['found']:,}", f"{row['share']:.2f}", f"{row['pairs']:,}"] for row in recall]
+        tables[f"Recall of the candidates of {name}"] = format_table(["n", "found", "found (%)", "pairs"], rows)
+    if results["random_pairs"]:
+        rows = [
+            [name, f"{item['threshold']:.4g}", *_percent(item), f"{100 * item['best']['f1']:.2f}"]
+            for name, item in results["random_pairs"].items()
+        ]
+        header = ["classifier", "threshold", *_SHARES, "best F1 (%)"]
+        tables["True pairs among random ones"] = format_table(header, rows)
+    rows = [
+        [
+            item["score"] + (", one-to-one" if item["one_to_one"] else ""),
+            f"{item['threshold']:.4g} ({item['threshold_is']})",
+            *_percent(item["test"]),
+            f"{100 * item['tuning']['f1']:.2f}",
+        ]
+        for item in results["candidates"]
+    ]
+    header = ["score", "threshold", *_SHARES, "F1 (%), tuning part"]
+    return tables | {"True pairs among the candidates": format_table(header, rows)}
+
+
+def measures_table(threshold: float | None, measures: Mapping[str, Any]) -> str:
+    """Formats the measures of the pairs of one threshold; None stands for all pairs."""
+    counts = [str(measures[name]) for name in ("found", "right", "gold")]
+    cells = ["–" if threshold is None else f"{threshold:.6g}", *_percent(measures), *counts]
+    return format_table(["threshold", *_SHARES, "found", "right", "gold"], [cells])
+
+
+def _percent(measures: Mapping[str, Any]) -> list[str]:
+    return [f"{100 * measures[name]:.2f}" for name in ("precision", "recall", "f1")]

@@ -16,13 +16,19 @@ from ...artefacts.files import read_json_object
 from ...artefacts.provenance import PROVENANCE
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
+from ...data.schema import BITEXT
 from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe, setting
-from .collections import LAYOUTS, MINED, Collection, TaskPart, read_collection, read_gold, write_gold
-from .run import CandidateSettings, MiningRun, check_models, product
+from .collections import LAYOUTS, TaskPart, read_collection, read_gold, write_gold
+from .parallel_classification import ParallelClassifier
+from .run import FILTER, CandidateSettings, MiningRun, open_pair, product
 from .scoring import MARGINS, by_score
+
+_CLASSIFIER = "classifier"
+MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
+"""Mined pairs: a bitext with the ids that the sentences have in their collections."""
 
 
 @dataclass(kw_only=True)
@@ -75,7 +81,6 @@ class MiningSettings(CandidateSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        self.filter_pair()
         if len(set(self.tuning_files())) < len(self.tuning_files()):
             raise UsageError(
                 f"--tune-on takes the endings of --source and --target, and both are `{_ending(self.source)}`"
@@ -86,7 +91,7 @@ class MiningSettings(CandidateSettings):
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, each once."""
-        paths = [self.source, self.target, *self.filter_pair(), self.classifier, self.gold]
+        paths = [self.source, self.target, *self.encoder_names(), self.classifier, self.gold]
         return list(dict.fromkeys([*filter(None, paths), *self.tuning_files()]))
 
     def tuning_files(self) -> tuple[str, ...]:
@@ -131,12 +136,14 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
     tuning_files = [Path(path) for path in settings.tuning_files()]
     tuning_part = TaskPart.of_files(tuning_files, settings.layout) if tuning_files else None
     log(f"{len(source):,} source and {len(target):,} target sentences")
-    encoders = settings.filter_pair()
-    check_models([encoders], [settings.classifier] if settings.classifier else [], settings.device)
+    encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
+    classifiers = {}
+    if settings.classifier is not None:
+        classifiers[_CLASSIFIER] = ParallelClassifier.from_pretrained(settings.classifier, device=settings.device)
     work = artefact.checkpoint("embeddings")
     threshold, tuning = settings.threshold, None
     if tuning_part is not None:
-        run = settings.run(tuning_part.source, tuning_part.target, work / "tuning")
+        run = MiningRun(tuning_part.source, tuning_part.target, encoders, work / "tuning", settings, classifiers)
         curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
         if not curve.right.any():
             raise InputError(
@@ -146,13 +153,13 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
             )
         threshold, tuning = curve.best_threshold(), curve.best()
         log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on}")
-    run = settings.run(source, target, work / "collections")
+    run = MiningRun(source, target, encoders, work / "collections", settings, classifiers)
     scores = _scores(settings, run)
     rows = np.flatnonzero(run.kept(scores, settings.one_to_one))
     rows = rows if threshold is None else rows[scores[rows] >= threshold]
-    rows = rows[by_score(run.pairs.source[rows], run.pairs.target[rows], scores[rows])]
+    rows = rows[by_score(run.source_rows[rows], run.target_rows[rows], scores[rows])]
     results: dict[str, Any] = {
-        "candidates": len(run.pairs),
+        "candidates": len(run.source_rows),
         "pairs": len(rows),
         "threshold": threshold,
         "tuning": tuning,
@@ -163,11 +170,11 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
         least = -np.inf if threshold is None else threshold
         results["measures"] = run.curve(gold, scores, settings.one_to_one).at(least)
         results["candidate_recall"] = run.curve(gold, scores).at()["recall"]
-    _write(artefact.staging, settings, source, target, run.pairs.source[rows], run.pairs.target[rows], scores[rows])
+    _write(artefact.staging, settings, run, rows, scores[rows])
     card = {
         "languages": [item for item in (settings.source_lang, settings.target_lang) if item],
         "files": [to_path(path).name for path in (settings.source, settings.target)],
-        "encoders": [to_path(path).name for path in dict.fromkeys(encoders)],
+        "encoders": [to_path(path).name for path in dict.fromkeys(settings.encoder_names())],
         "classifier": to_path(settings.classifier).name if settings.classifier else None,
         "margin": settings.margin,
         "one_to_one": settings.one_to_one,
@@ -175,7 +182,7 @@ def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
         **results,
     }
     artefact.finish(results=results, card=Card("mined_bitext", card))
-    log(f"{len(rows):,} pairs of {len(run.pairs):,} candidates: {settings.output}")
+    log(f"{len(rows):,} pairs of {len(run.source_rows):,} candidates: {settings.output}")
     return results
 
 
@@ -183,25 +190,21 @@ def _scores(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:
     """Computes the scores of the candidates (pairs,)."""
     if settings.classifier is None:
         return run.margins(settings.margin) if settings.margin else run.cosines()
-    probabilities = run.probabilities(settings.classifier)
+    probabilities = run.probabilities(_CLASSIFIER)
     return product(run.margins(settings.margin), probabilities) if settings.margin else probabilities
 
 
 def _write(
-    folder: Path,
-    settings: MiningSettings,
-    left: Collection,
-    right: Collection,
-    source: NDArray[np.int64],
-    target: NDArray[np.int64],
-    scores: NDArray[np.float64],
+    folder: Path, settings: MiningSettings, run: MiningRun, rows: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> None:
-    left_rows, right_rows = pa.array(source), pa.array(target)
-    ids = [pa.array(side.names).take(rows) for side, rows in ((left, left_rows), (right, right_rows))]
+    source, target = run.source_rows[rows], run.target_rows[rows]
+    sides = (run.source, pa.array(source)), (run.target, pa.array(target))
+    ids = [pa.array(side.names).take(places) for side, places in sides]
+    texts = [pa.array(side.sentences).take(places) for side, places in sides]
     columns = {
         "id": pc.binary_join_element_wise(*ids, ":"),
-        "source": pa.array(left.sentences).take(left_rows),
-        "target": pa.array(right.sentences).take(right_rows),
+        "source": texts[0],
+        "target": texts[1],
         "source_lang": [settings.source_lang] * len(scores),
         "target_lang": [settings.target_lang] * len(scores),
         "source_id": ids[0],
@@ -210,4 +213,4 @@ def _write(
     }
     write_split(folder, "train", [pa.table(columns, schema=MINED)], MINED)
     if settings.layout == "bucc":
-        write_gold(folder / "pairs.gold", left.names, right.names, np.stack([source, target], axis=1))
+        write_gold(folder / "pairs.gold", run.source.names, run.target.names, np.stack([source, target], axis=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder
+from ...data.sentences import naming
 from ...errors import InputError
 from ...settings import setting
 from ...tokenization.token_ids import TokenIds
@@ -29,51 +30,49 @@ NOTHING = -1
 """In a table of sentence numbers: there is none."""
 HARD_SHARE = 0.8
 """The share of the negatives that come from the n-best lists, where there are some."""
-_SIDES = ("source", "target")
+SIDES = ("source", "target")
 _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
 
 
-@dataclass
-class ParallelTexts:
-    """The texts of a bitext by their splits."""
-
-    source: dict[str, list[str]]
-    target: dict[str, list[str]]
-    source_lang: str
-    target_lang: str
-
-
 def read_parallel_texts(
     folder: str | os.PathLike[str], *, max_pairs: int | None = None, seed: int = 0
-) -> ParallelTexts:
+) -> dict[str, pa.Table]:
     """Reads the splits `train` and, where there is one, `validation` of a bitext into memory."""
-    texts = ParallelTexts({}, {}, "", "")
     opened = DataFolder(folder)
-    for split in (TRAIN, VALIDATION) if VALIDATION in opened.splits else (TRAIN,):
-        table = opened.table(split, [*_SIDES, "source_lang", "target_lang"])
-        if split == TRAIN:
-            if not table.num_rows:
-                raise InputError("the bitext has no rows", path=folder)
-            if max_pairs is not None and max_pairs < table.num_rows:
-                rows = np.sort(np.random.default_rng(seed).choice(table.num_rows, max_pairs, replace=False))
-                table = table.take(pa.array(rows))
-            texts.source_lang = str(table["source_lang"][0].as_py() or "")
-            texts.target_lang = str(table["target_lang"][0].as_py() or "")
-        for side, side_texts in zip(_SIDES, (texts.source, texts.target), strict=True):
-            side_texts[split] = [text or "" for text in table[side].to_pylist()]
-    return texts
+    splits = [TRAIN, VALIDATION] if VALIDATION in opened.splits else [TRAIN]
+    tables = {split: opened.table(split, ["source", "target", "source_lang", "target_lang"]) for split in splits}
+    rows = tables[TRAIN].num_rows
+    if not rows:
+        raise InputError("the bitext has no rows", path=folder)
+    if max_pairs is not None and max_pairs < rows:
+        sample = np.sort(np.random.default_rng(seed).choice(rows, max_pairs, replace=False))
+        tables[TRAIN] = tables[TRAIN].take(pa.array(sample))
+    return tables
+
+
+def languages_of(texts: Mapping[str, pa.Table]) -> list[str]:
+    """Returns the codes of the source and the target language of a bitext; empty ones are unknown."""
+    return [str(texts[TRAIN][f"{side}_lang"][0].as_py() or "") for side in SIDES]
+
+
+def word_level_tokenizers(
+    texts: Mapping[str, pa.Table], *, min_frequency: int, digits: str = "keep"
+) -> list[PreTrainedTokenizerFast]:
+    """Builds word-level tokenizers of both languages, in lower case; punctuation marks are words, apostrophes too."""
+    style: dict[str, Any] = {"contractions": False, "lower_case": True, "digits": digits}
+    sides = ([text or "" for text in texts[TRAIN][side].to_pylist()] for side in SIDES)
+    return [
+        build_word_level_tokenizer(sentence_vocabulary(side, min_frequency=min_frequency, **style), **style)
+        for side in sides
+    ]
 
 
 @dataclass
 class Side:
-    """The different sentences of one language.
+    """The different sentences of one language, those of the training pairs, `trained` of them, first.
 
-    Attributes:
-        texts: The sentences; those of the training pairs come first.
-        groups: A number for each (sentences,), int64, equal where sentences differ in nothing but upper case,
-            punctuation and spaces.
-        trained: How many of them occur in training pairs.
+    Their `groups` (sentences,) are equal where they differ in nothing but upper case, punctuation and spaces.
     """
 
     texts: list[str]
@@ -86,9 +85,8 @@ class Side:
 class ParallelExamples:
     """Parallel sentences to learn from and to choose the epoch on.
 
-    Attributes:
-        pairs: For each split the numbers of the source and of the target sentence of each pair (pairs, 2), int64.
-        known: What pairs are parallel: sorted numbers made of the groups of both sentences, int64.
+    For each split the numbers of the source and target sentence of each pair (pairs, 2); `known`, sorted numbers made
+    of the groups of both sentences, says what is parallel.
     """
 
     source: Side
@@ -101,14 +99,14 @@ class ParallelExamples:
         self.known = np.unique(self._keys(every[:, 0], every[:, 1]))
 
     @classmethod
-    def encode(
-        cls, texts: ParallelTexts, source_tokenizer: PreTrainedTokenizerFast, target_tokenizer: PreTrainedTokenizerFast
-    ) -> ParallelExamples:
+    def encode(cls, texts: Mapping[str, pa.Table], tokenizers: Sequence[PreTrainedTokenizerFast]) -> ParallelExamples:
         """Tokenises a bitext; a pair of which a side has no words is left out."""
-        source, source_numbers = _side(texts.source, source_tokenizer)
-        target, target_numbers = _side(texts.target, target_tokenizer)
+        (source, source_numbers), (target, target_numbers) = (
+            _side({split: table[side] for split, table in texts.items()}, tokenizer)
+            for side, tokenizer in zip(SIDES, tokenizers, strict=True)
+        )
         pairs = {}
-        for split in texts.source:
+        for split in texts:
             both = np.stack([source_numbers[split], target_numbers[split]], axis=1)
             filled = (source.ids.lengths[both[:, 0]] > 0) & (target.ids.lengths[both[:, 1]] > 0)
             if split == TRAIN or filled.any():
@@ -134,14 +132,14 @@ class ParallelExamples:
 
 
 def _side(
-    texts: dict[str, list[str]], tokenizer: PreTrainedTokenizerFast
+    texts: Mapping[str, pa.ChunkedArray], tokenizer: PreTrainedTokenizerFast
 ) -> tuple[Side, dict[str, NDArray[np.int64]]]:
     """Finds the different sentences, and which of them each row of each split has."""
-    splits = list(texts)
-    encoded = pa.array([text for split in splits for text in texts[split]], pa.large_string()).dictionary_encode()
+    every = pa.array([text or "" for column in texts.values() for text in column.to_pylist()], pa.large_string())
+    encoded = every.dictionary_encode()
     numbers = encoded.indices.to_numpy().astype(np.int64)
-    ends = np.cumsum([len(texts[split]) for split in splits])
-    parts = dict(zip(splits, np.split(numbers, ends[:-1]), strict=True))
+    ends = np.cumsum([len(column) for column in texts.values()])
+    parts = dict(zip(texts, np.split(numbers, ends[:-1]), strict=True))
     different = encoded.dictionary.cast(pa.string())
     kept = different.to_pylist()
     # A sentence of nothing but punctuation is only equal to itself.
@@ -177,9 +175,8 @@ class NegativeDraw:
     def __call__(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> NDArray[np.int64]:
         """Draws the negatives of a batch of parallel pairs, numbers of sentences (pairs, 2).
 
-        Returns:
-            The numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
-            there are not enough.
+        They are numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
+        there are not enough.
         """
         generator = np.random.default_rng(list(seed))
         drawn = np.full((len(pairs), self.negatives), NOTHING, np.int64)
@@ -205,11 +202,9 @@ class NegativeDraw:
                 return
 
     def labelled(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Puts pairs (pairs, 2) and their negatives together, a few hundred pairs at a time.
+        """Puts pairs (pairs, 2) and their negatives together, a few hundred pairs at a time, the parallel ones first.
 
-        Returns:
-            The numbers of the sentences of all pairs (rows, 2) and their labels (rows,), 1 for the parallel ones,
-            which come first.
+        Returns the numbers of the sentences of all pairs (rows, 2) and their labels (rows,).
         """
         rows = [pairs]
         for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
@@ -230,23 +225,13 @@ class ParallelTextSettings(RunSettings):
     digits: str = setting(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep", choices=DIGITS
     )
-    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
     min_frequency: int = setting(
         "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0
     )
     max_pairs: int | None = setting("train on a random sample of N pairs", None, above=0)
 
-    def texts(self) -> ParallelTexts:
-        """Reads the bitext."""
-        return read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
-
-    def tokenizers(self, texts: ParallelTexts) -> tuple[PreTrainedTokenizerFast, PreTrainedTokenizerFast]:
-        """Builds word-level tokenizers of both languages; punctuation marks are words, apostrophes too."""
-        style: dict[str, Any] = {"lower_case": self.lower_case, "contractions": False, "digits": self.digits}
-        source, target = (
-            build_word_level_tokenizer(
-                sentence_vocabulary(side[TRAIN], min_frequency=self.min_frequency, **style), **style
-            )
-            for side in (texts.source, texts.target)
-        )
-        return source, target
+    def read(self) -> tuple[dict[str, pa.Table], list[PreTrainedTokenizerFast]]:
+        """Reads the bitext, and builds the tokenizers of both languages."""
+        texts = read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
+        with naming(self.bitext):
+            return texts, word_level_tokenizers(texts, min_frequency=self.min_frequency, digits=self.digits)

@@ -16,20 +16,27 @@ from ...artefacts.remote_paths import to_path
 from ...data.sentences import naming
 from ...encoders.search.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import InputError, UsageError
+from ...errors import InputError
 from ...messages import is_main_process, log
 from ...settings import recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
-from .parallel_examples import HARD_SHARE, NOTHING, VALIDATION, NegativeDraw, ParallelExamples, ParallelTextSettings
+from .parallel_examples import (
+    HARD_SHARE,
+    NOTHING,
+    VALIDATION,
+    NegativeDraw,
+    ParallelExamples,
+    ParallelTextSettings,
+    languages_of,
+)
 from .run import EncoderPairSettings, open_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .parallel_examples import ParallelTexts
     from .parallel_trainer import ParallelTrainer
 
 N_BEST = 40
@@ -79,7 +86,7 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
         The classifier with its tokenizers.
     """
     vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
-    inputs = [settings.bitext, *dict.fromkeys(settings.encoder_pair() or ()), *vectors]
+    inputs = [settings.bitext, *dict.fromkeys(settings.encoder_names()), *vectors]
     with TrainingRun(settings, command="train-parallel-classifier", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
@@ -90,13 +97,13 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     from ...training.epoch_trainer import EpochTrainingArguments
     from .parallel_trainer import ParallelTrainer
 
-    pair = settings.encoder_pair()
+    names = settings.encoder_names()
     # One that cannot be opened is reported before the bitext is read.
-    encoders = None if pair is None else open_pair(pair)
-    texts = settings.texts()
+    encoders = open_pair(names) if names else None
+    texts, tokenizers = settings.read()
+    languages = languages_of(texts)
     with naming(settings.bitext):
-        tokenizers = settings.tokenizers(texts)
-        examples = ParallelExamples.encode(texts, *tokenizers)
+        examples = ParallelExamples.encode(texts, tokenizers)
     counts = ", ".join(f"{len(pairs):,} pairs {split}" for split, pairs in examples.pairs.items())
     log(f"{counts}; {len(tokenizers[0]):,} and {len(tokenizers[1]):,} words")
     if VALIDATION not in examples.pairs:
@@ -104,7 +111,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     candidates = None if encoders is None else hard_candidates(examples, *encoders, N_BEST)
     # Their word vectors take room.
     del encoders
-    model = _model(settings, texts, tokenizers, examples)
+    model = _model(settings, languages, tokenizers, examples)
     arguments = run.arguments(
         EpochTrainingArguments,
         num_train_epochs=float(settings.epochs),
@@ -117,7 +124,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     trainer = ParallelTrainer(model, arguments, examples, draw, report=log)
     run.train(trainer)
     if run.writes:
-        _write(settings, texts, trainer, tokenizers, run)
+        _write(settings, languages, trainer, tokenizers, run)
         log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
         log(
             "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
@@ -131,12 +138,8 @@ def hard_candidates(
     """Finds the training targets that the candidate filter takes for the most likely translations of each source.
 
     This is the filter of paper 002, section 2.2, applied to the training set, as its sections 4.3 and 5 propose: the n
-    best by cosine, exactly, of all target sentences of the training pairs. Known translations of the source, and what
-    differs from one in upper case or punctuation alone, are taken out.
-
-    Returns:
-        The numbers of the target sentences (sources, at most n), int32, the nearest first; :data:`NOTHING` where there
-        are fewer.
+    best by cosine, exactly, of all target sentences of the training pairs (sources, at most n), :data:`NOTHING` where
+    there are fewer. Known translations, and what differs from one in case or punctuation alone, are taken out.
     """
     target_texts = examples.target.texts[: examples.target.trained]
     targets = target_encoder.encode(target_texts, normalize=True, show_progress_bar=is_main_process())
@@ -155,7 +158,7 @@ def hard_candidates(
 
 def _model(
     settings: ParallelClassifierSettings,
-    texts: ParallelTexts,
+    languages: Sequence[str],
     tokenizers: Sequence[PreTrainedTokenizerFast],
     examples: ParallelExamples,
 ) -> PreTrainedModel:
@@ -179,8 +182,8 @@ def _model(
             share_rnn=settings.share_rnn,
             pad_token_id=source.pad_token_id,
             unk_token_id=source.unk_token_id,
-            source_lang=texts.source_lang or None,
-            target_lang=texts.target_lang or None,
+            source_lang=languages[0] or None,
+            target_lang=languages[1] or None,
         )
     )
     with torch.no_grad():
@@ -203,10 +206,7 @@ def _initial_vectors(
         folder = Path(str(settings.initial_vectors)) / name
         if not folder.is_dir():
             raise InputError("no such folder", path=folder, remedy="make it with train-bilingual-vectors")
-        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0)
-        if size not in (None, vectors.matrix.shape[1]):
-            problem = f"--embedding-size {size}, but the initial vectors have {vectors.matrix.shape[1]} components"
-            raise UsageError(problem, path=folder, remedy="leave --embedding-size out")
+        vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0, dimension=size)
         size = vectors.matrix.shape[1]
         counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
         table, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
@@ -217,7 +217,7 @@ def _initial_vectors(
 
 def _write(
     settings: ParallelClassifierSettings,
-    texts: ParallelTexts,
+    languages: Sequence[str],
     trainer: ParallelTrainer,
     tokenizers: Sequence[PreTrainedTokenizerFast],
     run: TrainingRun,
@@ -235,7 +235,6 @@ def _write(
         "steps": trainer.state.global_step,
         "parameters": sum(item.numel() for item in trainer.model.parameters()),
     }
-    languages = languages_read(settings.bitext, english=False)
     measured = Measurement(
         task="text-classification",
         dataset=settings.bitext,
@@ -250,9 +249,9 @@ def _write(
         template="parallel_bigru",
         card={
             "epochs_asked": settings.epochs,
-            "languages": languages or [item for item in (texts.source_lang, texts.target_lang) if item],
+            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
             "bitext_name": to_path(settings.bitext).name,
-            "encoder_names": [to_path(item).name for item in dict.fromkeys(settings.encoder_pair() or ())],
+            "encoder_names": [to_path(item).name for item in dict.fromkeys(settings.encoder_names())],
             "n_best": N_BEST,
             "hard_share": HARD_SHARE,
             "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",

@@ -1,8 +1,8 @@
 """Sentence encoders trained on plain text as sequential denoising autoencoders (paper 004; Hill et al. 2016).
 
-Text goes in, an encoder comes out: `sentences` reads and tokenises, `batches` drops and swaps words and puts sentences
-together, and `trainer` trains. Start with `training`, the recipe of `train-sdae`. Words can be replaced by their
-definitions, which is what the study `expansion` does.
+Text goes in, an encoder comes out: `batches` drops and swaps words and puts sentences together, and `trainer` trains.
+Start with `training`, the recipe of `train-sdae`. Words can be replaced by their definitions, which is what the study
+`expansion` does.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .settings import SdaeSettings
     from .trainer import SdaeTrainer
-    from .training import train_sdae
+    from .training import SdaeSettings, train_sdae
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

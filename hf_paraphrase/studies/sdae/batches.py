@@ -13,12 +13,12 @@ from torch import Tensor
 
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
-from .sentences import SdaeSentences
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from ..expansion.expander import Expander
+    from .training import SdaeSentences
 
 _BATCHES_PER_POOL = 20
 # Beside the epochs' own draws, which are numbered from 0.
@@ -90,7 +90,6 @@ class SdaeCollator:
         sentences: SdaeSentences,
         tokenizer: PreTrainedTokenizerFast,
         noise: WordNoise,
-        *,
         seed: int,
         expander: Expander | None = None,
         expansion_use: str = "noise",
@@ -107,10 +106,8 @@ class SdaeCollator:
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
         """Makes a batch of sentences, each given by the epoch (from 0), which is that of all, and its number.
 
-        Returns:
-            `input_ids` and `attention_mask` (rows, length), and `labels` (sentences, length), -100 at padding. The
-            first rows are the sentences to reconstruct; for the regulariser the originals and the expanded sentences
-            follow.
+        `input_ids` and `attention_mask` (rows, length) begin with the sentences to reconstruct, whose `labels`
+        (sentences, length) are -100 at padding; for the regulariser originals and expanded sentences follow.
         """
         originals = [self.sentences.ids(number) for _, number in items]
         expanded = originals if self.expander is None else self.expanded(items)

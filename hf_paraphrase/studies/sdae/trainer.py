@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel, Trainer, TrainerState
 
+from ...encoders.negatives import normalize_rows
 from ...training.callbacks import LastStep
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ..expansion.training_expansions import compositionality_loss
 from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
 _DEV_BATCH = 64
@@ -27,9 +27,7 @@ class SdaeTrainer(EpochTrainer):
     paper 004, section 2.1; the paper does not say what its λ is.
 
     The order and the noise depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
-    with the weights of an undisturbed one. The noise of the dev sentences is drawn once. If their collator has an
-    expander, which is never a noise there, so that losses with and without expansion can be compared, the distance of
-    each dev sentence from its expansion is measured.
+    with the weights of an undisturbed one. The noise of the dev sentences is drawn once.
     """
 
     criterion = "loss"
@@ -78,7 +76,7 @@ class SdaeTrainer(EpochTrainer):
         model = self.accelerator.unwrap_model(self.model)
         training = model.training
         model.eval()
-        loss = distance = 0.0
+        loss = 0.0
         size, device = len(self.dev.sentences), self.args.device
         numbers = self.dev.sentences.tokens.lengths.argsort(kind="stable").tolist()
         for start in range(0, size, _DEV_BATCH):
@@ -87,26 +85,17 @@ class SdaeTrainer(EpochTrainer):
             with torch.autocast(device.type, torch.bfloat16, enabled=self.args.bf16):
                 output = model(**batch, **self.forward_options)
             loss += output.loss.item() * len(items)
-            if self.dev.regularise:
-                compared = output.pooler_output[len(items) :]
-                distance += expansion_distance(compared).item() * len(items)
         model.train(training)
-        words = int(self.dev.sentences.tokens.lengths.sum()) + size
-        metrics = {"eval_loss": loss / words}
-        if self.dev.regularise:
-            metrics["eval_expansion_distance"] = distance / size
-        return self.report_scores(metrics, _line(self.state.global_step, metrics))
+        loss /= int(self.dev.sentences.tokens.lengths.sum()) + size
+        perplexity = f"{math.exp(min(loss, 700.0)):,.1f}"
+        line = f"step {self.state.global_step:,}: dev loss {loss:.3f} nats a word (perplexity {perplexity})"
+        return self.report_scores({"eval_loss": loss}, line)
 
 
 def expansion_distance(vectors: Tensor) -> Tensor:
-    """Computes the compositionality loss of originals and, behind them, their expansions (2 * sentences, dim)."""
-    originals, expanded = vectors.float().chunk(2)
-    return compositionality_loss(originals, expanded, torch.arange(len(originals), device=originals.device))
+    """Computes the compositionality loss of paper 004, section 2.1: the mean of 1 - cos(original, expanded).
 
-
-def _line(step: int, metrics: dict[str, float]) -> str:
-    loss = metrics["eval_loss"]
-    line = f"step {step:,}: dev loss {loss:.3f} nats a word (perplexity {math.exp(min(loss, 700.0)):,.1f})"
-    if "eval_expansion_distance" in metrics:
-        line += f", 1 - cos to the expanded sentence {metrics['eval_expansion_distance']:.4f}"
-    return line
+    The originals come first, their expansions follow (2 * sentences, dim).
+    """
+    originals, expanded = (normalize_rows(side) for side in vectors.float().chunk(2))
+    return (1.0 - (originals * expanded).sum(1)).mean()

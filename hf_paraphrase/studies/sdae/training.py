@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xxhash
+from numpy.typing import NDArray
 
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus, naming
+from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...encoders.model_folder import card_values, sizes_of, write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
-from ...settings import recipe
-from ...tokenization.token_ids import id_counts
-from ...training.run import TrainingRun
+from ...settings import recipe, setting
+from ...tokenization.token_ids import TokenIds, id_counts
+from ...tokenization.token_lookup import ids_of, lookup_for
+from ...training.run import TrainingRun, TrainingRunSettings
 from ..expansion.expander import SHARE, open_expander, wordnet_folder
-from .sentences import FEWEST_WORDS, SdaeSentences, encode_sentences
-from .settings import SdaeSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -31,11 +35,126 @@ if TYPE_CHECKING:
     from ...training.word_vectors import WordVectors
     from .trainer import SdaeTrainer
 
+FEWEST_WORDS = 2
+"""A shorter sentence has no two words that could swap, and says nothing of what a sentence is."""
+_SENTENCES_PER_BLOCK = 1 << 14
 _WORD_SIZE = 100
 """Components of a word vector where nothing else says how many, as in the authors' code."""
 _MIN_FREQUENCY = 2
 _SPECIAL_TOKENS = 2
 """Padding and the unknown word."""
+
+
+@dataclass(kw_only=True)
+class SdaeSettings(TrainingRunSettings):
+    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
+
+    A GRU reads a sentence to which noise was added, and its last state is the sentence embedding; a second GRU says
+    the sentence again as it was. What comes out is a sentence encoder for `encode`, `evaluate` and all other readers.
+    """
+
+    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [], path=True)
+    pairs: list[str] = setting(
+        "data folders whose sentences (split train) are the text, or more of it", [], path=True, dataset=True
+    )
+    columns: list[str] = setting(
+        "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
+        "of a bitext",
+        ["sentence1", "sentence2"],
+    )
+    drop: float = setting("probability with which a word is deleted, drawn each epoch", 0.1, at_least=0, at_most=1)
+    swap: float = setting("probability with which a bigram is swapped, drawn each epoch", 0.1, at_least=0, at_most=1)
+    expansion: str | None = setting(
+        "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn each "
+        "epoch (paper 004, section 2.1)",
+        None,
+        path=True,
+    )
+    expansion_use: str = setting(
+        "noise (the expanded sentence is read, with noise, and the original is reconstructed) or regulariser (the "
+        "embeddings of both are drawn together)",
+        "noise",
+        only_with="expansion",
+        choices=["noise", "regulariser"],
+    )
+    expansion_decontaminate: list[str] = setting(
+        "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
+        "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
+        [],
+        only_with="expansion",
+        path=True,
+    )
+    expansion_weight: float = setting(
+        "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
+        "words of a sentence (paper 004 does not say how much)",
+        1.0,
+        at_least=0,
+        only_with={"expansion_use": "regulariser"},
+    )
+    hidden_size: int = setting(
+        "components of the sentence embedding, and states of both GRUs (paper: 2400)", 600, above=0
+    )
+    embedding_size: int | None = setting(
+        "components of a word vector [default: as the initial vectors, else 100]", None, above=0
+    )
+    readout_size: int | None = setting(
+        "components of a linear layer before the softmax over the vocabulary, which saves time where the hidden size "
+        "is large [default: no such layer, as in the authors' code]",
+        None,
+        above=0,
+    )
+    initialization: str = setting(
+        "initial matrices: xavier, or reference (the authors' code: N(0, 0.01), which learns more slowly at first); "
+        "those of the recurrence are orthogonal",
+        "xavier",
+        choices=["xavier", "reference"],
+    )
+    initial_vectors: str | None = setting(
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
+        "folder with a table of them; or the folder of another sentence encoder, which is distilled",
+        None,
+        path=True,
+    )
+    fixed_vectors: bool = setting(
+        "leave the initial vectors as they are; the decoder then has a table of its own, as in the authors' code",
+        False,
+        only_with="initial_vectors",
+    )
+    vocabulary_size: int = setting(
+        "words in the vocabulary at most; 0 for all",
+        30_000,
+        at_least=0,
+        names=["--vocabulary-size", "--vocab-size"],
+    )
+    max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
+    dev_size: int = setting(
+        "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
+    )
+    max_steps: int = setting("updates (paper: 300,000 of 16 sentences)", 10_000, above=0)
+    batch_size: int = setting("sentences in a batch on each process (paper: 16)", 64, above=0)
+    learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
+    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 2.0, at_least=0)
+    evaluations: int = setting("dev losses and checkpoints, evenly spread over the updates", 10, above=0)
+    precision: str = setting(
+        "fp32; bf16: matrix products in bfloat16, weights, states and the loss in fp32; auto: bf16 where the machine "
+        "multiplies it in hardware",
+        "auto",
+        choices=["auto", "bf16", "fp32"],
+    )
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if not self.text and not self.pairs:
+            raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
+        if self.pairs and not self.columns:
+            raise UsageError("--columns names no column of --pairs", remedy="e.g. --columns target")
+
+    def inputs(self) -> list[str]:
+        """Lists the files and folders that are read, the text first."""
+        others = (self.initial_vectors, wordnet_folder(self))
+        given = [item for item in others if item is not None]
+        return [*self.text, *self.pairs, *given, *self.expansion_decontaminate]
 
 
 @recipe(SdaeSettings)
@@ -54,7 +173,7 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     from ...training.devices import is_bf16
     from ...training.epoch_trainer import EpochTrainingArguments
-    from .batches import DEV_EPOCH, SdaeCollator, WordNoise
+    from .batches import SdaeCollator, WordNoise
     from .trainer import SdaeTrainer
 
     corpora = [SentenceCorpus(Path(path)) for path in settings.text]
@@ -70,12 +189,11 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         f"{len(train):,} sentences to train on, {lengths.mean():.1f} words each, {len(dev):,} held out; "
         f"{left_out:,} left out: repeated, or not of {FEWEST_WORDS} to {settings.max_words} words"
     )
-    if expander is not None and not expander.expand_counted(dev.texts, DEV_EPOCH).expandable.any():
+    if expander is not None and not expander.expand_counted(dev.texts).expandable.any():
         remedy = "expansion is for English; leave it out"
         raise InputError("no word of the dev sentences can be expanded", path=settings.inputs()[0], remedy=remedy)
     model, coverage = _model(settings, tokenizer, vectors, train)
     noise = WordNoise(settings.drop, settings.swap)
-    common: dict[str, Any] = {"seed": settings.seed, "expander": expander}
     steps = math.ceil(settings.max_steps / min(settings.evaluations, settings.max_steps))
     intervals: dict[str, Any] = {}
     for name in ("logging", "eval", "save"):
@@ -93,9 +211,9 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     trainer = SdaeTrainer(
         model,
         arguments,
-        SdaeCollator(train, tokenizer, noise, expansion_use=settings.expansion_use, **common),
-        # Never a noise, so that the dev losses of all uses are of the same task.
-        SdaeCollator(dev, tokenizer, noise, expansion_use="regulariser", **common),
+        SdaeCollator(train, tokenizer, noise, settings.seed, expander, settings.expansion_use),
+        # Without expansion, so that the dev losses of all uses are of the same task.
+        SdaeCollator(dev, tokenizer, noise, settings.seed),
         compositionality_weight=settings.expansion_weight,
         report=log,
     )
@@ -105,6 +223,51 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         log(f"encoder saved to {settings.output}. Use it with:")
         log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
         log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
+
+
+@dataclass
+class SdaeSentences:
+    """Token ids of sentences, int32, and their text, which is empty if it was not kept."""
+
+    tokens: TokenIds
+    texts: list[str]
+
+    def __len__(self) -> int:
+        return len(self.tokens.offsets) - 1
+
+    def ids(self, number: int) -> NDArray[np.int32]:
+        """Returns the ids of a sentence (words,)."""
+        return self.tokens.ids[self.tokens.offsets[number] : self.tokens.offsets[number + 1]].astype(
+            np.int32, copy=False
+        )
+
+    def take(self, numbers: NDArray[np.int64]) -> SdaeSentences:
+        """Selects some of the sentences."""
+        return SdaeSentences(self.tokens.take(numbers), [self.texts[number] for number in numbers if self.texts])
+
+
+def encode_sentences(
+    texts: Iterable[str], tokenizer: PreTrainedTokenizerFast, *, max_words: int, keep_text: bool = False
+) -> tuple[SdaeSentences, int]:
+    """Tokenises sentences, and counts those that are left out: repeated, too long, or of less than two words."""
+    backend = tokenizer.backend_tokenizer
+    lookup = lookup_for(backend)
+    seen: set[int] = set()
+    kept_ids: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+    kept_texts: list[str] = []
+    num_texts = 0
+    stream = iter(texts)
+    while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
+        num_texts += len(block)
+        encoded = ids_of(backend, block, lookup)
+        for text, ids in zip(block, np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]), strict=True):
+            key = xxhash.xxh3_64_intdigest(ids.tobytes())
+            if FEWEST_WORDS <= len(ids) <= max_words and key not in seen:
+                seen.add(key)
+                kept_ids.append(ids)
+                kept_texts += [text] if keep_text else []
+    tokens = TokenIds(np.concatenate(kept_ids), np.cumsum([len(ids) for ids in kept_ids]))
+    return SdaeSentences(tokens, kept_texts), num_texts - len(seen)
 
 
 def _lines(corpora: list[SentenceCorpus]) -> Iterator[str]:
@@ -121,16 +284,11 @@ def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTraine
             vocabulary_size=settings.vocabulary_size or None,
             min_frequency=_MIN_FREQUENCY,
             initial_vectors=settings.initial_vectors,
+            dimension=settings.embedding_size,
             show_progress_bar=is_main_process(),
         )
         if len(tokenizer) < 2 + _SPECIAL_TOKENS:
             raise InputError("the text has less than two words", remedy="give more, or raise --vocabulary-size")
-    if vectors is not None and settings.embedding_size not in (None, vectors.matrix.shape[1]):
-        raise UsageError(
-            f"--embedding-size {settings.embedding_size}, but the initial vectors have "
-            f"{vectors.matrix.shape[1]} components",
-            remedy="leave --embedding-size out",
-        )
     return tokenizer, vectors
 
 
@@ -211,7 +369,6 @@ def _write(
             "epochs": trainer.state.epoch,
             "bf16": trainer.args.bf16,
             "dev_loss": scores[-1]["loss"],
-            "dev_expansion_distance": scores[-1].get("expansion_distance"),
             "dev_scores": scores,
             "parameters_in_training": trained,
             **sizes_of(model),

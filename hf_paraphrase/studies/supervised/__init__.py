@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .predictions import Predictions, PredictionSettings, predict
+    from .predictions import PredictionSettings, predict
     from .sentence_classification import SentenceJudge
     from .tasks import SupervisedSettings
     from .trainer import SupervisedTrainer, SupervisedTrainingArguments

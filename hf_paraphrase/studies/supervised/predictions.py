@@ -18,8 +18,8 @@ from ...errors import InputError
 from ...messages import log
 from ...settings import recipe, setting
 from ...training.devices import DeviceSettings
-from .labelled_texts import CLASSES, SCORES, read_labelled
 from .scores import class_scores, graded_scores, score_table
+from .tasks import read_labelled
 
 
 @dataclass(kw_only=True)
@@ -42,25 +42,12 @@ class PredictionSettings(DeviceSettings):
     overwrite: bool = setting("replace existing predictions", False)
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """The predictions of a model for a split.
-
-    Attributes:
-        table: The rows of the split with the columns `prediction` and, of classes, `probability`.
-        scores: How good they are; None where the right answers are not known.
-    """
-
-    table: pa.Table
-    scores: dict[str, Any] | None
-
-
 @recipe(PredictionSettings)
-def predict(settings: PredictionSettings) -> Predictions:
+def predict(settings: PredictionSettings) -> dict[str, Any]:
     """Applies a model of `train-supervised` to a split of a data folder, and compares where there are right answers.
 
     Returns:
-        The predictions and, where the right answers are known, how good they are.
+        The number of `rows`, and in `scores` how good the predictions are; None where the right answers are unknown.
     """
     with Artefact(
         settings.output,
@@ -69,23 +56,23 @@ def predict(settings: PredictionSettings) -> Predictions:
         inputs=[settings.model, settings.data],
         overwrite=settings.overwrite,
     ) as artefact:
-        found = _predict(settings)
-        write_split(artefact.staging, settings.split, [found.table], found.table.schema)
+        table, scores = _predict(settings)
+        write_split(artefact.staging, settings.split, [table], table.schema)
         values = {
             **inherited_metadata(Path(settings.data)),
             "model": to_path(settings.model).resolve().name,
             "data": to_path(settings.data).resolve().name,
             "split": settings.split,
-            "num_rows": found.table.num_rows,
-            "table": None if found.scores is None else score_table({settings.split: found.scores}),
+            "num_rows": table.num_rows,
+            "table": None if scores is None else score_table({settings.split: scores}),
         }
-        results = {"rows": found.table.num_rows, "scores": found.scores}
+        results = {"rows": table.num_rows, "scores": scores}
         artefact.finish(results=results, card=Card("predictions", values))
-    log(f"{found.table.num_rows:,} predictions saved to {settings.output}")
-    return found
+    log(f"{table.num_rows:,} predictions saved to {settings.output}")
+    return results
 
 
-def _predict(settings: PredictionSettings) -> Predictions:
+def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | None]:
     from .sentence_classification import SentenceJudge, predicted_classes, predicted_scores
 
     judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
@@ -95,18 +82,17 @@ def _predict(settings: PredictionSettings) -> Predictions:
         likely = "score" if judge.gives_scores else "label"
         column = likely if likely in table.column_names else None
     named = [] if column is None or judge.gives_scores else class_names(settings.data, column, settings.split)
-    kind = SCORES if judge.gives_scores else CLASSES
-    texts = read_labelled(settings.data, settings.split, column=column, kind=kind, names=named)
-    if (texts.second is not None) != judge.judges_pairs:
+    texts = read_labelled(settings.data, settings.split, column=column, graded=judge.gives_scores, names=named)
+    if texts.is_of_pairs != judge.judges_pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
-    logits = judge.logits(texts.first, texts.second)
+    logits = judge.logits(texts.column("first"), texts.column("second") if texts.is_of_pairs else None)
     scores = None
     if judge.gives_scores:
         found = predicted_scores(judge.model, logits)
         columns = {"prediction": pa.array(found)}
-        if texts.targets:
-            scores = graded_scores(found, np.array(texts.targets))
+        if column is not None:
+            scores = graded_scores(found, np.array(texts.column("target")))
     else:
         names = judge.class_names
         classes, probabilities = predicted_classes(logits)
@@ -114,10 +100,10 @@ def _predict(settings: PredictionSettings) -> Predictions:
             "prediction": pa.array([names[number] for number in classes]),
             "probability": pa.array(probabilities),
         }
-        if texts.targets:
+        if column is not None:
             scores = class_scores(classes, texts.class_numbers(names), len(names))
     for name, values in columns.items():
         if name in table.column_names:
-            raise InputError(f"the data has a column {name}", path=texts.folder, remedy="rename it")
+            raise InputError(f"the data has a column {name}", path=settings.data, remedy="rename it")
         table = table.append_column(name, values)
-    return Predictions(table, scores)
+    return table, scores

@@ -29,13 +29,7 @@ _TOKENS_PER_BATCH = 16_384
 
 @dataclass
 class ClassifierInputs:
-    """Token ids of single sentences or pairs, and what is to be learned of them.
-
-    Attributes:
-        first: The ids of the sentences, or of the first ones of pairs.
-        second: Those of the second ones; None for single sentences.
-        targets: Class numbers, int64, or scores, float32 (rows,); None if they are not known.
-    """
+    """Token ids of sentences, or of both sides of pairs; and class numbers, int64, or scores, float32 (rows,)."""
 
     first: TokenIds
     second: TokenIds | None
@@ -63,7 +57,10 @@ class ClassifierInputs:
 
 
 def tokenize(
-    tokenizer: PreTrainedTokenizerBase, first: str | Sequence[str], second: str | Sequence[str] | None = None
+    tokenizer: PreTrainedTokenizerBase,
+    first: str | Sequence[str],
+    second: str | Sequence[str] | None = None,
+    targets: NDArray[Any] | None = None,
 ) -> ClassifierInputs:
     """Computes the token ids of sentences or pairs, without padding or truncation."""
     backend: Any = tokenizer.backend_tokenizer
@@ -75,7 +72,7 @@ def tokenize(
             [item.ids for item in backend.encode_batch_fast(list_of_texts(texts), add_special_tokens=True)]
         )
 
-    return ClassifierInputs(ids(first), None if second is None else ids(second))
+    return ClassifierInputs(ids(first), None if second is None else ids(second), targets)
 
 
 @torch.inference_mode()

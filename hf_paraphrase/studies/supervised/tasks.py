@@ -1,17 +1,23 @@
-"""The supervised tasks of paper 001: their settings, and what is read of a data folder."""
+"""The supervised tasks of paper 001: their settings, and sentences or pairs with classes or scores."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from ...artefacts.card_heads import class_names
 from ...artefacts.hub_models import BUILTIN
 from ...data.folder import DataFolder
+from ...data.row_selection import hold_out, text_keys
+from ...data.schema import require_texts
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ...training.run import TrainingRunSettings
-from .labelled_texts import CLASSES, SCORES, LabelledTexts, draw_apart, read_labelled, without_rows_of
 
 TRAIN, DEV, TEST = "train", "dev", "test"
 _DRAW_SEED = 1
@@ -94,13 +100,112 @@ class SupervisedSettings(TrainingRunSettings):
 
 
 @dataclass
-class SupervisedData:
-    """The parts of a supervised set.
+class LabelledTexts:
+    """Rows of a split: `first`, of pairs `second`, and perhaps `target`, the name of a class or a score."""
 
-    Attributes:
-        sources: Where each part is from: its split, or the share of a split.
-        classes: The names of the classes; empty for scores.
-        left_out: How many training rows were left out because they are a row of the dev or the test part.
+    folder: str
+    split: str
+    rows: pa.Table
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, name: str) -> list[Any]:
+        """Returns the values of a column; none if it is not there."""
+        return self.rows[name].to_pylist() if name in self.rows.column_names else []
+
+    def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
+        """Keeps some of the rows (rows,)."""
+        return LabelledTexts(self.folder, self.split, self.rows.filter(pa.array(kept)))
+
+    @property
+    def is_of_pairs(self) -> bool:
+        """Whether the rows are pairs of sentences."""
+        return "second" in self.rows.column_names
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for each row, the same for sentences that differ in case and superfluous space only (rows,)."""
+        sides = [self.column("first"), self.column("second") or [""] * len(self)]
+        return text_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
+
+    def class_numbers(self, classes: Sequence[str]) -> NDArray[np.int64]:
+        """Returns the numbers of the classes (rows,)."""
+        numbers = {name: number for number, name in enumerate(classes)}
+        if unknown := [name for name in self.column("target") if name not in numbers]:
+            remedy = f"the classes are {', '.join(list(numbers)[:20])}"
+            raise self.error(f"the class {unknown[0][:80]} is unknown", remedy)
+        return np.array([numbers[name] for name in self.column("target")], np.int64)
+
+    def error(self, text: str, remedy: str) -> InputError:
+        """Makes an error about the split."""
+        return InputError(f"split `{self.split}`: {text}", path=self.folder, remedy=remedy)
+
+
+def read_labelled(
+    folder: str,
+    split: str,
+    *,
+    column: str | None,
+    graded: bool = False,
+    names: Sequence[str] = (),
+    text_column: str | None = None,
+) -> LabelledTexts:
+    """Reads a split with sentences and a column of targets.
+
+    Sentences are in the column that is named, else in `sentence1` and perhaps `sentence2`, or in `text`.
+
+    `names` are those of classes that are given as numbers from 0, e.g. from the folder's card; without them a class is
+    named by its number.
+    """
+    opened = DataFolder(folder)
+    schema = opened.schema(split)
+    sides = ["sentence1"] if {"sentence1", "sentence2"} & set(schema.names) else ["text"]
+    sides += ["sentence2"] if "sentence2" in schema.names else []
+    sides = sides if text_column is None else [text_column]
+    require_texts(schema, folder, sides)
+    table = opened.table(split, [*sides, *([] if column is None else [column])])
+    columns = {place: table[name] for place, name in zip(("first", "second"), sides, strict=False)}
+    texts = LabelledTexts(folder, split, pa.table(columns))
+    if not len(texts):
+        raise texts.error("no rows", "give a split with rows")
+    for name in sides:
+        if table[name].null_count:
+            row = table[name].to_pylist().index(None)
+            raise texts.error(f"row {row} has no text in column {name}", "fix or remove the row")
+    if column is not None:
+        values = [
+            _score(texts, row, value, column) if graded else _class(texts, row, value, column, names)
+            for row, value in enumerate(table[column].to_pylist())
+        ]
+        texts.rows = texts.rows.append_column("target", pa.array(values))
+    return texts
+
+
+def _score(texts: LabelledTexts, row: int, value: Any, column: str) -> float:
+    if not _is_number(value):
+        raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
+    return float(value)
+
+
+def _class(texts: LabelledTexts, row: int, value: Any, column: str, names: Sequence[str]) -> str:
+    if isinstance(value, str):
+        return value
+    if not _is_number(value) or value != int(value) or not 0 <= value < (len(names) or np.inf):
+        remedy = "fix the row; a task of scores is --task similarity or regression"
+        raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
+    return names[int(value)] if names else str(int(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and bool(np.isfinite(value))
+
+
+@dataclass
+class SupervisedData:
+    """The parts of a supervised set, and from which split each is; the names of the classes, if there are some.
+
+    Training rows that are rows of another part are left out, so many.
     """
 
     parts: dict[str, LabelledTexts]
@@ -109,51 +214,44 @@ class SupervisedData:
     classes: list[str]
     left_out: int
 
-    @property
-    def pairs(self) -> bool:
-        """Whether the rows are pairs."""
-        return self.parts[TRAIN].second is not None
-
 
 def read_supervised(settings: SupervisedSettings) -> SupervisedData:
-    """Reads, or draws, the parts of a supervised set and checks that something can be learned.
-
-    The dev split that is not named is `validation` or `dev` if it is there and not the test split, else a share of
-    the training split is drawn.
-    """
-    folder, split = Path(settings.data), settings.train_split
-    opened = DataFolder(folder)
-    kind = CLASSES if settings.task == "classification" else SCORES
-    column = settings.target_column or ("label" if kind == CLASSES else "score")
+    """Reads, or draws, the parts of a supervised set and checks that something can be learned."""
+    split, graded = settings.train_split, settings.task != "classification"
+    opened = DataFolder(settings.data)
+    column = settings.target_column or ("score" if graded else "label")
     if column not in (present := opened.schema(split).names):
         remedy = f"name it with --target-column; the columns are {', '.join(present)}"
-        raise InputError(f"split `{split}` has no column {column}", path=folder, remedy=remedy)
-    names = class_names(folder, column, split)
+        raise InputError(f"split `{split}` has no column {column}", path=settings.data, remedy=remedy)
+    names = class_names(settings.data, column, split)
 
     def read(name: str) -> LabelledTexts:
-        column_of_texts = settings.text_column
-        return read_labelled(folder, name, column=column, kind=kind, names=names, text_column=column_of_texts)
+        return read_labelled(
+            settings.data, name, column=column, graded=graded, names=names, text_column=settings.text_column
+        )
 
     train = read(split)
-    parts: dict[str, LabelledTexts] = {}
-    if settings.test_split is not None:
-        parts[TEST] = read(settings.test_split)
+    parts = {TEST: read(settings.test_split)} if settings.test_split is not None else {}
+    sources = {TRAIN: split, **{part: texts.split for part, texts in parts.items()}}
     unused = [name for name in opened.splits if name not in {settings.test_split, split}]
     dev = settings.dev_split or next((name for name in ("validation", "dev") if name in unused), None)
     if dev is not None:
-        parts[DEV] = read(dev)
+        parts[DEV], sources[DEV] = read(dev), dev
     else:
-        train, parts[DEV] = draw_apart(train, settings.dev_share, _DRAW_SEED)
-    kept = without_rows_of(train, list(parts.values()))
-    sources = {TRAIN: split, **{part: texts.split for part, texts in parts.items()}}
-    if dev is None:
+        drawn = hold_out(train.keys, round(settings.dev_share * len(train)), _DRAW_SEED)
+        if drawn.all() or not drawn.any():
+            what = f"{len(train)} rows are too few to draw {settings.dev_share:.0%} of them"
+            raise train.error(what, "give more data, or --dev-split")
+        train, parts[DEV] = train.keep(~drawn), train.keep(drawn)
         sources[DEV] = f"{settings.dev_share:.0%} of {split}, drawn"
-    if len(set(kept.targets)) < 2:
-        found = f"{len(kept)} rows are in no other part, with {len(set(kept.targets))} classes or scores"
+    kept = train.keep(~np.isin(train.keys, np.concatenate([part.keys for part in parts.values()])))
+    targets = set(kept.column("target"))
+    if len(targets) < 2:
+        found = f"{len(kept)} rows are in no other part, with {len(targets)} classes or scores"
         raise kept.error(f"{found}: there is nothing to learn", "give rows of different classes or scores")
     data = SupervisedData({TRAIN: kept, **parts}, sources, column, [], len(train) - len(kept))
-    if kind == CLASSES:
-        data.classes = _classes(kept, names)
+    if not graded:
+        data.classes = _classes(kept, targets, names)
     elif settings.task == "similarity":
         for part in data.parts.values():
             _check_scale(part, settings)
@@ -162,15 +260,14 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
 
 def _check_scale(part: LabelledTexts, settings: SupervisedSettings) -> None:
     low, high = settings.lowest_score, settings.highest_score
-    for score in part.targets:
+    for score in part.column("target"):
         if not low <= score <= high:
             remedy = "fix the row, or give the scale with --lowest-score and --highest-score"
             raise part.error(f"the score {score:g} is off the scale from {low} to {high}", remedy)
 
 
-def _classes(train: LabelledTexts, names: list[str]) -> list[str]:
+def _classes(train: LabelledTexts, present: set[str], names: list[str]) -> list[str]:
     """Lists the classes: those that the card names, else those of the training part, numbers in their order."""
-    present = set(train.targets)
     are_numbers = all(name.isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
     if empty := [name for name in classes if name not in present]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...settings import recipe
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun
 from .scores import score_measurements, score_table
-from .tasks import DEV, OBJECTIVES, TEST, TRAIN, SupervisedData, SupervisedSettings, read_supervised
+from .tasks import DEV, OBJECTIVES, TEST, TRAIN, LabelledTexts, SupervisedData, SupervisedSettings, read_supervised
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -47,16 +46,17 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
 
     data = read_supervised(settings)
     parts = ", ".join(f"{part} {len(rows):,} ({data.sources[part]})" for part, rows in data.parts.items())
-    log(f"{'pairs' if data.pairs else 'sentences'}: {parts}; targets in the column {data.column}")
+    pairs = data.parts[TRAIN].is_of_pairs
+    log(f"{'pairs' if pairs else 'sentences'}: {parts}; targets in the column {data.column}")
     if data.left_out:
         log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
     targets = {
-        part: rows.class_numbers(data.classes) if data.classes else np.array(rows.targets, np.float32)
+        part: rows.class_numbers(data.classes) if data.classes else np.array(rows.column("target"), np.float32)
         for part, rows in data.parts.items()
     }
     model, tokenizer, coverage = _model(settings, data)
     inputs = {
-        part: replace(tokenize(tokenizer, rows.first, rows.second), targets=targets[part])
+        part: tokenize(tokenizer, rows.column("first"), rows.column("second") if pairs else None, targets[part])
         for part, rows in data.parts.items()
     }
     if settings.freeze_encoder:
@@ -99,7 +99,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
             "data_name": to_path(settings.data).resolve().name,
             "objective": model.config.objective,
             "head_hidden_size": model.config.head_hidden_size,
-            "pairs": data.pairs,
+            "pairs": pairs,
             "parts": data.sources,
             "class_names": data.classes,
             "column": data.column,
@@ -142,15 +142,15 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
         set_seed(settings.seed)
         encoder = type(encoder)(encoder.config)
         if settings.initial_vectors is not None:
-            coverage = _fill_vectors(settings, encoder, opened, data.parts[TRAIN])
+            coverage = _fill_vectors(settings, encoder, opened.tokenizer, data.parts[TRAIN])
     objective = OBJECTIVES[settings.task]
-    scores = np.array(data.parts[TRAIN].targets if objective == "regression" else [0.0, 1.0], np.float64)
+    scores = np.array(data.parts[TRAIN].column("target") if objective == "regression" else [0.0, 1.0], np.float64)
     outputs: dict[str, Any] = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
     if objective == "distribution":
         outputs |= {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
     config = SentenceClassifierConfig(
         sentence_encoder=encoder.config.to_diff_dict(),
-        pairs=data.pairs,
+        pairs=data.parts[TRAIN].is_of_pairs,
         objective=objective,
         score_mean=float(scores.mean()) if objective == "regression" else 0.0,
         score_deviation=float(scores.std()) if objective == "regression" else 1.0,
@@ -162,7 +162,9 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     return model, opened.tokenizer, coverage
 
 
-def _fill_vectors(settings: SupervisedSettings, encoder: Any, opened: Any, train: Any) -> Any:
+def _fill_vectors(
+    settings: SupervisedSettings, encoder: Any, tokenizer: PreTrainedTokenizerBase, train: LabelledTexts
+) -> Any:
     """Writes initial vectors into an encoder with random ones; returns how many of the words have one."""
     import torch
 
@@ -172,16 +174,10 @@ def _fill_vectors(settings: SupervisedSettings, encoder: Any, opened: Any, train
 
     if encoder.config.model_type == "concatenation":
         raise UsageError("--initial-vectors do not fit an encoder of several vocabularies", remedy="leave it out")
-    source = str(settings.initial_vectors)
-    tokenizer, size = opened.tokenizer, encoder.embeddings.shape[1]
-    vectors = read_initial_vectors(source, [word for word in words_of_tokens(tokenizer) if word is not None], first=0)
-    if vectors.matrix.shape[1] != size:
-        raise UsageError(
-            f"the initial vectors have {vectors.matrix.shape[1]} components, the encoder's word vectors {size}",
-            path=source,
-        )
-    sides = tokenize(tokenizer, train.first, train.second)
-    ids = np.concatenate([side.ids for side in (sides.first, sides.second) if side is not None])
+    size = encoder.embeddings.shape[1]
+    words = [word for word in words_of_tokens(tokenizer) if word is not None]
+    vectors = read_initial_vectors(str(settings.initial_vectors), words, first=0, dimension=size)
+    ids = tokenize(tokenizer, train.column("first") + train.column("second")).first.ids
     counts = np.bincount(ids, minlength=len(tokenizer))
     matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():

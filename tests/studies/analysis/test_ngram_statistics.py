@@ -16,7 +16,7 @@ from hf_paraphrase.studies.analysis.ngram_statistics import (
     document_frequencies,
     rank_correlations,
 )
-from hf_paraphrase.studies.analysis.pairs import PairSample, length_statistics, ranked_examples
+from hf_paraphrase.studies.analysis.pairs import PairSample, ranked_examples
 
 TEXTS = st.lists(st.text("ab .'xyz", max_size=24), min_size=1, max_size=6)
 
@@ -42,16 +42,6 @@ def test_entropy_and_repetition_equal_counting(texts, order):
         assert found.repetition[place] == (again / len(grams) if grams else 0)
         considered, repeated = considered + len(grams), repeated + again
     assert found.repetition_rate() == pytest.approx(100 * repeated / considered if considered else 0)
-
-
-def test_weights_count_sentences_several_times():
-    texts = ["one two two", "two three four", "five five five six"]
-    weights = np.array([2.0, 0.0, 3.0])
-    for order in (1, 2):
-        plain = count_ngrams([texts[0]] * 2 + [texts[2]] * 3, order)
-        weighted = count_ngrams(texts, order)
-        assert weighted.entropy(weights) == pytest.approx(plain.entropy())
-        assert weighted.repetition_rate(weights) == pytest.approx(plain.repetition_rate())
 
 
 def test_the_contrast_finds_fewer_words_and_more_repetition():
@@ -88,13 +78,6 @@ def test_rank_correlations_are_those_of_scipy_with_missing_values_left_out():
     assert found["length"].value == pytest.approx(100 * spearmanr(values[there], other[there]).statistic)
     assert found["length"].low < found["length"].value < found["length"].high
     assert found["opposite"].value == pytest.approx(-100)
-
-
-def test_length_statistics_follow_their_definitions():
-    found = length_statistics(np.array([1, 10, 11, 30, 101]))
-    assert found["mean"] == pytest.approx(30.6)
-    assert found["deviation"] == pytest.approx(np.std([1, 10, 11, 30, 101], ddof=1))
-    assert found["shares"] == pytest.approx((40, 20, 20, 0))
 
 
 def test_examples_are_ranked_and_shown_once():

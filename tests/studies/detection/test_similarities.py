@@ -23,12 +23,6 @@ def test_the_numbers_are_those_of_numpy_and_every_cosine_is_in_a_bin(values):
     assert len(found["counts"]) == BINS and found["counts"].sum() == len(values)
 
 
-@pytest.mark.parametrize("count", [50, 1_000, 100_000])
-def test_one_bump_has_one_peak_where_its_middle_is(count):
-    (peak,) = describe(around(0.1, 0.15, count))["peaks"]
-    assert peak["cosine"] == pytest.approx(0.1, abs=0.06) and peak["height"] == 1
-
-
 def test_a_second_smaller_bump_and_a_crowd_at_the_end_are_peaks_with_their_heights():
     values = np.concatenate([around(0.0, 0.1, 90_000), around(0.7, 0.1, 10_000, seed=1)])
     low, high = describe(values)["peaks"]

@@ -3,7 +3,14 @@ from __future__ import annotations
 import pytest
 
 from hf_paraphrase.data.decontamination import load_fingerprints
-from hf_paraphrase.studies.expansion.definitions import Definition, Definitions, clean_definition
+from hf_paraphrase.studies.expansion.definitions import (
+    Definition,
+    Definitions,
+    a_or_an,
+    analyse,
+    clean_definition,
+    inflected,
+)
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +73,24 @@ def test_definitions_that_are_evaluation_sentences_give_place_to_the_next_sense(
     assert definitions.find("boy", "NOUN|-") is None and definitions.find("march", "NOUN|-") is None
     # Three words are too few to prove anything.
     assert definitions.find("paint", "VERB|Inf") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "article"),
+    [
+        *[("dog", "a"), ("apple", "an"), ("hour", "an"), ("unit", "a"), ("unimportant", "an"), ("European", "a")],
+        *[("one-eyed man", "a"), ("“old” man", "an"), ("8-hour day", "an"), ("umbrella", "an"), ("", "a")],
+    ],
+)
+def test_the_article_follows_the_sound(text, article):
+    assert a_or_an(text) == article
+
+
+def test_the_models_that_are_pickles_are_never_opened(wordnet, monkeypatch):
+    def refuse(*arguments, **options):
+        raise AssertionError("a pickle was opened")
+
+    monkeypatch.setattr("pickle.load", refuse)
+    monkeypatch.setattr("pickle.loads", refuse)
+    assert inflected.__wrapped__("blorkify", "VBD") is None
+    assert analyse("blorkified", "VERB|Fin", wordnet) is None

@@ -42,6 +42,8 @@ def every(make):
         ("Dogs were there.", "Members of the genus Canis were there."),
         ("My dog is old!", "My member of the genus Canis is having lived for a relatively long time!"),
         ("He walked quickly.", "He walked with rapid movements."),
+        ("the dog food", "the dog any substance that can be metabolized by an animal"),
+        ("The boy's dog barked.", "The boy's member of the genus Canis barked."),
         ("An old hour", "A having lived for a relatively long time period of time equal to 1/24th of a day"),
     ],
 )
@@ -68,11 +70,6 @@ def test_names_stop_words_and_the_like_stay_as_they_are(every, sentence):
     assert found.texts == [sentence] and found.expanded.tolist() == [0] == found.expandable.tolist()
 
 
-def test_a_noun_before_a_noun_or_a_clitic_is_left_alone(every):
-    assert every.expand(["the dog food"]) == ["the dog any substance that can be metabolized by an animal"]
-    assert every.expand(["The boy's dog barked."]) == ["The boy's member of the genus Canis barked."]
-
-
 def test_verbs_of_being_agree_with_what_is_before_them(every):
     texts = ["They sleep.", "I sleep.", "We slept.", "The dogs slept.", "It slept."]
     expected = ["They are asleep.", "I am asleep.", "We were asleep."]
@@ -93,8 +90,6 @@ def test_the_mean_number_of_expanded_words_is_the_share(make):
     assert set(found.expandable.tolist()) == {3} and set(found.expanded.tolist()) == {1, 2}
     assert found.expanded.mean() == pytest.approx(1.2, abs=0.03)
     assert not make(share=0.0).expand_counted(sentences).expanded.any()
-    assert (make(share=0.0, at_least=2).expand_counted(sentences).expanded == 2).all()
-    assert (make(share=0.1, at_least=9).expand_counted(sentences).expanded == 3).all()
 
 
 def test_the_result_depends_on_sentence_seed_and_epoch_alone(make):

@@ -40,10 +40,3 @@ def test_sentences_are_cut_as_the_tagger_was_trained(sentence, words):
 )
 def test_a_capital_may_be_due_to_the_place_behind_these(between, begins):
     assert begins_sentence(between) == begins
-
-
-def test_the_tags_are_those_of_the_package(tagger):
-    package = pytest.importorskip("denckring_en_pos")
-    sentences = [["The", "old", "dogs", "are", "n't", "here"], ["zyxt"], [], ["The", "old", "dogs"]]
-    assert tagger.tag(sentences) == tagger.tag(sentences) == [package.tagger().tag(words) for words in sentences]
-    assert "the" in tagger and "zyxt" not in tagger

@@ -8,22 +8,22 @@ import pytest
 import torch
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError, ModelError
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.verdicts import FEWEST_SEEDS, difference
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.expansion.words import PartOfSpeechTagger
 from hf_paraphrase.studies.gates.analysis import compare, gate_table
 from hf_paraphrase.studies.gates.gates import (
-    check_gran,
-    component_gates,
+    DEPENDENCY,
+    TAG,
+    LabelledSentence,
     grouped_means,
+    read_tagged,
+    with_tags,
     word_gates,
     words_of_texts,
 )
-from hf_paraphrase.studies.gates.word_labels import DEPENDENCY, TAG, LabelledSentence, read_tagged, with_tags
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
@@ -87,9 +87,9 @@ def test_a_word_in_pieces_has_the_mean_of_its_pieces(settings):
         pieces = [row for row, (_, last) in enumerate(encoded.offsets) if start < last <= end]
         assert found[word].gate == pytest.approx(gates[pieces].mean(), abs=1e-6)
     assert [word.labels for word in found] == [{TAG: "DT"}, {TAG: "NN"}, {TAG: "VBD"}]
-    words, components = component_gates(encoder, sentence)
-    assert words == [word.word for word in found]
-    np.testing.assert_allclose(components.mean(1), [word.gate for word in found], atol=1e-6)
+    assert found[0].components is None
+    for word, whole in zip(found, word_gates(encoder, [sentence], components=True), strict=True):
+        assert whole.components.shape == (6,) and whole.components.mean() == pytest.approx(word.gate, abs=1e-6)
 
 
 def test_skipped_unknown_words_are_left_out():
@@ -97,17 +97,6 @@ def test_skipped_unknown_words_are_left_out():
     found = word_gates(encoder, words_of_texts(encoder, ["zzz the cat", "zzz"]))
     # Alone an unknown word counts, for there is no other.
     assert [word.word for word in found] == ["the", "cat", "zzz"]
-    words, _ = component_gates(encoder, words_of_texts(encoder, ["zzz the cat"])[0])
-    assert words == ["the", "cat"]
-
-
-def test_text_without_words_and_models_without_gates_are_refused():
-    with pytest.raises(InputError, match="no word of the text"):
-        word_gates(make(), [LabelledSentence("", ())])
-    tokenizer = build_word_level_tokenizer(VOCABULARY)
-    encoder = SentenceEncoder(AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=4)), tokenizer)
-    with pytest.raises(ModelError, match="`avg` does not give gates"):
-        check_gran(encoder, "folder")
 
 
 # ----- tables
@@ -163,13 +152,6 @@ def test_the_verdict_is_that_of_the_judging_module_which_one_encoder_cannot_deci
     several = difference(dict.fromkeys(range(FEWEST_SEEDS), 100.0), 50.0)
     assert several.interval().verdict("above") == "holds"
     assert compare(TAG, clear[:1]) is None and compare(TAG, [row("foo", 1, 1)]) is None
-
-
-def test_the_means_are_those_of_the_groups_highest_first():
-    values = np.array([1.0, 3.0, 5.0, 7.0, 9.0])
-    found = grouped_means(values, ["a", "b", "a", None, "c"], np.array([0, 0, 1, 1, 2]), replicates=10)
-    assert [(name, words, mean.value) for name, words, mean in found] == [("c", 1, 9), ("a", 2, 3), ("b", 1, 3)]
-    assert grouped_means(np.array([1.0]), [None], np.array([0])) == []
 
 
 def test_the_interval_is_over_sentences_and_not_over_words():

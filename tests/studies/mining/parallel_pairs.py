@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
@@ -12,26 +13,19 @@ from hf_paraphrase.studies.mining.parallel_examples import (
     VALIDATION,
     NegativeDraw,
     ParallelExamples,
-    ParallelTexts,
+    word_level_tokenizers,
 )
 from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainer
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 
-def texts_of(train, dev=()):
-    splits = {TRAIN: list(train), **({VALIDATION: list(dev)} if dev else {})}
-    source, target = ({split: [row[side] for row in rows] for split, rows in splits.items()} for side in (0, 1))
-    return ParallelTexts(source, target, "fr", "en")
-
-
 def examples_of(train, dev=()):
-    texts = texts_of(train, dev)
-    tokenizers = (
-        build_word_level_tokenizer(sentence_vocabulary(side[TRAIN], contractions=False), contractions=False)
-        for side in (texts.source, texts.target)
-    )
-    return ParallelExamples.encode(texts, *tokenizers)
+    texts = {
+        split: pa.table({name: [row[side] for row in rows] for side, name in enumerate(("source", "target"))})
+        for split, rows in {TRAIN: train, VALIDATION: dev}.items()
+        if rows
+    }
+    return ParallelExamples.encode(texts, word_level_tokenizers(texts, min_frequency=1))
 
 
 def many(count, seed=0):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given, settings
@@ -13,13 +14,13 @@ from hf_paraphrase.studies.mining.bilingual_vectors import (
     BilingualTrainer,
     BilingualVectors,
     keep_probabilities,
+    known_words,
     noise_probabilities,
-    sentence_sums,
     skip_gram,
     window_pairs,
-    without_unknown,
 )
 from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 SENTENCES = [[2, 3, 4, 2], [], [5], [3, 2], [4, 4, 5, 2, 3, 6]]
@@ -95,14 +96,6 @@ def test_the_loss_of_a_batch_is_that_of_skip_gram_on_both_sides_and_of_the_align
     assert output.loss.item() == pytest.approx(sum(expected) + 0.7 * aligned, rel=1e-4)
 
 
-def test_a_batch_of_empty_sentences_has_a_loss_that_changes_nothing(tmp_path):
-    trainer = trainer_of(tmp_path, sides=([[], [2]], [[], [3]]))
-    output = trainer.model(**trainer._collate([(0, 0)]))
-    output.loss.backward()
-    assert output.loss == 0
-    assert all(table.grad.coalesce().values().abs().sum() == 0 for table in trainer.model.tables.values())
-
-
 def test_words_that_mean_the_same_come_together_and_others_do_not(tmp_path):
     generator = np.random.default_rng(0)
     rows = [generator.integers(2, 12, size=generator.integers(2, 6)).tolist() for _ in range(600)]
@@ -128,12 +121,10 @@ def test_words_that_mean_the_same_come_together_and_others_do_not(tmp_path):
     )
 
 
-def test_sums_are_those_of_the_word_vectors_and_unknown_words_are_left_out():
-    table = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
-    sums = sentence_sums(table, TokenIds.of_lists([[2, 3], [], [4, 4]]))
-    np.testing.assert_allclose(sums, [table[2] + table[3], [0, 0, 0], 2 * table[4]], rtol=1e-6)
-    ids = without_unknown(TokenIds.of_lists([[1, 2, 1], [], [1], [3]]), 1)
-    assert ids.ids.tolist() == [2, 3] and ids.offsets.tolist() == [0, 1, 1, 1, 2]
+def test_unknown_words_are_left_out():
+    tokenizer = build_word_level_tokenizer(["a", "b"])
+    ids = known_words(pa.chunked_array([["x A x", "", "x", None, "b a"]]), tokenizer)
+    assert tokenizer.convert_ids_to_tokens(ids.ids) == ["a", "b", "a"] and ids.offsets.tolist() == [0, 1, 1, 1, 1, 3]
 
 
 def test_words_are_kept_and_noise_is_drawn_with_the_probabilities_of_word2vec():

@@ -7,7 +7,7 @@ import pytest
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_comparable, prepare_comparable
 
 
@@ -81,15 +81,6 @@ def test_no_sentence_of_the_training_bitext_nor_of_another_part_is_in_a_part(tas
         assert not any(one & other for other in sides[:number])
 
 
-def test_training_and_validation_share_no_sentence(task, bitext):
-    parts = [
-        {normalise(text) for row in np.flatnonzero(mask).tolist() for text in bitext[row]}
-        for mask in (task.train, task.validation)
-    ]
-    assert not parts[0] & parts[1]
-    assert 0 < task.validation.sum() <= 30 and task.counts["train"] == task.train.sum()
-
-
 def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left_out(bitext):
     part = made(bitext, sentences=150, share=0.2, validation_size=0).parts["test"]
     translations = {}
@@ -117,8 +108,3 @@ def test_a_bitext_of_one_language_is_refused_because_both_files_would_have_one_n
     with pytest.raises(InputError, match="both sides are in the language fr"):
         prepare_comparable(bitext=[str(tmp_path / "bitext")], output=str(tmp_path / "task"), sentences=40)
     assert [path.name for path in tmp_path.iterdir()] == ["bitext"]
-
-
-def test_parts_too_small_for_a_planted_pair_are_refused():
-    with pytest.raises(UsageError, match="10 sentences a side are too few to hide a pair in them"):
-        ComparableSettings(bitext=["b"], output="o", share=0.03, sentences=10).check()

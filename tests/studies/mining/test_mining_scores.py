@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.search.vector_file import VectorFile
+from hf_paraphrase.studies.mining.collections import Collection
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
-from hf_paraphrase.studies.mining.measures import Curve, measures
-from hf_paraphrase.studies.mining.scoring import CandidatePairs, margin_scores, one_to_one_pairs, pair_cosines
+from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun
+from hf_paraphrase.studies.mining.scoring import Curve, margin_scores, measures, one_to_one_pairs
 
 
 def unit(rows, dimension, seed):
@@ -141,18 +142,29 @@ def test_recall_is_that_of_the_paper():
 # ----- pairs
 
 
-def test_sentences_without_a_vector_are_in_no_pair():
+def run_of(folder, source, target, candidates, **others):
+    """A run whose vectors are in its folder, so that nothing is encoded."""
+    for number, sides in enumerate([(source, target), *others.values()]):
+        for side, vectors in zip(("source", "target"), sides, strict=True):
+            np.save(folder / f"vectors-{number}-{side}.npy", vectors)
+    collections = (Collection(folder, [], [""] * len(side)) for side in (source, target))
+    encoders = dict.fromkeys(["filter", *others], (None, None))
+    return MiningRun(*collections, encoders, folder, CandidateSettings(candidates=candidates))
+
+
+def test_sentences_without_a_vector_are_in_no_pair(tmp_path):
     source, target = unit(3, 4, 5), unit(3, 4, 6)
     source[1] = target[0] = 0
-    pairs = CandidatePairs.of(*nearest_neighbours(source, target, 2, skip_zero=True))
-    found = set(zip(pairs.source.tolist(), pairs.target.tolist(), strict=True))
-    assert found == {(0, 1), (0, 2), (2, 1), (2, 2)} and len(pairs) == 4
+    run = run_of(tmp_path, source, target, 2)
+    found = set(zip(run.source_rows.tolist(), run.target_rows.tolist(), strict=True))
+    assert found == {(0, 1), (0, 2), (2, 1), (2, 2)} and len(run.source_rows) == 4
 
 
 def test_cosines_under_another_encoder_are_those_of_the_pairs(tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_paraphrase.studies.mining.scoring._PAIRS_AT_A_TIME", 7)
+    monkeypatch.setattr("hf_paraphrase.studies.mining.run._PAIRS_AT_A_TIME", 7)
     source, target = unit(10, 4, 7), unit(12, 4, 8)
-    rows, cosines = nearest_neighbours(source, target, 3)
-    pairs = CandidatePairs.of(rows, cosines)
-    found = pair_cosines(pairs, file_of(source, tmp_path / "a.npy"), file_of(target, tmp_path / "b.npy"))
-    np.testing.assert_allclose(found, cosines.reshape(-1), atol=1e-6)
+    others = unit(10, 6, 9), unit(12, 6, 10)
+    run = run_of(tmp_path, source, target, 3, other=others)
+    for name, (left, right) in {"filter": (source, target), "other": others}.items():
+        wanted = (left[run.source_rows] * right[run.target_rows]).sum(1)
+        np.testing.assert_allclose(run.cosines(name), wanted, atol=1e-6)

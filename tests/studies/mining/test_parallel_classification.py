@@ -58,13 +58,6 @@ def test_vectors_and_probabilities_are_those_of_the_auto_classes_one_text_at_a_t
     assert not sources[2].any()
 
 
-def test_the_order_changes_no_vector(folder):
-    classifier = ParallelClassifier.from_pretrained(folder)
-    whole = classifier.encode_source(FRENCH)
-    np.testing.assert_allclose(classifier.encode_source(FRENCH[::-1])[::-1], whole, atol=1e-6)
-    assert classifier.encode_target([]).shape == (0, 6)
-
-
 def another_type(folder):
     shutil.rmtree(folder)
     AvgModel(AvgConfig(vocab_size=4, hidden_size=2)).save_pretrained(folder)

@@ -19,6 +19,7 @@ from hf_paraphrase.studies.mining.parallel_examples import (
     TRAIN,
     VALIDATION,
     NegativeDraw,
+    languages_of,
     read_parallel_texts,
 )
 from hf_paraphrase.studies.mining.parallel_training import hard_candidates
@@ -95,14 +96,6 @@ def test_four_fifths_of_the_negatives_come_from_the_lists(negatives, hard):
     assert hard == negatives or min(listed) == hard
 
 
-def test_labelled_pairs_are_the_parallel_ones_and_their_negatives():
-    examples = examples_of(many(30), many(8, seed=3))
-    rows, labels = NegativeDraw(examples, 3).labelled(examples.pairs[VALIDATION], [0])
-    assert labels.tolist() == [1] * 8 + [0] * 24
-    assert np.array_equal(rows[:8], examples.pairs[VALIDATION])
-    assert not examples.are_parallel(rows[8:, 0], rows[8:, 1]).any()
-
-
 def write(folder, **splits):
     for split, rows in splits.items():
         columns = {
@@ -119,12 +112,13 @@ def write(folder, **splits):
 def test_a_bitext_is_read_with_its_languages_and_a_sample_keeps_its_order(tmp_path):
     folder = write(tmp_path / "b", train=many(50), validation=DEV, test=PAIRS)
     texts = read_parallel_texts(folder)
-    assert (texts.source_lang, texts.target_lang) == ("fr", "en")
-    assert texts.source == {TRAIN: [row[0] for row in many(50)], VALIDATION: [row[0] for row in DEV]}
-    sample = read_parallel_texts(folder, max_pairs=10, seed=3)
-    rows = [texts.source[TRAIN].index(text) for text in sample.source[TRAIN]]
+    assert languages_of(texts) == ["fr", "en"] and list(texts) == [TRAIN, VALIDATION]
+    sources, targets = (texts[TRAIN][side].to_pylist() for side in ("source", "target"))
+    assert sources == [row[0] for row in many(50)] and texts[VALIDATION]["target"].to_pylist() == ["the cat", "three"]
+    sample = read_parallel_texts(folder, max_pairs=10, seed=3)[TRAIN]
+    rows = [sources.index(text) for text in sample["source"].to_pylist()]
     assert len(rows) == 10 and rows == sorted(rows) and rows != list(range(10))
-    assert [texts.target[TRAIN][row] for row in rows] == sample.target[TRAIN]
+    assert [targets[row] for row in rows] == sample["target"].to_pylist()
 
 
 def encoder_of(texts, seed):
@@ -148,12 +142,3 @@ def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations()
     got = np.take_along_axis(cosines, found.astype(np.int64), axis=1)
     np.testing.assert_allclose(got, np.take_along_axis(cosines, expected, axis=1), atol=1e-5)
     assert found.dtype == np.int32 and found.shape == (len(examples.source.texts), 6)
-
-
-def test_encoders_that_know_no_word_of_their_side_are_refused():
-    examples = examples_of(many(4))
-    good = encoder_of(examples.target.texts, 2)
-    silent = encoder_of(examples.source.texts, 1)
-    silent.model.embeddings.data.zero_()
-    with pytest.raises(InputError, match="no word of the source side is in"):
-        hard_candidates(examples, silent, good, 3)

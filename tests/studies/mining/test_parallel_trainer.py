@@ -6,7 +6,6 @@ import torch
 from parallel_pairs import examples_of, many, model_of, trainer_of
 from torch.nn import functional
 
-from hf_paraphrase.studies.mining import parallel_trainer
 from hf_paraphrase.studies.mining.parallel_examples import TRAIN, VALIDATION, NegativeDraw
 from hf_paraphrase.studies.mining.parallel_trainer import measure
 
@@ -76,25 +75,3 @@ def test_scores_are_those_computed_by_hand():
         f1.append(200 * (chosen & (labels == 1)).sum() / (chosen.sum() + 9))
     assert found["best_f1"] == pytest.approx(max(f1))
     assert found["threshold"] == pytest.approx(logits[int(np.argmax(f1))].sigmoid().item(), abs=1e-6)
-
-
-def test_the_epoch_with_the_best_dev_score_is_kept_and_without_a_dev_part_the_last(tmp_path, monkeypatch):
-    examples = examples_of(many(30), many(6, seed=5))
-    model = model_of(examples)
-    seen = []
-    true = parallel_trainer.measure
-
-    def pretend(model, *rest):
-        found = true(model, *rest)
-        seen.append({name: item.clone() for name, item in model.state_dict().items()})
-        return {**found, "best_f1": [50.0, 70.0, 70.0][len(seen) - 1]}
-
-    monkeypatch.setattr(parallel_trainer, "measure", pretend)
-    trainer = trainer_of(tmp_path / "a", examples, model, num_train_epochs=3.0)
-    trainer.train()
-    assert trainer.best_scores()["epoch"] == 2 and len(trainer.scores()) == 3
-    assert all(torch.equal(item, seen[1][name]) for name, item in model.state_dict().items())
-    alone = examples_of(many(30))
-    last = trainer_of(tmp_path / "b", alone, model_of(alone))
-    last.train()
-    assert last.best_scores() is None and last.scores() == [] and len(seen) == 3

@@ -1,23 +1,21 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
+from scipy.stats import spearmanr
 
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
 from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
+from hf_paraphrase.studies.supervised.scores import class_scores, criterion, graded_scores
 from hf_paraphrase.studies.supervised.sentence_classification import (
     ClassifierInputs,
     predicted_classes,
     predicted_logits,
     predicted_scores,
 )
-from hf_paraphrase.studies.supervised.tasks import SupervisedSettings, read_supervised
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainer, SupervisedTrainingArguments
 from hf_paraphrase.tokenization.token_ids import TokenIds
 
@@ -110,108 +108,19 @@ def test_predictions_depend_on_neither_order_nor_company():
     assert scores.shape == (20,) and ((scores >= 1) & (scores <= 5)).all()
 
 
-# ----- what is read
+def test_classes_are_counted_by_hand():
+    # The third class never occurs, and does not count.
+    scores = class_scores(np.array([0, 1, 1, 1, 0]), np.array([0, 1, 0, 1, 1]), 3)
+    assert (scores["accuracy"], scores["baseline"], scores["rows"]) == (60.0, 60.0, 5) and criterion(scores) == 60.0
+    # Precision and recall of the first are 1/2, of the second both 2/3.
+    assert scores["macro_f1"] == pytest.approx(100 * (1 / 2 + 2 / 3) / 2)
 
 
-def write(folder, card="", **splits):
-    for split, columns in splits.items():
-        table = pa.table(columns)
-        write_split(folder, split.replace("_dot_", "."), [table], table.schema)
-    if card:
-        (folder / "README.md").write_text(card)
-    return folder
-
-
-CARD = """---
-dataset_info:
-- config_name: other
-  features:
-  - name: label
-    dtype:
-      class_label:
-        names: {'0': wrong, '1': names}
-- config_name: mr
-  features:
-  - name: text
-    dtype: string
-  - name: label
-    dtype:
-      class_label:
-        names:
-          '0': negative
-          '1': positive
-          '2': mixed
----
-"""
-
-
-def rows(count, classes=2, start=0):
-    return {"text": [f"t{start + i}" for i in range(count)], "label": [i % classes for i in range(count)]}
-
-
-def read(folder, **settings):
-    return read_supervised(SupervisedSettings(model="encoder", data=str(folder), output="model", **settings))
-
-
-def sizes(data):
-    return {part: len(rows) for part, rows in data.parts.items()}
-
-
-def test_classes_have_the_names_of_the_card_of_their_configuration(tmp_path):
-    folder = write(tmp_path / "data", CARD, mr_dot_train=rows(30, 3))
-    data = read(folder, train_split="mr.train")
-    assert data.classes == ["negative", "positive", "mixed"]
-
-
-def test_numbers_keep_their_order_and_other_names_the_alphabet(tmp_path):
-    folder = write(tmp_path / "a", train={"text": [f"t{i}" for i in range(24)], "label": [10, 9, 2, 10] * 6})
-    assert read(folder).classes == ["2", "9", "10"]
-    folder = write(tmp_path / "b", train={"text": [f"t{i}" for i in range(24)], "label": ["b", "a"] * 12})
-    assert read(folder).classes == ["a", "b"]
-
-
-def test_splits_are_found_or_drawn(tmp_path):
-    folder = write(tmp_path / "data", train=rows(50), validation=rows(10, start=100), test=rows(6, start=200))
-    assert sizes(read(folder)) == {"train": 50, "dev": 10}
-    assert sizes(read(folder, test_split="test")) == {"train": 50, "dev": 10, "test": 6}
-    found = read(folder, test_split="validation", dev_share=0.2)
-    assert sizes(found) == {"train": 40, "dev": 10, "test": 10}
-    assert found.sources == {"train": "train", "dev": "20% of train, drawn", "test": "validation"}
-    assert read(folder).sources["dev"] == "validation"
-
-
-def test_training_rows_that_are_test_rows_are_left_out_and_counted(tmp_path):
-    folder = write(tmp_path / "data", train=rows(50), validation=rows(10), test=rows(6, start=200))
-    found = read(folder)
-    assert len(found.parts["train"]) == 40 and found.left_out == 10
-
-
-PAIRS = {"sentence1": ["a"] * 20, "sentence2": [f"{i}" for i in range(20)]}
-
-
-@pytest.mark.parametrize(
-    ("task", "splits", "card", "expected"),
-    [
-        ("classification", {"train": rows(30, 1)}, "", "split `train`: .* nothing to learn"),
-        ("classification", {"mr_dot_train": rows(30, 2)}, CARD, "no row of the class mixed"),
-        ("classification", {"train": rows(9), "dev": rows(9)}, "", "0 rows are in no other part"),
-        ("classification", {"train": {"text": ["a"], "kind": [1]}}, "", "no column label"),
-        ("regression", {"train": {**rows(20), "score": [2.0] * 20}}, "", "with 1 classes or scores"),
-        (
-            "similarity",
-            {"train": {**PAIRS, "score": [2.0] * 19 + [0.4]}},
-            "",
-            "split `train`: the score 0.4 is off the scale from 1 to 5",
-        ),
-    ],
-)
-def test_what_cannot_be_learned_is_refused(tmp_path, task, splits, card, expected):
-    folder = write(tmp_path / "data", card, **splits)
-    with pytest.raises(InputError, match=expected):
-        read(folder, task=task, train_split="mr.train" if card else "train")
-
-
-def test_a_class_that_training_lacks_is_refused(tmp_path):
-    data = read(write(tmp_path / "data", train=rows(30), dev=rows(9, 3, 90)))
-    with pytest.raises(InputError, match=r"split `dev`: the class 2 is unknown \(the classes are 0, 1"):
-        data.parts["dev"].class_numbers(data.classes)
+def test_scores_are_those_of_the_formulas():
+    found, right = np.array([1.0, 2.0, 3.5, 2.0]), np.array([1.0, 3.0, 5.0, 2.0])
+    scores = graded_scores(found, right)
+    assert scores["pearson"] == criterion(scores) == pytest.approx(100 * np.corrcoef(found, right)[0, 1])
+    assert scores["spearman"] == pytest.approx(100 * spearmanr(found, right)[0])
+    assert (scores["mse"], scores["baseline"]) == pytest.approx(((0 + 1 + 2.25 + 0) / 4, right.var()))
+    equal = graded_scores(np.ones(3), np.array([1.0, 2.0, 3.0]))
+    assert equal["pearson"] == equal["spearman"] == 0.0 and equal["mse"] == pytest.approx(5 / 3)
