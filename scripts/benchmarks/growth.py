@@ -59,7 +59,7 @@ def main() -> int:
     stages = [name for name in STAGES if name != "mine"]
     parser.add_argument("--stages", nargs="+", default=stages, choices=list(STAGES), help="what is measured")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is space")
-    return run_benchmark(parser, run, {})
+    return run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:

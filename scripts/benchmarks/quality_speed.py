@@ -103,7 +103,7 @@ def main() -> int:
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the STS sets to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
     parser.add_argument("--plot", type=Path, help="draw the picture of the first column into this PNG file")
-    return run_benchmark(parser, run, {"sentences": 2, "seconds": 0.001})
+    return run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:

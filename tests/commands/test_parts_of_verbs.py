@@ -14,7 +14,6 @@ from train_nmt_runs import SMALL
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.data.sentences import estimated_lines
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.messages import log
@@ -108,21 +107,6 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "more", "problem"),
-    [
-        ("encode", ["--columns", "nothing"], "nothing"),
-        ("encode", ["--columns", "number"], "split `train`: the column number holds int64, not text"),
-        ("back-translate", ["--overwrite"], "--overwrite"),
-    ],
-    indirect=["words"],
-)
-def test_what_does_not_go_with_a_part_is_one_line_and_nothing_is_written(words, more, problem, tmp_path, capsys):
-    assert run(words, tmp_path / "out", "--shard", "1/2", *more) == 2
-    error = capsys.readouterr().err
-    assert problem in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
 def work():
     """What verbs do: bars of one's own and of libraries, one in the other, and messages between."""
     for _ in tqdm(range(3), desc="outer", disable=False):
@@ -156,12 +140,3 @@ def test_training_in_a_log_is_a_line_a_score(tiny_bitext, tmp_path, capfd):
     out, err = capfd.readouterr()
     assert out == "" and "\r" not in err and "\x1b" not in err and "%|" not in err and "{" not in err
     assert len(re.findall(r"^epoch \d\.\d\d: dev BLEU \d", err, re.MULTILINE)) == 2
-
-
-def test_lines_of_a_plain_file_are_estimated_from_some_of_them(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("".join(f"sentence {number:05}é\n" for number in range(1000)))
-    assert estimated_lines(path, 30, 30 * 17) == 1000
-    assert estimated_lines(path, 2000, 10**6) == 2000 and estimated_lines(path, 0, 0) is None
-    path.rename(tmp_path / "a.txt.gz")
-    assert estimated_lines(tmp_path / "a.txt.gz", 30, 30 * 17) is None
