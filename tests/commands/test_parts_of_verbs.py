@@ -14,7 +14,6 @@ from train_nmt_runs import SMALL
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.messages import log
 
@@ -76,22 +75,6 @@ def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(w
     capsys.readouterr()
     assert run(words, by_parts, *size, "--shard", "1/3") == 0
     assert "the output is finished, nothing is left to do" in capsys.readouterr().err
-
-
-def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
-    from datasets import load_dataset
-
-    words = ["encode", "--input", pairs, "--columns", "sentence2"]
-    assert run(words, tmp_path / "embedded") == 0
-    table = DataFolder(tmp_path / "embedded").table("test")
-    texts = table.column("sentence2").to_pylist()
-    assert table.column_names == ["sentence1", "sentence2", "number", "sentence2_embedding"]
-    expected = SentenceEncoder.from_pretrained().encode(texts)
-    found = table.column("sentence2_embedding").combine_chunks().flatten().to_numpy()
-    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-6)
-    rows = load_dataset(str(tmp_path / "embedded"), split="train", cache_dir=str(tmp_path / "cache"))
-    assert rows.with_format("numpy")[59]["sentence2_embedding"].shape == (expected.shape[1],)
-    assert "1 texts were empty or missing" in (tmp_path / "embedded" / "README.md").read_text()
 
 
 @pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)

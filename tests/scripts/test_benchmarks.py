@@ -157,17 +157,6 @@ def test_first_calls_of_libraries_are_compared_too(load_script, text, monkeypatc
     assert found["avg_encode_vs_model2vec_first_call"] == 4.0
 
 
-@pytest.mark.parametrize("kind", ["words", "word-level", "wordpiece", "byte-level", "unigram"])
-def test_tokenizers_of_all_kinds_are_learnt_and_looked_up_run_by_run(load_script, kind):
-    from hf_paraphrase.tokenization.token_lookup import lookup_for
-
-    sentences = ["A cat sat.", "It isn't a dog", "cats and dogs"] * 9
-    tokenizer = load_script("benchmarks/encode").learnt_tokenizer(kind, sentences, 400)
-    found = lookup_for(tokenizer.backend_tokenizer)(sentences)
-    assert tokenizer.unk_token_id not in found.ids
-    assert found.ids.tolist() == [number for text in sentences for number in tokenizer(text)["input_ids"]]
-
-
 # --- prepare, score and train
 
 

@@ -89,22 +89,6 @@ def test_installed_peers_are_opened_without_a_network(bench, load_script, model,
     assert theirs.dimension == 8 and theirs.encode(["w1 w2"]).shape == (1, 8)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--rounds", "0"],
-        ["--seconds", "0"],
-        ["--model", "absent"],
-        ["--teacher", "absent"],
-        ["--plot", "picture.pdf"],
-    ],
-)
-def test_bad_arguments_are_one_line(bench, no_peers, capsys, words, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    assert bench(*words) == 2
-    assert len(capsys.readouterr().err.splitlines()) == 1
-
-
 def test_a_slow_way_gets_fewer_sentences_than_a_fast_one(load_script, monkeypatch):
     script = load_script("benchmarks/quality_speed")
     for taken, count in ((2.56, 256), (0.256, 2_000), (0.001, 50_000)):
