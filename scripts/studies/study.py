@@ -120,7 +120,7 @@ class Study:
         self._fewer: dict[str, int] = content.get("fewer_seeds", {})
         self._chosen: dict[tuple[str, str], dict[str, str]] = {}
         seeds = [model.get("seeds", 1) for model in self.models.values()]
-        self.most_seeds, self._seeds = most_seeds, min(content.get("seeds", max(seeds, default=1)), most_seeds)
+        self.most_seeds, self._seeds = most_seeds, min(max(seeds, default=1), most_seeds)
         self.output = Path(self.filled(content.get("output", name)))
         self.runs = Path(self.filled(content["runs"])) if "runs" in content else self.output / "runs"
         for cell in self.all_cells():
