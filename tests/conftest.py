@@ -153,33 +153,12 @@ WORDNET = {
 """Some synsets: their words, in the order of the senses, and their glosses."""
 
 
-def write_wordnet(folder: Path, version: str = "3.0") -> Path:
-    """Writes the synsets of `WORDNET` as files of WordNet: places in the data files are in bytes."""
-    folder.mkdir(parents=True)
-    head = f"  1 This software and database is being provided to you.  \n  2 WordNet {version} Copyright 2006.  \n"
-    letters = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
-    for name, synsets in WORDNET.items():
-        data, places = head, {}
-        for words, gloss in synsets.items():
-            place = len(data.encode())
-            names = " ".join(f"{word} 0" for word in words)
-            data += f"{place:08d} 03 {letters[name]} {len(words):02x} {names} 001 @ 00000001 n 0000 | {gloss}  \n"
-            for word in words:
-                places.setdefault(word.lower().partition("(")[0], []).append(place)
-        index = head
-        for lemma in sorted(places):
-            found = places[lemma]
-            numbers = " ".join(f"{place:08d}" for place in found)
-            index += f"{lemma} {letters[name]} {len(found)} 1 @ {len(found)} 0 {numbers}  \n"
-        (folder / f"data.{name}").write_text(data)
-        (folder / f"index.{name}").write_text(index)
-    return folder
-
-
 @pytest.fixture(scope="session")
 def tiny_wordnet(tmp_path_factory) -> Path:
     """A folder in the format of WordNet 3.0 with a few dozen words."""
-    return write_wordnet(tmp_path_factory.mktemp("wordnet") / "dict")
+    from sample import write_wordnet
+
+    return write_wordnet(tmp_path_factory.mktemp("wordnet") / "dict", WORDNET)
 
 
 @pytest.fixture(scope="session")
@@ -197,7 +176,9 @@ def real_wordnet() -> Path:
 @pytest.fixture
 def wordnet_folder(tmp_path):
     """Writes a folder like `tiny_wordnet` that a test may damage: its name, and the version in its files."""
-    return lambda name, version="3.0": write_wordnet(tmp_path / name, version)
+    from sample import write_wordnet
+
+    return lambda name, version="3.0": write_wordnet(tmp_path / name, WORDNET, version)
 
 
 @pytest.fixture

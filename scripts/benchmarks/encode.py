@@ -9,6 +9,10 @@ tokens, in sentences of the mean length and batches without padding.
 hundred sentences beside those of all. A ratio is called after the kind and the size of a call where they are not our
 words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
 
+These rates are warm: the process has encoded the same sentences before. `first_call` are cold ones: a new process
+opens the folder, which does not count, and encodes sentences that it has never seen, each once. `--model builtin`
+gives both of a model of this package alone, without peers.
+
 On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone.
 """
 
@@ -18,8 +22,9 @@ import argparse
 import importlib
 import json
 import os
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -49,6 +54,7 @@ from interleaved import Contestant, argument_parser, measure, ratios_to_best, ru
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+OUR_NAME = "hf_paraphrase"
 OURS = "words"
 """The kind of tokenizer that this package builds."""
 KINDS = (OURS, "word-level", "wordpiece", "byte-level", "unigram")
@@ -56,10 +62,9 @@ BARE_BATCHES = (256, 1024)
 PEERS = ("model2vec", "sentence-transformers")
 CALLS = (1, 10, 100)
 SENTENCES_IN_CALLS = 2_000
+FIRST_CALL = "first call, sentences/s"
 
 Encode = Callable[[list[str]], Any]
-Encoder = tuple[str, str, Encode]
-"""What the ratio to an encoder is called, its name, and the function that is timed."""
 
 
 def main() -> int:
@@ -71,13 +76,28 @@ def main() -> int:
     parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
     parser.add_argument("--tokenizers", nargs="+", choices=[*KINDS, "all"], default=[OURS], help="kinds to time")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
+    parser.add_argument("--cold-rounds", type=int, default=3, help="new processes that count; 0 = none")
+    parser.add_argument("--model", help="a model of this package, timed alone: a folder, builtin or multilingual")
+    parser.add_argument("--first-call", nargs=2, metavar=("LIBRARY", "DIR"), help="only this call, in this process")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
-    return run_benchmark(parser, run, {"sentences": 1, "vocabulary": 3, "dimension": 1, "gran_sentences": 0})
+    return run_benchmark(
+        parser, run, {"sentences": 1, "vocabulary": 3, "dimension": 1, "cold_rounds": 0, "gran_sentences": 0}
+    )
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
     sentences = read_sentences(arguments.text, arguments.sentences)
+    if arguments.first_call is not None:
+        encode, sentences = open_encoder(*arguments.first_call), list(dict.fromkeys(sentences))
+        return {"sentences_per_second": rate(arguments.clock, encode, sentences, len(sentences))}
+    if arguments.model is not None:
+        encode = open_encoder(OUR_NAME, arguments.model)
+        turn = partial(rate, arguments.clock, encode, sentences, len(sentences))
+        first_call = partial(first_call_rate, arguments, OUR_NAME, arguments.model)
+        (warm,) = measure("sentences/s", [Contestant("", OUR_NAME, turn)], arguments.rounds)
+        (cold,) = measure(FIRST_CALL, [Contestant("", OUR_NAME, first_call)], max(arguments.cold_rounds, 1))
+        return {"sentences_per_second_first_call": cold, "sentences_per_second": warm}
     kinds = list(KINDS) if "all" in arguments.tokenizers else arguments.tokenizers
     ratios: dict[str, float] = {}
     for kind in kinds:
@@ -152,28 +172,29 @@ def save_avg(tokenizer: PreTrainedTokenizerFast, dimension: int, folder: Path) -
     (folder / "modules.json").write_text(json.dumps([module]) + "\n", encoding="utf-8")
 
 
-def encoders_of(folder: Path, peers: list[str]) -> Iterator[Encoder]:
-    """Opens the folder with this package and every installed peer, each with its defaults first."""
-    yield "", "hf_paraphrase", SentenceEncoder.from_pretrained(folder).encode
-    for peer in peers:
+def open_encoder(library: str, folder: str) -> Encode:
+    """Opens the folder with this package or a peer."""
+    if library == "model2vec":
+        encode: Encode = importlib.import_module(library).StaticModel.from_pretrained(folder).encode
+        return encode
+    if library == "sentence-transformers":
+        model = importlib.import_module("sentence_transformers").SentenceTransformer(folder, device="cpu")
+        return partial(model.encode, show_progress_bar=False)
+    return SentenceEncoder.from_pretrained(folder).encode
+
+
+def opened(folder: Path, peers: list[str]) -> dict[str, Encode]:
+    """Opens the folder with this package and every installed peer."""
+    encoders = {}
+    for library in [OUR_NAME, *peers]:
         try:
-            library: Any = importlib.import_module(peer.replace("-", "_"))
+            encoders[library] = open_encoder(library, str(folder))
         except ImportError as error:
-            write(f"{peer} is left out: {error}")
-            continue
-        key = f"avg_encode_vs_{library.__name__}"
-        if peer == "model2vec":
-            encode = library.StaticModel.from_pretrained(str(folder)).encode
-            other = ("one batch at a time", partial(encode, use_multiprocessing=False))
-        else:
-            encode = library.SentenceTransformer(str(folder), device="cpu").encode
-            encode = partial(encode, show_progress_bar=False)
-            other = ("batch_size=2048", partial(encode, batch_size=2048))
-        yield key, peer, encode
-        yield key, f"{peer} {other[0]}", other[1]
+            write(f"{library} is left out: {error}")
+    return encoders
 
 
-def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path) -> None:
+def compare_vectors(encoders: dict[str, Encode], sentences: list[str], folder: Path) -> None:
     """Checks that all encoders compute the same, on sentences without unknown words."""
     encoder = SentenceEncoder.from_pretrained(folder)
     unknown = encoder.tokenizer.unk_token_id
@@ -185,7 +206,7 @@ def compare_vectors(encoders: list[Encoder], sentences: list[str], folder: Path)
         write("no sentence is without unknown words: the vectors are not compared")
         return
     expected = encoder.encode(sample)
-    for _, name, encode in encoders[1:]:
+    for name, encode in encoders.items():
         difference = float(np.abs(encode(sample) - expected).max())
         if difference > 1e-5:
             raise ValueError(f"{name} gives other vectors: they differ by {difference}")
@@ -201,14 +222,29 @@ def rate(clock: str, encode: Encode, sentences: list[str], size: int) -> float:
 
 
 def compare_rates(
-    encoders: list[Encoder], sentences: list[str], arguments: argparse.Namespace, size: int | None = None
+    encoders: dict[str, Encode], sentences: list[str], arguments: argparse.Namespace, size: int, ending: str
 ) -> dict[str, float]:
     """Lets the encoders take turns, in calls of so many sentences, and returns the ratios."""
     contestants = [
-        Contestant(key, name, partial(rate, arguments.clock, encode, sentences, size or len(sentences)))
-        for key, name, encode in encoders
+        Contestant(key_of(name, ending), name, partial(rate, arguments.clock, encode, sentences, size))
+        for name, encode in encoders.items()
     ]
     return ratios_to_best(contestants, measure("sentences/s", contestants, arguments.rounds))
+
+
+def key_of(name: str, ending: str) -> str:
+    """Returns what the ratio to a library is called; the name of its settings may follow the library's."""
+    return f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}"
+
+
+def first_call_rate(arguments: argparse.Namespace, library: str, folder: str) -> float:
+    """Has a new process encode sentences that it has never seen, and returns sentences per second."""
+    texts = [] if arguments.text is None else ["--text", arguments.text]
+    words = [sys.executable, __file__, "--first-call", library, folder, "--clock", arguments.clock]
+    words += [*texts, "--sentences", str(arguments.sentences)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
+    return float(json.loads(done.stdout.splitlines()[-1])["sentences_per_second"])
 
 
 def compare_kind(
@@ -224,16 +260,26 @@ def compare_kind(
         f"({known / max(len(ids), 1):.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
         f"{torch.get_num_threads()} threads"
     )
-    encoders = list(encoders_of(folder, arguments.peers))
-    compare_vectors(encoders, sentences, folder)
-    name = "" if kind == OURS else f"_{kind.replace('-', '_')}"
-    ratios = {f"{key}{name}": ratio for key, ratio in compare_rates(encoders, sentences, arguments).items()}
-    # The other settings of the peers are for many sentences.
-    defaults = [encoder for place, encoder in enumerate(encoders) if encoder[0] != encoders[place - 1][0]]
+    encoders = opened(folder, arguments.peers)
+    # Settings that may suit a peer better where there are many sentences.
+    many = dict(encoders)
+    if "model2vec" in encoders:
+        many["model2vec one batch at a time"] = partial(encoders["model2vec"], use_multiprocessing=False)
+    if "sentence-transformers" in encoders:
+        many["sentence-transformers batch_size=2048"] = partial(encoders["sentence-transformers"], batch_size=2048)
+    compare_vectors(many, sentences, folder)
+    ending = "" if kind == OURS else f"_{kind.replace('-', '_')}"
+    ratios = compare_rates(many, sentences, arguments, len(sentences), ending)
+    if kind == OURS and arguments.cold_rounds:
+        contestants = [
+            Contestant(key_of(name, "_first_call"), name, partial(first_call_rate, arguments, name, str(folder)))
+            for name in encoders
+        ]
+        ratios |= ratios_to_best(contestants, measure(FIRST_CALL, contestants, arguments.cold_rounds))
     for size in CALLS if with_calls else ():
         write(f"{kind}: {size} sentences a call")
-        found = compare_rates(defaults, sentences[:SENTENCES_IN_CALLS], arguments, size)
-        ratios |= {f"{key}{name}_calls_of_{size}": ratio for key, ratio in found.items()}
+        some = sentences[:SENTENCES_IN_CALLS]
+        ratios |= compare_rates(encoders, some, arguments, size, f"{ending}_calls_of_{size}")
     return ratios
 
 

@@ -45,7 +45,7 @@ def main() -> int:
     parser.add_argument("--tsv", help="source and target, tab-separated; none = made from the sample")
     parser.add_argument("--rows", type=int, default=500_000, help="rows of the file that is made from the sample")
     datasets.disable_progress_bars()
-    return run_benchmark(parser, run, {"rows": 1})
+    return run_benchmark(parser, run)
 
 
 def sample_file(path: Path, rows: int) -> Path:

@@ -1,15 +1,14 @@
 """Scores and times our encoders and every peer that is installed or given, and draws quality against speed and size.
 
-Our encoders are the folders of `--model` and the built-in one. The peers are each `--teacher` and what model2vec
-distils of it by its defaults; folders of `--model2vec`; WordLlama; averages of the word vectors of `--glove`; and
-weighted character trigrams, which need no training. A peer that is not installed is named and left out.
+Our encoders are those of `--model`. The peers are each `--teacher` and what model2vec distils of it by its defaults;
+WordLlama; and weighted character trigrams, which need no training. A peer that is not installed is named and left out.
 
 Quality is what `evaluate` finds: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
-apart because settings are chosen on it, the dev part of the STS benchmark, and the average precision of the cosine on
-the data folders of `--labelled`. Speed is sentences a second from text to vectors, on the same sentences in one run,
-by settings that suit each library on few cores (large batches, no processes of its own); the contestants take turns. A
-slow one gets fewer sentences: so many that a turn takes about `--seconds`. The baseline of trigrams has no vectors; it
-is timed on pairs. Size is that of the files.
+apart because settings are chosen on it, and the dev part of the STS benchmark. Speed is sentences a second from text
+to vectors, warm, on the same sentences in one run, by settings that suit each library on few cores (large batches, no
+processes of its own); the contestants take turns. A slow one gets fewer sentences: so many that a turn takes about
+`--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files. `encode.py
+--model` has the speed of a first call.
 """
 
 from __future__ import annotations
@@ -41,11 +40,7 @@ from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, english_trigram_frequencies
 from hf_paraphrase.evaluation.figures import COLOURS, check_plots, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tables import format_table, number
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-from hf_paraphrase.training.word_vectors import read_word_vectors
 from interleaved import Contestant, argument_parser, run_benchmark, take_turns, timed, write
 
 _LARGER_BATCH = 256
@@ -102,19 +97,13 @@ class Row:
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = argument_parser(__doc__, rounds=7)
-    named = "; NAME=PLACE gives it another name than that of the folder or file"
-    parser.add_argument("--model", nargs="*", default=[], help="folders of our encoders, or builtin" + named)
-    parser.add_argument(
-        "--teacher", nargs="*", default=[], help="folders of transformers to compare and distil" + named
-    )
-    parser.add_argument("--model2vec", nargs="*", default=[], help="folders of model2vec" + named)
-    parser.add_argument("--glove", nargs="*", default=[], help="word vectors in the text layout of GloVe" + named)
+    parser.add_argument("--model", nargs="*", default=[BUILTIN], help="our encoders: folders, builtin or multilingual")
+    parser.add_argument("--teacher", nargs="*", default=[], help="folders of transformers to compare and distil")
     parser.add_argument("--data", required=True, help="folder below which the STS sets are")
-    parser.add_argument("--labelled", nargs="*", default=[], help="data folders of labelled pairs, split test" + named)
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the STS sets to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
     parser.add_argument("--plot", type=Path, help="draw the picture of the first column into this PNG file")
-    return run_benchmark(parser, run, {"sentences": 2, "seconds": 0.001})
+    return run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -149,58 +138,39 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
 
 def compared_encoders(arguments: argparse.Namespace, folder: Path) -> list[Compared]:
     """Opens everything, ours first."""
-    models = [*arguments.model, *([] if BUILTIN in arguments.model else [BUILTIN])]
-    found = [our_encoder(name, place) for name, place in map(named_place, models)]
-    for count, (name, place) in enumerate(map(named_place, arguments.teacher)):
-        found += teacher(name, place)
+    found = list(map(our_encoder, arguments.model))
+    for count, place in enumerate(arguments.teacher):
+        found += teacher(place)
         if distillation := _installed("model2vec.distill"):
             made = folder / f"model2vec-{count}"
             distillation.distill(place, device="cpu").save_pretrained(str(made))
-            found += model2vec_folder(f"model2vec of {name}", str(made))
-    for name, place in map(named_place, arguments.model2vec):
-        found += model2vec_folder(name, place)
-    found += wordllama(folder / "wordllama")
-    for count, (name, place) in enumerate(map(named_place, arguments.glove)):
-        found.append(word_averages(name, Path(place), folder / f"vectors-{count}"))
-    found.append(weighted_trigrams())
-    names = [item.name for item in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageError(f"two encoders are called {name}", remedy="give them other names: NAME=PLACE")
-    return found
+            found.append(model2vec_folder(f"model2vec of {Path(place).name}", made))
+    return [*found, *wordllama(folder / "wordllama"), weighted_trigrams()]
 
 
-def named_place(text: str) -> tuple[str, str]:
-    """Reads `NAME=PLACE`; a place alone has the name of its last part."""
-    name, sign, place = text.partition("=")
-    return (name, place) if sign and name and place and not os.path.lexists(text) else (Path(text).name, text)
-
-
-def our_encoder(name: str, place: str, *, ours: bool = True) -> Compared:
+def our_encoder(place: str) -> Compared:
     """Opens a folder as users do."""
     encoder = SentenceEncoder.from_pretrained(place)
     assert encoder.folder is not None
-    return Compared(name, place, encoder.encode, bytes_below(encoder.folder), encoder.dimension, ours)
+    size = bytes_below(encoder.folder)
+    return Compared(Path(place).name, place, encoder.encode, size, encoder.dimension, ours=True)
 
 
-def teacher(name: str, place: str) -> Iterator[Compared]:
+def teacher(place: str) -> Iterator[Compared]:
     """Opens a transformer with sentence-transformers."""
     if not Path(place).is_dir():
         raise ModelError("no such model folder", path=place, remedy="check --teacher")
     if library := _installed("sentence_transformers"):
         model = library.SentenceTransformer(place, local_files_only=True, device="cpu")
         encode = partial(model.encode, show_progress_bar=False, batch_size=_LARGER_BATCH)
-        yield Compared(name, place, encode, bytes_below(Path(place)), len(encode("a")))
+        yield Compared(Path(place).name, place, encode, bytes_below(Path(place)), len(encode("a")))
 
 
-def model2vec_folder(name: str, place: str) -> Iterator[Compared]:
+def model2vec_folder(name: str, folder: Path) -> Compared:
     """Opens a folder that model2vec wrote, as its users do."""
-    if not Path(place).is_dir():
-        raise ModelError("no such model folder", path=place, remedy="check --model2vec")
-    if library := _installed("model2vec"):
-        model = library.StaticModel.from_pretrained(place)
-        encode = partial(model.encode, use_multiprocessing=False)
-        yield Compared(name, place, encode, bytes_below(Path(place)), int(model.dim))
+    model = importlib.import_module("model2vec").StaticModel.from_pretrained(str(folder))
+    encode = partial(model.encode, use_multiprocessing=False)
+    return Compared(name, str(folder), encode, bytes_below(folder), int(model.dim))
 
 
 def wordllama(folder: Path) -> Iterator[Compared]:
@@ -222,21 +192,6 @@ def wordllama(folder: Path) -> Iterator[Compared]:
     dimension = int(model.embedding.shape[1])
     encode = partial(model.embed, batch_size=_LARGER_BATCH)
     yield Compared(f"WordLlama {dimension}", str(folder), encode, size, dimension)
-
-
-def word_averages(name: str, path: Path, folder: Path) -> Compared:
-    """Writes a file of word vectors as an Avg folder and opens it; words without a vector add nothing to the mean."""
-    vectors = read_word_vectors(path)
-    tokenizer = build_word_level_tokenizer(vectors.words)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=vectors.matrix.shape[1]))
-    with torch.no_grad():
-        model.embeddings.zero_()
-        for word, row in tokenizer.get_vocab().items():
-            if word in vectors.index:
-                model.embeddings[row] = torch.from_numpy(vectors.matrix[vectors.index[word]])
-    model.save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    return our_encoder(name, str(folder), ours=False)
 
 
 def weighted_trigrams() -> Compared:
@@ -270,22 +225,16 @@ def quality(encoder: Compared, arguments: argparse.Namespace, output: Path) -> d
     """Scores one encoder with `evaluate` and says so."""
     who = ["--baseline" if encoder.is_baseline else "--model", encoder.place]
 
-    def results(*words: str) -> Any:
-        common = ["evaluate", *words, *who, "--output", str(output), "--overwrite"]
-        with contextlib.redirect_stdout(io.StringIO()):
-            code = run_command(common)
-        if code:
-            raise UsageError(f"{encoder.name} cannot be evaluated", remedy="see the message above")
-        return json.loads(output.read_text(encoding="utf-8"))["results"][0]
-
-    sts = results("--suite", "sts", "--data", arguments.data, "--protocols", "paper")
+    words = ["evaluate", "--suite", "sts", "--data", arguments.data, "--protocols", "paper", *who]
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = run_command([*words, "--output", str(output), "--overwrite"])
+    if code:
+        raise UsageError(f"{encoder.name} cannot be evaluated", remedy="see the message above")
+    sts = json.loads(output.read_text(encoding="utf-8"))["results"][0]
     mean = sts["means"]["22 sets"]
     columns = {f"22 sets ({len(mean['sets'])} of 22 sets)": mean["pearson"], "STS16": sts["dev_mean"]}
     sets = {f"{item['family']} {item['name']}": item["pearson"] for item in sts["sets"]}
     columns["STS-B dev"] = sets.get("STS-B dev")
-    for name, place in map(named_place, arguments.labelled):
-        found = results("--suite", "paraphrase", "--data", place, "--dev-split", "test", "--seeds", "0")
-        columns[f"{name} AP"] = 100 * found["tasks"][0]["cosine"]["average_precision"]
     known = {name: value for name, value in columns.items() if value is not None}
     write(f"{encoder.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
     return known

@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--pairs", help="data folder of pairs; none = pairs of the built-in sample")
     parser.add_argument("--rows", type=int, default=100_000, help="pairs to score; fewer are repeated")
     parser.add_argument("--loop-rows", type=int, default=4_000, help="of these the first that the plain loop scores")
-    return run_benchmark(parser, run, {"rows": 1, "loop_rows": 1})
+    return run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:

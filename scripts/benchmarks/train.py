@@ -70,8 +70,7 @@ def main() -> int:
     parser.add_argument("--slow-steps", type=int, default=60, help="updates in a turn of the others")
     # The Trainers' advice about settings is not what is measured.
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    least = {"vocabulary": 3, "dimension": 1, "batch": 2, "mega_batch": 1, "steps": 10, "slow_steps": 10}
-    return run_benchmark(parser, run, least)
+    return run_benchmark(parser, run)
 
 
 def sample_pairs(folder: Path) -> Path:

@@ -10,8 +10,7 @@ full-vocabulary search in bf16 rescores its final lists in fp32 (`rescored`), th
 With candidates the search is in bf16 over the candidates alone, its scores its own; JoeyNMT has no such restriction.
 Both are done in 8 bits too where the processor has instructions for it.
 Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
-On a machine that others use too, `--cpu-time` counts the processor's seconds of a single thread on both sides instead
-of the wall's.
+On a machine that others use too, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone, on both sides.
 """
 
 from __future__ import annotations
@@ -77,7 +76,7 @@ class JoeyNmt:
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__)
+    parser = argument_parser(__doc__, clock=True)
     parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
     parser.add_argument("--hidden", type=int, default=1000, help="hidden units of the searched model")
     parser.add_argument("--embedding", type=int, default=620, help="components of a word embedding")
@@ -92,13 +91,8 @@ def main() -> int:
     parser.add_argument("--train-batch", type=int, default=80, help="pairs in a mini-batch")
     parser.add_argument("--train-length", type=int, default=12, help="units of a training sentence")
     parser.add_argument("--updates", type=int, default=3, help="updates in a turn")
-    parser.add_argument(
-        "--cpu-time", action="store_true", help="one thread, and its processor seconds instead of the wall's"
-    )
     parser.add_argument("--scaling", action="store_true", help="instead, how our search slows down with wider beams")
-    least = dict.fromkeys(["hidden", "embedding", "batch", "source", "steps", "train_batch", "updates"], 1)
-    least |= {"vocabulary": 10, "candidates": 10, "beams": 2, "train_vocabulary": 10, "train_length": 2}
-    return run_benchmark(parser, run, least)
+    return run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
@@ -107,8 +101,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         raise UsageError(f"--candidates must be at most --vocabulary, {arguments.vocabulary}")
     if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
         raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
-    if arguments.cpu_time:
-        torch.set_num_threads(1)
     write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
     if arguments.scaling:
         measure_beams(arguments)
@@ -117,7 +109,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     try:
         if arguments.joeynmt_python is None:
             raise OSError("--joeynmt-python is not given")
-        joey = JoeyNmt(arguments.joeynmt_python, clock_of(arguments))
+        joey = JoeyNmt(arguments.joeynmt_python, arguments.clock)
     except OSError as error:
         write(f"JoeyNMT is left out: {error}")
     try:
@@ -125,11 +117,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     finally:
         if joey is not None:
             joey.close()
-
-
-def clock_of(arguments: argparse.Namespace) -> str:
-    """Returns the clock that turns are timed by."""
-    return "processor" if arguments.cpu_time else "wall"
 
 
 def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForConditionalGeneration:
@@ -184,7 +171,7 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
     units = torch.randperm(arguments.vocabulary - 3)[: arguments.candidates - 1] + 3
     candidates = torch.cat([torch.tensor([END]), units])
-    turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps, clock=clock_of(arguments))
+    turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps, clock=arguments.clock)
     few = f"{arguments.candidates:,} candidates"
     contestants = []
     for kind in ["int8", "bf16"] if int8_is_fast() else ["bf16"]:
@@ -236,7 +223,7 @@ def train(
         # On a GPU the work ends later than the calls for it.
         loss.item()
 
-    return float(arguments.updates * labels.numel() / timed(work, clock_of(arguments))[0])
+    return float(arguments.updates * labels.numel() / timed(work, arguments.clock)[0])
 
 
 def joey_train(joey: JoeyNmt, arguments: argparse.Namespace, hidden: int) -> float:
@@ -291,7 +278,7 @@ def measure_beams(arguments: argparse.Namespace) -> None:
     """Writes how many sentences a second a search in bf16 translates with beams of several widths."""
     model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden).to(torch.bfloat16)
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
-    steps, clock = arguments.steps, clock_of(arguments)
+    steps, clock = arguments.steps, arguments.clock
 
     def sentences_per_second(beams: int) -> float:
         return search(model, sources, beams, steps, clock=clock) / (beams * steps)

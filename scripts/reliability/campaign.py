@@ -24,7 +24,7 @@ from pathlib import Path
 
 from cases import CASES, Case, Outputs
 from comparison import contents, differences, left_over
-from forks import Ended, Fork, fill_the_disk, kill, run
+from forks import Ended, Fork, fill_the_disk, kill, nothing, run
 
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
@@ -93,7 +93,7 @@ class Probes:
     def _change(self, case: Case, chance: random.Random) -> int:
         return chance.randint(1, max(1, self.outputs.run_of(case.name).changes))
 
-    def _run(self, case: Case, folder: Path, at: int = 0, act: Callable[[], None] = lambda: None) -> Ended:
+    def _run(self, case: Case, folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:
         more = ["--resume"] if case.resumes and (folder / "run").is_dir() else []
         return run(case.words(self.outputs.paths(case), *more), folder / "run", at, act)
 

@@ -7,17 +7,16 @@ those that native code makes do not count.
 from __future__ import annotations
 
 import io
-import mmap
+import multiprocessing
 import os
 import resource
 import signal
-import struct
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +25,10 @@ _CHANGES = frozenset(
 )
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _SECONDS = 120
+
+
+def nothing() -> None:
+    """Lets a run be."""
 
 
 class Ended(NamedTuple):
@@ -58,10 +61,10 @@ class _Changes:
     def __init__(self) -> None:
         self.count = 0
         self._folder: str | None = None
-        self._at, self._act = 0, lambda: None
+        self._at, self._act = 0, nothing
         self._hooked = False
 
-    def begin(self, folder: Path, at: int = 0, act: Callable[[], None] = lambda: None) -> None:
+    def begin(self, folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> None:
         """Starts to count from 1; `act` is called before the change `at`."""
         self.count, self._folder, self._at, self._act = 0, f"{os.path.realpath(folder)}{os.sep}", at, act
         if not self._hooked:
@@ -106,14 +109,14 @@ def fill_the_disk(room: int = 0) -> Callable[[], None]:
     return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
-def run_here(words: Sequence[str], folder: Path) -> Ended:
-    """Runs a verb in a folder, in this process."""
+def run_here(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:
+    """Runs a verb in a folder, in this process; `act` is called before the change `at` of the file system."""
     from hf_paraphrase.commands import main
 
     printed, logged = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     with chdir(folder), redirect_stdout(printed), redirect_stderr(logged):
-        CHANGES.begin(folder)
-        code = main(words)
+        CHANGES.begin(folder, at, act)
+        code = main(list(words))
         changes = CHANGES.end()
     for stream in (printed, logged):
         stream.flush()
@@ -121,83 +124,42 @@ def run_here(words: Sequence[str], folder: Path) -> Ended:
 
 
 class Fork:
-    """A run of a verb in a fork."""
+    """A run of a verb in a fork; see :func:`run_here`."""
 
-    def __init__(
-        self, words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        # Pipes have room also where files may not grow.
-        reading, writing = zip(os.pipe(), os.pipe(), strict=True)
-        self._until = time.monotonic() + _SECONDS
-        self._changes = mmap.mmap(-1, 8)
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        self.process = os.fork()
-        if self.process == 0:
-            try:
-                os._exit(self._run(list(words), folder, writing, at, act))
-            except BaseException:
-                sys.excepthook(*sys.exc_info())
-            finally:
-                os._exit(99)
-        self._streams = [os.fdopen(number, "rb") for number in reading]
-        for number in writing:
-            os.close(number)
-
-    def wait(self) -> int:
-        """Waits until it has ended or stopped, and returns the exit code, or minus the number of the signal."""
-        while True:
-            process, status = os.waitpid(self.process, os.WNOHANG | os.WUNTRACED)
-            if process:
-                return -os.WSTOPSIG(status) if os.WIFSTOPPED(status) else os.waitstatus_to_exitcode(status)
-            if time.monotonic() > self._until:
-                os.kill(self.process, signal.SIGKILL)
-                os.waitpid(self.process, 0)
-                raise TimeoutError(f"no end after {_SECONDS} seconds")
-            time.sleep(0.003)
+        self._answer, answer = multiprocessing.Pipe(duplex=False)
+        arguments = (answer, words, folder, at, act)
+        self._process = multiprocessing.get_context("fork").Process(target=_answer, args=arguments)
+        self._process.start()
+        answer.close()
 
     def end(self) -> Ended:
-        """Waits for its end."""
-        code, texts = self.wait(), []
-        for stream in self._streams:
-            with stream:
-                texts.append(stream.read().decode("utf-8", "replace"))
-        stdout, stderr = texts
-        return Ended(code, stdout, stderr, struct.unpack("q", self._changes[:8])[0])
-
-    def kill(self) -> None:
-        """Kills it."""
-        os.kill(self.process, signal.SIGKILL)
-        self.end()
-
-    def _run(self, words: list[str], folder: Path, writing: Sequence[int], at: int, act: Callable[[], None]) -> int:
-        from tqdm import tqdm
-
-        from hf_paraphrase.commands import main
-
-        for number, source in enumerate((os.open(os.devnull, os.O_RDONLY), *writing)):
-            os.dup2(source, number)
-            os.close(source)
-        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
-        # Progress bars of all forks share a lock, which stays locked when one of them is killed.
-        lock, bars = threading.RLock(), [tqdm]
-        for bar in bars:
-            bar.set_lock(lock)
-            bars += bar.__subclasses__()
-        os.chdir(folder)
-        os.environ["TMPDIR"] = str(folder.parent)
-        tempfile.tempdir = None
-        CHANGES.begin(folder, at, act)
-        code = main(words)
-        self._changes[:8] = struct.pack("q", CHANGES.end())
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
-        return code
+        """Waits for its end; a run that is killed leaves its code alone, minus the number of the signal."""
+        if not self._answer.poll(_SECONDS):
+            self._process.kill()
+            raise TimeoutError(f"no end after {_SECONDS} seconds")
+        try:
+            ended: Ended | None = self._answer.recv()
+        except EOFError:
+            ended = None
+        self._process.join()
+        return ended or Ended(self._process.exitcode or 0, "", "")
 
 
-def run(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = lambda: None) -> Ended:
-    """Runs a verb in a fork to its end; see :class:`Fork`."""
+def _answer(answer: Connection, words: Sequence[str], folder: Path, at: int, act: Callable[[], None]) -> None:
+    from tqdm import tqdm
+
+    # Progress bars of all forks share a lock, which stays locked when one of them is killed.
+    lock, bars = threading.RLock(), [tqdm]
+    for bar in bars:
+        bar.set_lock(lock)
+        bars += bar.__subclasses__()
+    os.environ["TMPDIR"] = str(folder.parent)
+    tempfile.tempdir = None
+    answer.send(run_here(words, folder, at, act))
+
+
+def run(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:
+    """Runs a verb in a fork to its end."""
     return Fork(words, folder, at, act).end()

@@ -5,11 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from hf_paraphrase.data.sample import sample_bitext, sample_paraphrases
+
+Synsets = Mapping[str, Mapping[tuple[str, ...], str]]
+"""For each part of speech the words of synsets, in the order of their senses, and their glosses."""
+SYNSETS: Synsets = {
+    part: {(word,): f"the meaning of {word}" for word in words.split()}
+    for part, words in {"noun": "dog car house", "verb": "go see", "adj": "old", "adv": "quickly"}.items()
+}
 
 
 def write_sample(folder: Path) -> None:
@@ -42,7 +49,7 @@ def write_sample(folder: Path) -> None:
         _write_lines(folder / f"fr-en.{part}.en", english)
         gold = (f"fr-{number:09d}\ten-{len(some) + 1 - number:09d}" for number in numbers[::2])
         _write_lines(folder / f"fr-en.{part}.gold", gold)
-    _write_wordnet(folder / "wordnet")
+    write_wordnet(folder / "wordnet")
     (folder / "msr").mkdir()
     for part in ("train", "test"):
         header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
@@ -76,19 +83,22 @@ def _catalogue(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield from (f'msgid "{english}"', f'msgstr "{french}"', "")
 
 
-def _write_wordnet(folder: Path) -> None:
-    """Writes the files of WordNet with one synset for each of some words; places in the data files are in bytes."""
-    folder.mkdir()
-    head = "  1 This software and database is being provided to you.  \n  2 WordNet 3.0 Copyright 2006.  \n"
-    for name, letter, words in (
-        ("noun", "n", ["dog", "car", "house"]),
-        ("verb", "v", ["go", "see"]),
-        ("adj", "a", ["old"]),
-        ("adv", "r", ["quickly"]),
-    ):
-        data, index = head, head
-        for word in sorted(words):
-            index += f"{word} {letter} 1 1 @ 1 0 {len(data):08d}  \n"
-            data += f"{len(data):08d} 03 {letter} 01 {word} 0 001 @ 00000001 n 0000 | the meaning of {word}  \n"
-        (folder / f"data.{name}").write_text(data)
-        (folder / f"index.{name}").write_text(index)
+def write_wordnet(folder: Path, synsets: Synsets = SYNSETS, version: str = "3.0") -> Path:
+    """Writes synsets as files of WordNet; the places of those in the data files are in bytes."""
+    folder.mkdir(parents=True)
+    head = f"  1 This software and database is being provided to you.  \n  2 WordNet {version} Copyright 2006.  \n"
+    letters = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
+    for part, glosses in synsets.items():
+        data, places = head, dict[str, list[str]]()
+        for words, gloss in glosses.items():
+            place = len(data.encode())
+            names = " ".join(f"{word} 0" for word in words)
+            data += f"{place:08d} 03 {letters[part]} {len(words):02x} {names} 001 @ 00000001 n 0000 | {gloss}  \n"
+            for word in words:
+                places.setdefault(word.lower().partition("(")[0], []).append(f"{place:08d}")
+        index = head
+        for lemma, found in sorted(places.items()):
+            index += f"{lemma} {letters[part]} {len(found)} 1 @ {len(found)} 0 {' '.join(found)}  \n"
+        (folder / f"data.{part}").write_text(data)
+        (folder / f"index.{part}").write_text(index)
+    return folder

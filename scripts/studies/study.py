@@ -1,19 +1,28 @@
-"""Trains the cells of a study with several seeds, and judges what is claimed of them.
+"""Makes what a study needs, trains its cells with several seeds, and judges what is claimed of them.
 
-    WORK=DIR DATA=DIR python scripts/studies/study.py --design scripts/studies/designs/sizes.yaml --output DIR
+    python scripts/studies/study.py DATA WORK sizes rates
 
-A design is a YAML file. `train` is a verb with the flags of all models; `models` has for each model its number of
-`seeds` and its own flags, `train`, or, for an encoder that is given, its `folder`. `data` has what is trained on:
-further flags, or a command that makes a folder of pairs, `filter …`. A cell is `MODEL: DATA`. `tables`
-has tables, each with `columns` (`measures.py` says what may be measured), `claims` and further `cells`; a claim is
-`[text, cell, above | below | little, cell]`, may have four cells, of which the first two differ by more than the last
-two, or `nothing` instead of the second, and last the name of the only column that it is about. `measured` says on
-what encoders are measured, and `fewer_seeds` has cells that are run less often. Where a model has a `grid`, its
-values fill `$NAME` in `train`, and the first seed chooses them by `choose`, a result on the dev part.
+The design of the study `sizes` is designs/sizes.yaml. It runs in the folder WORK, where `data` is a link to DATA; its
+tables and pictures go to WORK/sizes, or to its `output`. A design has
 
-`$NAME` is a variable of the environment, and `$SEED` and `$CONFIGS` those of the run and of scripts/configs. What a
-run says of each test row is a file below `--runs`, which designs may share, and is not made again; the first seeds of
-all cells come first. All claims of a table are judged together (`evaluation/verdicts.py`).
+* `steps`: what is made first, `OUTPUT: VERB FLAGS`, `OUTPUT: SCRIPT.py WORDS`, both without `--output`, or
+  `OUTPUT: "! SHELL"`, which makes `$OUT`. An output that exists is not made again; one with `$SEED` in its name is
+  made for each seed. `before` names designs whose steps come first.
+* `variables`, and `results`: `NAME: OUTPUT FIELD`, which are in the record of a step.
+* `train`, a verb with the flags of all models, and `models`: for each its number of `seeds` and its own flags,
+  `train`, or, for an encoder that is given, its `folder`. Where a model has a `grid`, its values fill `$NAME` in
+  `train`, and the first seed chooses them by `choose`, a result on the dev part.
+* `data`, what is trained on: further flags, or a command that makes a folder of pairs, `filter FLAGS`. `fewer_seeds`
+  has cells, `MODEL: DATA`, that are run less often.
+* `measured`, on what encoders are measured, and `tables`, each with `columns` (`measures.py` says what may be
+  measured), `claims` and further `cells`. A claim is `[text, cell, above | below | little, cell]`, may have four
+  cells, of which the first two differ by more than the last two, or `nothing` instead of the second, and last the name
+  of the only column that it is about.
+
+`$NAME` is one of these variables or of the environment, which comes first; `$CONFIGS` is scripts/configs, and
+`$HELD_OUT` are the usual evaluation sets. What a run says of each test row is a file in `runs` of the design (default:
+`runs` in its output), and is not made again; the first seeds of all cells come first. All claims of a table are judged
+together (`evaluation/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -24,9 +33,11 @@ import io
 import json
 import os
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 from string import Template
@@ -41,27 +52,25 @@ from hf_paraphrase.errors import HfParaphraseError, UsageError
 from measures import Measures
 from study_tables import Cell, Claim, Column, Measured, cells_table, claims_table, draw_intervals, judge
 
-CONFIGS = Path(__file__).resolve().parents[1] / "configs"
+HERE = Path(__file__).resolve().parent
+HELD_OUT = "data/sts data/sick data/stsbenchmark data/pit2015 data/held_out.sha256-16.txt.gz"
 
 
 def main() -> int:
-    """Trains what is not there yet, writes the tables, and returns the exit code."""
+    """Runs studies and returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--design", type=Path, required=True, help="the YAML file of the study")
+    parser.add_argument("data", type=Path, help="the folder of the corpora; each design says which it needs")
+    parser.add_argument("work", type=Path, help="a folder for everything that is made, once")
+    parser.add_argument("studies", nargs="+", metavar="STUDY", help="a file of designs/ without its ending")
     parser.add_argument("--most-seeds", type=int, default=1000, help="no more seeds of any model (default: all)")
-    parser.add_argument("--runs", type=Path, help="a folder for the finished runs (default: runs below --output)")
-    parser.add_argument("--output", type=Path, required=True, help="a folder for the tables and pictures")
     options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    if not (options.work / "data").exists():
+        (options.work / "data").symlink_to(options.data.resolve())
     try:
-        study = Study(options.design, options.runs or options.output / "runs", options.most_seeds)
-        study.train()
-        options.output.mkdir(parents=True, exist_ok=True)
-        for name in study.tables:
-            text, rows, columns = study.table(name)
-            (options.output / f"{name}.md").write_text(text, encoding="utf-8")
-            sys.stdout.write(f"{text}\n")
-            if rows:
-                draw_intervals(options.output / f"{name}.png", rows, columns, "difference, points")
+        with contextlib.chdir(options.work):
+            for name in options.studies:
+                Study(name, options.most_seeds).run_all()
     except HfParaphraseError as error:
         print(f"study: error: {error}", file=sys.stderr)
         return 2
@@ -76,28 +85,76 @@ def run_verb(*words: str) -> None:
         sys.exit(code)
 
 
-class Study:
-    """The cells of a design and their runs."""
+def design_of(name: str) -> dict[str, Any]:
+    """Reads a design."""
+    path = HERE / "designs" / f"{name}.yaml"
+    if not path.is_file():
+        names = ", ".join(sorted(path.stem for path in path.parent.glob("*.yaml")))
+        raise UsageError(f"no study is called {name}", remedy=f"one of {names}")
+    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
 
-    def __init__(self, design: Path, runs: Path, most_seeds: int = 1000) -> None:
-        content = yaml.safe_load(design.read_text(encoding="utf-8"))
+
+class Study:
+    """The steps of a design, its cells and their runs, in this folder."""
+
+    def __init__(self, name: str, most_seeds: int = 1000) -> None:
+        content = design_of(name)
+        earlier = [design_of(other) for other in content.get("before", [])]
+        self.steps: dict[str, str] = {}
+        self.variables: dict[str, str] = {"HELD_OUT": HELD_OUT, "CONFIGS": str(HERE.parent / "configs")}
+        for design in [*earlier, content]:
+            self.steps |= design.get("steps", {})
+            self.variables |= design.get("variables", {})
+        self.results: dict[str, str] = content.get("results", {})
+        self._measured = content.get("measured", {})
         self.common: str = content.get("train", "")
-        self.models: dict[str, Any] = content["models"]
-        self.data = {str(name): str(value) for name, value in content["data"].items()}
-        self.tables: dict[str, Any] = content["tables"]
+        self.models: dict[str, Any] = content.get("models", {})
+        self.data = {str(key): str(value) for key, value in content.get("data", {}).items()}
+        self.tables: dict[str, Any] = content.get("tables", {})
         self.claims = {
-            name: [Claim.read(row, list(table["columns"])) for row in table.get("claims", [])]
-            for name, table in self.tables.items()
+            key: [Claim.read(row, list(table["columns"])) for row in table.get("claims", [])]
+            for key, table in self.tables.items()
         }
         self.choose: list[str] = content.get("choose", [])
-        self.most_seeds, self.runs = most_seeds, runs
         self._fewer: dict[str, int] = content.get("fewer_seeds", {})
         self._chosen: dict[tuple[str, str], dict[str, str]] = {}
+        seeds = [model.get("seeds", 1) for model in self.models.values()]
+        self.most_seeds, self._seeds = most_seeds, min(max(seeds, default=1), most_seeds)
+        self.output = Path(self.filled(content.get("output", name)))
+        self.runs = Path(self.filled(content["runs"])) if "runs" in content else self.output / "runs"
         for cell in self.all_cells():
             if cell.model not in self.models or cell.data not in self.data:
                 raise UsageError(f"{cell}: unknown model or data", remedy="add it to the design")
+
+    @cached_property
+    def measures(self) -> Measures:
+        """The test rows, some of which steps make."""
         columns = [column for table in self.tables.values() for column in table["columns"].values()]
-        self.measures = Measures(filled(content.get("measured", {})), columns)
+        return Measures(self.filled(self._measured), columns)
+
+    def run_all(self) -> None:
+        """Makes and trains what is not there yet, and writes the tables."""
+        for output, words in self.step_commands():
+            make(output, words)
+        if not self.tables:
+            return
+        self.train()
+        self.output.mkdir(parents=True, exist_ok=True)
+        for name in self.tables:
+            text, rows, columns = self.table(name)
+            (self.output / f"{name}.md").write_text(text, encoding="utf-8")
+            sys.stdout.write(f"{text}\n")
+            if rows:
+                draw_intervals(self.output / f"{name}.png", rows, columns, "difference, points")
+
+    def step_commands(self) -> Iterator[tuple[Path, str]]:
+        """Streams the outputs of the steps with their commands; results of earlier steps are filled in."""
+        for output, command in self.steps.items():
+            for seed in range(self._seeds if "$SEED" in output else 1):
+                variables = {"SEED": str(seed)}
+                shell = command.startswith("!")
+                yield Path(self.filled(output, variables)), command if shell else self.filled(command, variables)
 
     def cells(self, table: str) -> list[Cell]:
         """Lists the cells of a table."""
@@ -113,7 +170,8 @@ class Study:
         return range(min(self._fewer.get(str(cell), self.models[cell.model].get("seeds", 1)), self.most_seeds))
 
     def train(self) -> None:
-        """Makes all runs that are not there yet."""
+        """Makes all runs that are not there yet; columns that cannot be measured are refused before the first."""
+        assert self.measures is not None
         for seed in range(max(len(self.seeds(cell)) for cell in self.all_cells())):
             for cell in self.all_cells():
                 if seed in self.seeds(cell):
@@ -152,13 +210,13 @@ class Study:
     def _trained(self, cell: Cell, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
         model = self.models[cell.model]
         if "folder" in model:
-            return self.measures.said(Path(filled(model["folder"])), {}, cell.data, folder)
-        words = shlex.split(filled(self.data[cell.data], variables))
+            return self.measures.said(Path(self.filled(model["folder"])), {}, cell.data, folder)
+        words = shlex.split(self.filled(self.data[cell.data], variables))
         if words and not words[0].startswith("-"):
             pairs = str(folder / "pairs")
             run_verb(*words, "--seed", variables["SEED"], "--output", pairs)
             words = ["--pairs", pairs]
-        train = shlex.split(filled(f"{self.common} {model['train']}", variables))
+        train = shlex.split(self.filled(f"{self.common} {model['train']}", variables))
         output = folder / "model"
         run_verb(*train, *words, "--seed", variables["SEED"], "--output", str(output))
         results = json.loads((output / "provenance.json").read_text(encoding="utf-8"))["results"]
@@ -184,29 +242,55 @@ class Study:
             found[cell] = Measured(dict(enumerate(map(float, values))), drawn, "folder" not in self.models[cell.model])
         return found
 
+    def filled(self, value: Any, variables: Mapping[str, str] | None = None) -> Any:
+        """Fills in variables in all strings of a value."""
+        if isinstance(value, dict):
+            return {name: self.filled(item, variables) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.filled(item, variables) for item in value]
+        if not isinstance(value, str):
+            return value
+        known = {**self.variables, **os.environ, **(variables or {})}
+        for name, place in self.results.items():
+            output, field = place.split()
+            if f"${name}" in value:
+                known[name] = str(json.loads(Path(output, "provenance.json").read_text())["results"][field])
+        try:
+            filled = Template(value).substitute(known)
+        except KeyError as error:
+            problem = f"the design needs the variable {error.args[0]}"
+            raise UsageError(problem, remedy="set it in the environment") from None
+        # A variable may name others.
+        return filled if filled == value else self.filled(filled, variables)
+
+
+def make(output: Path, command: str) -> None:
+    """Makes an output if it is not there."""
+    if output.exists():
+        print(f"there already: {output}", file=sys.stderr)
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    words = [] if command.startswith("!") else [*shlex.split(command), "--output", str(output)]
+    if words and not words[0].endswith(".py"):
+        run_verb(*words)
+        return
+    if words:
+        done = subprocess.run([sys.executable, str(HERE / words[0]), *words[1:]], check=False)  # noqa: S603
+    else:
+        part = output.with_name(f"{output.name}.part")
+        shell = ["bash", "-euo", "pipefail", "-c", command[1:]]
+        done = subprocess.run(shell, env={**os.environ, "OUT": str(part), "HERE": str(HERE)}, check=False)  # noqa: S603
+        if not done.returncode:
+            part.rename(output)
+    if done.returncode:
+        sys.exit(done.returncode)
+
 
 def number_in(results: Any, name: str) -> float | None:
     """Finds a number in nested results by its path, `test.accuracy`; None where there is none."""
     for part in name.split("."):
         results = results.get(part) if isinstance(results, dict) else None
     return None if results is None else float(results)
-
-
-def filled(value: Any, variables: Mapping[str, str] | None = None) -> Any:
-    """Fills in variables in all strings of a value."""
-    if isinstance(value, dict):
-        return {name: filled(item, variables) for name, item in value.items()}
-    if isinstance(value, list):
-        return [filled(item, variables) for item in value]
-    if not isinstance(value, str):
-        return value
-    known = {**os.environ, "CONFIGS": str(CONFIGS), **(variables or {})}
-    try:
-        return Template(value).substitute(known)
-    except KeyError as error:
-        raise UsageError(
-            f"the design needs the variable {error.args[0]}", remedy="set it in the environment"
-        ) from None
 
 
 if __name__ == "__main__":

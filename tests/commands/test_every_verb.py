@@ -238,6 +238,14 @@ def test_a_training_that_diverges_leaves_no_model(case, artefacts, tmp_path):
     assert "--learning-rate" in ended.errors[0] and not (tmp_path / case.output).exists()
 
 
+@pytest.mark.parametrize("case", [case for case in DISTURBED if "device" in case.settings], ids=NAME)
+def test_a_device_that_is_not_there_is_refused_before_any_work(case, artefacts, tmp_path):
+    for device in ("cuda:7", "gpu"):
+        ended = run_here(case.words(artefacts.paths(case), "--device", device), tmp_path)
+        assert_refused(ended)
+        assert f"there is no --device {device} here (" in ended.errors[0] and not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["encode", "index", "int8", "join", "student"])
 def test_a_model_with_weights_that_are_not_numbers_is_not_opened(name, value, artefacts, tmp_path):

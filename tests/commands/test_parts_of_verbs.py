@@ -14,7 +14,6 @@ from train_nmt_runs import SMALL
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.messages import log
 
@@ -78,22 +77,6 @@ def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(w
     assert "the output is finished, nothing is left to do" in capsys.readouterr().err
 
 
-def test_a_data_folder_is_embedded_as_its_texts_are_and_opens(pairs, tmp_path):
-    from datasets import load_dataset
-
-    words = ["encode", "--input", pairs, "--columns", "sentence2"]
-    assert run(words, tmp_path / "embedded") == 0
-    table = DataFolder(tmp_path / "embedded").table("test")
-    texts = table.column("sentence2").to_pylist()
-    assert table.column_names == ["sentence1", "sentence2", "number", "sentence2_embedding"]
-    expected = SentenceEncoder.from_pretrained().encode(texts)
-    found = table.column("sentence2_embedding").combine_chunks().flatten().to_numpy()
-    np.testing.assert_allclose(found.reshape(expected.shape), expected, atol=1e-6)
-    rows = load_dataset(str(tmp_path / "embedded"), split="train", cache_dir=str(tmp_path / "cache"))
-    assert rows.with_format("numpy")[59]["sentence2_embedding"].shape == (expected.shape[1],)
-    assert "1 texts were empty or missing" in (tmp_path / "embedded" / "README.md").read_text()
-
-
 @pytest.mark.parametrize("words", ["encode", "back-translate"], indirect=True)
 def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed(words, tmp_path, monkeypatch, capsys):
     words = [*words, "--precision", "auto", *([] if "--shard-size" in words else ["--shard-size", 11])]
@@ -105,21 +88,6 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     assert "the incomplete run had other settings: bf16" in capsys.readouterr().err
     monkeypatch.undo()
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "more", "problem"),
-    [
-        ("encode", ["--columns", "nothing"], "nothing"),
-        ("encode", ["--columns", "number"], "split `train`: the column number holds int64, not text"),
-        ("back-translate", ["--overwrite"], "--overwrite"),
-    ],
-    indirect=["words"],
-)
-def test_what_does_not_go_with_a_part_is_one_line_and_nothing_is_written(words, more, problem, tmp_path, capsys):
-    assert run(words, tmp_path / "out", "--shard", "1/2", *more) == 2
-    error = capsys.readouterr().err
-    assert problem in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
 
 
 def work():

@@ -60,11 +60,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
 
 @pytest.mark.parametrize(
     ("flags", "message"),
-    [
-        ([], "not empty"),
-        (["--resume"], "not empty"),
-        (["--overwrite"], "replaces only folders with a provenance.json of"),
-    ],
+    [(["--resume"], "not empty"), (["--overwrite"], "replaces only folders with a provenance.json of")],
 )
 def test_an_output_that_holds_files_of_the_user_is_refused(tmp_path, capsys, interrupted, flags, message):
     (tmp_path / "job.json").write_text('{"mine": 1}')
@@ -108,17 +104,6 @@ def test_steps_of_a_replaced_run_are_not_reused(tmp_path, interrupted):
     assert not (output / "bleu.json").exists()
     assert main([*words, "--resume"]) == 130
     assert interrupted == [[], [], ["bitext"]]
-
-
-def test_an_empty_folder_is_used_and_not_kept(tmp_path, interrupted):
-    output, earlier = tmp_path / "quickstart", tmp_path / "quickstart.replaced"
-    output.mkdir()
-    earlier.mkdir()
-    words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
-    assert main(words) == 130
-    assert not list(earlier.iterdir())
-    assert main([*words, "--overwrite"]) == 130
-    assert (earlier / "bitext").is_dir()
 
 
 def test_a_replaced_folder_is_kept_until_its_replacement_has_finished(tmp_path, capsys, interrupted):

@@ -11,7 +11,7 @@ import torch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.decontamination import LIST_HEADER
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import write_split
 
 
 @pytest.fixture
@@ -34,21 +34,6 @@ def test_the_list_has_the_documented_fingerprints_sorted_and_each_once(evaluatio
     texts = ("a man is eating food", "a woman is eating food", "the cat sat down")
     digits = sorted(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
     assert listed(tmp_path / name) == [LIST_HEADER, *digits]
-
-
-def test_a_list_removes_the_same_training_rows_as_the_folder_it_was_made_of(evaluation, tmp_path):
-    rows = ["A man is eating food", "the cat sat down", "clean one is here", "a woman is EATING food", "too short"]
-    (tmp_path / "a.tsv").write_text("".join(f"phrase {i}\t{row}\n" for i, row in enumerate(rows)))
-    assert main(["fingerprint", "--data", str(evaluation), "--output", str(tmp_path / "held.txt.gz")]) == 0
-    kept = {}
-    for name, against in (("folder", evaluation), ("list", tmp_path / "held.txt.gz")):
-        words = ["--tsv", str(tmp_path / "a.tsv"), "--source-lang", "fr", "--target-lang", "en"]
-        words += ["--decontaminate", str(against), "--output", str(tmp_path / name)]
-        assert main(["prepare", "bitext", *words]) == 0
-        kept[name] = DataFolder(tmp_path / name).table()["target"].to_pylist()
-        record = json.loads((tmp_path / name / "provenance.json").read_text())
-        assert record["results"]["counts"]["train"]["contaminated"] == 3
-    assert kept["folder"] == kept["list"] == ["clean one is here", "too short"]
 
 
 def test_env_names_the_versions_and_devices(capsys):

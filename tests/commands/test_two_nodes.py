@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file
-from train_nmt_runs import command
 from two_processes import Node, free_port, two_nodes
 
 from hf_paraphrase.commands import main
@@ -106,15 +105,3 @@ def test_a_node_that_is_killed_and_started_again_goes_on_to_the_same_bytes(pairs
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         assert (tmp_path / "models" / "two" / name).read_bytes() == (trained / name).read_bytes(), name
     assert losses(tmp_path / "models" / "two") == losses(trained)
-
-
-def test_a_translation_model_of_two_nodes_is_that_of_one_process_that_takes_both_batches(tiny_bitext, tmp_path):
-    # 60 pairs are 12 mini-batches, of which each node has 6; masks of dropout would differ.
-    words = ["--batch-size", "5", "--dropout", "0", "--evaluations", "1"]
-    (tmp_path / "models").mkdir()
-    one, two = tmp_path / "models" / "one", tmp_path / "models" / "two"
-    said = two_nodes(tmp_path, *PROGRAM, *command(tiny_bitext, two, *words))
-    assert main(command(tiny_bitext, one, *words, "--gradient-accumulation-steps", "2")) == 0
-    check_equal(two, one)
-    assert said.count("training pairs") == said.count("translation model: ") == 1
-    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["one", "two"]

@@ -62,28 +62,6 @@ def test_every_public_object_has_a_docstring(public_names):
     assert not found
 
 
-def test_missing_documentation_is_found():
-    class Silent:
-        """A class with undocumented members."""
-
-        @property
-        def size(self):
-            return 1
-
-        def add(self, first, second):
-            """Adds.
-
-            Args:
-                first: A number.
-            """
-
-    def silent():
-        return 1
-
-    assert list(undocumented("Silent", Silent)) == ["Silent.size", "Silent.add(second)"]
-    assert list(undocumented("silent", silent)) == ["silent", "silent"]
-
-
 def test_every_flag_of_every_verb_is_explained_on_its_page(command_pages):
     pages = command_pages()
     assert set(pages) == set(VERBS)

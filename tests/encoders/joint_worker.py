@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import torch
 from killed_runs import KillAt, Killed
 from safetensors.torch import save_file

@@ -10,7 +10,7 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
-from study_runs import parsed
+from parsed_calls import parsed
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import HfParaphraseError
@@ -90,9 +90,6 @@ def test_a_ratio_is_that_to_the_best_rate_with_its_key(turns):
         ("encode", ["--rounds", "0"], "--rounds must be at least 1, not 0"),
         ("encode", ["--text", "absent.txt"], "absent.txt: no such file"),
         ("growth", ["--rows", 1000, 900], "in ascending order"),
-        ("prepare", ["--rows", 0], "--rows must be at least 1, not 0"),
-        ("score", ["--loop-rows", 0], "--loop-rows must be at least 1"),
-        ("train", ["--batch", 1], "--batch must be at least 2, not 1"),
         ("translate", ["--candidates", "41", "--vocabulary", 40], "--candidates must be at most --vocabulary"),
         ("translate", ["--train-hidden", "5"], "must be even"),
     ],
@@ -106,7 +103,7 @@ def test_what_makes_no_sense_is_one_line(run_script, capsys, name, words, proble
 
 # --- encode
 
-SENTENCES = ["--sentences", "30", "--vocabulary", "200", "--dimension", "6", "--rounds", "1"]
+SENTENCES = ["--sentences", "30", "--vocabulary", "200", "--dimension", "6", "--rounds", "1", "--cold-rounds", "0"]
 
 
 @pytest.fixture
@@ -142,15 +139,22 @@ def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_
     assert sum("all vectors of 30 sentences" in line for line in lines) == 2
 
 
-@pytest.mark.parametrize("kind", ["words", "word-level", "wordpiece", "byte-level", "unigram"])
-def test_tokenizers_of_all_kinds_are_learnt_and_looked_up_run_by_run(load_script, kind):
-    from hf_paraphrase.tokenization.token_lookup import lookup_for
+def test_a_model_has_a_rate_of_the_first_call_in_a_new_process_and_one_of_later_calls(ratios, text):
+    lines, found = ratios("encode", "--model", "builtin", "--text", text, *SENTENCES)
+    assert list(found) == ["sentences_per_second_first_call", "sentences_per_second"] and min(found.values()) > 0
+    assert [line.split()[0] for line in lines[1:4:2]] == ["hf_paraphrase"] * 2 and "first call" in lines[2]
 
-    sentences = ["A cat sat.", "It isn't a dog", "cats and dogs"] * 9
-    tokenizer = load_script("benchmarks/encode").learnt_tokenizer(kind, sentences, 400)
-    found = lookup_for(tokenizer.backend_tokenizer)(sentences)
-    assert tokenizer.unk_token_id not in found.ids
-    assert found.ids.tolist() == [number for text in sentences for number in tokenizer(text)["input_ids"]]
+
+def test_first_calls_of_libraries_are_compared_too(load_script, text, monkeypatch, capsys):
+    pytest.importorskip("model2vec")
+    module = load_script("benchmarks/encode")
+    rates = {"hf_paraphrase": 8.0, "model2vec": 2.0}
+    monkeypatch.setattr(module, "first_call_rate", lambda arguments, library, folder: rates[library])
+    words = ["--text", text, *SENTENCES[:-1], 1, "--gran-sentences", 0, "--peers", "model2vec"]
+    monkeypatch.setattr(sys, "argv", ["encode", *map(str, words)])
+    assert module.main() == 0
+    found = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert found["avg_encode_vs_model2vec_first_call"] == 4.0
 
 
 # --- prepare, score and train
@@ -249,17 +253,13 @@ def test_exponents_are_those_of_what_grows_above_the_start(load_script):
     growth = load_script("benchmarks/growth")
 
     def costs(power):
-        return [growth.Cost(rows, 2 + rows**power, 3 + 7 * (rows - 10) ** power, 5) for rows in (10, 110, 1_010)]
+        return [growth.Cost(rows, 2 + rows**power, 3 + 7 * (rows - 10) ** power, 5, 0) for rows in (10, 110, 1_010)]
 
     for power in (1, 2):
         assert growth.exponent(costs(power), lambda cost: cost.processors) == pytest.approx(power)
     assert np.isnan(growth.exponent(costs(1), lambda cost: cost.peak))
-    assert growth.expected_seconds([], 100) == 0
-    last = costs(2)[-1].processors
-    assert 3.9 * last < growth.expected_seconds(costs(2), 2_020) < 5 * last
 
 
-def test_every_stage_is_one_that_its_verb_understands(load_script, tmp_path):
-    for stage in load_script("benchmarks/growth").STAGES.values():
-        words = stage.command(tmp_path)
-        assert parsed(words[words.index("hf_paraphrase") + 1 :])
+def test_every_stage_is_one_that_its_verb_understands(load_script):
+    for output, line in load_script("benchmarks/growth").STAGES.values():
+        assert parsed([*line.split(), *(["--output", output] if output else [])])

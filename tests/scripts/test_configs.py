@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from study_runs import parsed
+from parsed_calls import parsed
 
 FOLDER = Path(__file__).parents[2] / "scripts" / "configs"
 

@@ -65,15 +65,6 @@ def test_hard_negatives_are_the_likest_sentences_that_say_something_else(script)
     assert not {"We went home early yesterday.", "Rain is expected tomorrow."} & set(chosen)
 
 
-def test_a_line_without_a_tab_is_refused_with_its_number(script, tmp_path, monkeypatch, capsys):
-    (tmp_path / "raw.txt").write_text("Go on now.\tVas-y maintenant.\nno tab\n")
-    (tmp_path / "held_out.txt").write_text("0123456789abcdef\n")
-    arguments = ["make_sample.py", str(tmp_path / "raw.txt"), "--held-out", str(tmp_path / "held_out.txt")]
-    monkeypatch.setattr("sys.argv", [*arguments, "--output", str(tmp_path)])
-    assert script.main() == 2
-    assert "raw.txt:2: no tab" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_one_command_makes_the_same_sample_again(script, real_data_dir, tmp_path):

@@ -10,7 +10,7 @@ import campaign
 from campaign import KINDS, Probes
 from cases import CASES
 from comparison import differences, left_over
-from forks import fill_the_disk, kill, run, run_here
+from forks import kill, run, run_here
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -28,12 +28,6 @@ def test_a_run_is_killed_before_a_change_of_the_file_system(artefacts, tmp_path)
         assert run(case.words(artefacts.paths(case)), folder, change, kill).code == -signal.SIGKILL
         output = folder / case.output
         assert not output.exists() or (change > 1 and output.read_bytes() == whole)
-
-
-def test_a_full_disk_is_handled_by_the_run(artefacts, tmp_path):
-    case = CASES["fingerprint"]
-    ended = run(case.words(artefacts.paths(case)), tmp_path / "run", 1, fill_the_disk())
-    assert ended.code == 2 and len(ended.errors) == 1
 
 
 def test_a_fork_counts_the_changes_that_this_process_counts(artefacts, tmp_path):

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-import yaml
-from study_runs import SCRIPTS, parsed
+from parsed_calls import SCRIPTS, parsed
 
-from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.verdicts import FEWEST_SEEDS
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
-DESIGNS = sorted((SCRIPTS / "studies" / "designs").glob("*.yaml"))
-VARIABLES = ("WORK", "DATA", "VECTORS", "GLOVE", "PAIRS", "ENCODER", "EXPANSION", "TOKENS")
+DESIGNS = sorted(path.stem for path in (SCRIPTS / "studies" / "designs").glob("*.yaml"))
 DESIGN = {
-    "measured": {"sts": "$DATA/sts", "detection": {"data": "$DATA/judged", "split": "dev", "positive_above": 2.5}},
-    "train": "train-encoder --initial-vectors $DATA/glove.txt --epochs 1",
+    "variables": {"SETS": "data/sts"},
+    "steps": {
+        "half_$SEED": "filter --pairs data/pairs --sample 20 --seed $SEED",
+        "list.txt": "! echo dogs bark >$OUT",
+        "words/first": "train-tokenizer --text list.txt --vocabulary-size $ROWS --min-frequency 1",
+        "joined": "make_data.py joined --pairs half_0 half_1",
+    },
+    "results": {"ROWS": "half_0 rows"},
+    "measured": {"sts": "$SETS", "detection": {"data": "data/judged", "split": "dev", "positive_above": 2.5}},
+    "train": "train-encoder --initial-vectors data/glove.txt --epochs 1",
     "choose": ["dev_untrained"],
     "models": {
         "avg": {"seeds": 3, "train": "--config $CONFIGS/paper_000_avg.yaml"},
         "dense": {"seeds": 3, "train": "--config $CONFIGS/paper_000_avg.yaml --dense-optimizer"},
     },
-    "data": {20: "filter --pairs $DATA/pairs --sample 20", "all": "--pairs $DATA/pairs"},
+    "data": {20: "filter --pairs data/pairs --sample 20", "all": "--pairs data/pairs"},
     "tables": {
         "one": {
             "columns": {
@@ -70,14 +77,13 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture
-def study(data, tmp_path, run_script, monkeypatch, capsys):
-    monkeypatch.setenv("DATA", str(data))
+def study(data, tmp_path, load_script, monkeypatch, capsys):
+    module = load_script("studies/study")
 
-    def run(**changes):
-        (tmp_path / "design.yaml").write_text(yaml.safe_dump({**DESIGN, **changes}, sort_keys=False))
-        words = ["--design", tmp_path / "design.yaml", "--output", tmp_path / "out"]
-        code = run_script("studies/study", *words)
-        return code, *capsys.readouterr()
+    def run(*words, **changes):
+        monkeypatch.setattr(module, "design_of", lambda name: {**DESIGN, **changes})
+        monkeypatch.setattr("sys.argv", ["study", str(data), str(tmp_path), "out", *words])
+        return module.main(), *capsys.readouterr()
 
     return run
 
@@ -96,15 +102,26 @@ def test_cells_are_trained_once_measured_and_judged(study, tmp_path):
     # A difference of two equal differences is nothing.
     assert rows["the same"][0].startswith("+0.0 [+0.0, +0.0]")
     assert (tmp_path / "out/one.png").read_bytes().startswith(b"\x89PNG")
-    files = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()}
-    assert len(files) == 9 and "avg_20_seed_0.npz" in files
-    assert study()[1] == out
-    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out/runs").iterdir()} == files
+    assert (tmp_path / "list.txt").read_text() == "dogs bark\n"
+    assert DataFolder(tmp_path / "joined").count() == 40 and len(list(tmp_path.glob("half_*"))) == 3
+    made = [tmp_path / "list.txt", tmp_path / "joined/provenance.json", *(tmp_path / "out/runs").iterdir()]
+    times = [path.stat().st_mtime_ns for path in made]
+    assert len(made) == 2 + 9 and tmp_path / "out/runs/avg_20_seed_0.npz" in made
+    assert study()[1] == out and [path.stat().st_mtime_ns for path in made] == times
+
+
+@pytest.mark.parametrize(
+    "step", ["filter --pairs nowhere", "make_data.py joined --pairs nowhere", "! false | touch $OUT", "! touch $NONE"]
+)
+def test_a_failing_step_ends_the_study_before_the_next_and_leaves_nothing_that_counts_as_made(study, tmp_path, step):
+    with pytest.raises(SystemExit):
+        study(steps={"one": step, "two": "filter --pairs data/pairs"}, results={})
+    assert not (tmp_path / "one").exists() and not (tmp_path / "two").exists()
 
 
 def test_a_failing_run_ends_the_study_and_leaves_nothing(study, tmp_path):
     with pytest.raises(SystemExit):
-        study(train="train-encoder --hidden-size -1")
+        study(train="train-encoder --hidden-size -1", steps={})
     assert not list((tmp_path / "out/runs").iterdir())
 
 
@@ -119,16 +136,17 @@ def test_a_failing_run_ends_the_study_and_leaves_nothing(study, tmp_path):
     ],
 )
 def test_a_design_that_does_not_fit_is_refused_before_anything_is_trained(study, tmp_path, changes, message):
-    code, _, err = study(**changes)
+    code, _, err = study(steps={}, **changes)
     assert code == 2 and message in err and not list(tmp_path.glob("out/runs/*.npz"))
 
 
-def test_a_grid_is_chosen_on_the_dev_part_by_the_first_seed(study, load_script, monkeypatch, tmp_path):
+def test_a_grid_is_chosen_on_the_dev_part_by_the_first_seed(load_script, monkeypatch):
     module = load_script("studies/study")
     models = {"avg": {"seeds": 2, "train": "--learning-rate $RATE", "grid": {"RATE": [1, 3, 2]}}}
     table = {"columns": {}, "cells": ["avg: all"]}
-    (tmp_path / "d.yaml").write_text(yaml.safe_dump({**DESIGN, "models": models, "tables": {"t": table}}))
-    made = module.Study(tmp_path / "d.yaml", tmp_path / "runs")
+    design = {**DESIGN, "measured": {}, "models": models, "tables": {"t": table}}
+    monkeypatch.setattr(module, "design_of", lambda name: design)
+    made = module.Study("out")
     made.choose = ["dev.pearson", "dev.accuracy"]
     ran = []
 
@@ -141,28 +159,58 @@ def test_a_grid_is_chosen_on_the_dev_part_by_the_first_seed(study, load_script, 
     assert ran == [(0, "1"), (0, "3"), (0, "2"), (0, "3"), (1, "3")]
 
 
-@pytest.mark.parametrize("path", DESIGNS, ids=lambda path: path.stem)
-def test_every_design_has_cells_that_its_verb_understands_and_seeds_enough_for_a_verdict(
-    path, load_script, monkeypatch, tmp_path
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_enough_for_a_verdict(
+    name, load_script, monkeypatch
 ):
     module = load_script("studies/study")
-    for name in VARIABLES:
-        monkeypatch.setenv(name, "5" if name == "TOKENS" else "" if name == "EXPANSION" else f"/{name.lower()}")
-    monkeypatch.setattr(module, "Measures", lambda places, columns: None)
-    study = module.Study(path, tmp_path)
-    assert study.all_cells() and all(study.cells(name) for name in study.tables)
+    for given in ("ENCODER", "WORDNET"):
+        monkeypatch.setenv(given, f"/{given.lower()}")
+    study = module.Study(name)
+    known = study.results
+    study.results = {}
+    study.variables |= dict.fromkeys(known, "5")
+    outputs, raw = [], ("bitext", "pairs")
+    for output, command in study.step_commands():
+        outputs.append(str(output))
+        if command.startswith("!"):
+            continue
+        words = shlex.split(command)
+        if words[0].endswith(".py"):
+            source = (SCRIPTS / "studies" / words[0]).read_text(encoding="utf-8")
+            assert (
+                all(f'"{word}"' in source for word in words if word.startswith("--")) and f'"{words[1]}": ' in source
+            )
+            continue
+        parsed([*words, "--output", "o"])
+        if words[0] == "prepare" and words[1] in raw and name != "detection":
+            assert "--decontaminate" in words and "data/held_out.sha256-16.txt.gz" in words, words
+    assert all(place.split()[0] in outputs for place in known.values())
+    assert outputs or study.all_cells()
     for cell in study.all_cells():
         model = study.models[cell.model]
         if "folder" in model:
             continue
         assert len(study.seeds(cell)) >= FEWEST_SEEDS
-        variables = {"SEED": "0", **{name: str(values[0]) for name, values in model.get("grid", {}).items()}}
-        words = shlex.split(module.filled(study.data[cell.data], variables))
-        if words[0] == "filter":
+        variables = {"SEED": "0", **{key: str(values[0]) for key, values in model.get("grid", {}).items()}}
+        words = shlex.split(study.filled(study.data[cell.data], variables))
+        if words and words[0] == "filter":
             parsed([*words, "--seed", "0", "--output", "o"])
             words = ["--pairs", "p"]
-        train = shlex.split(module.filled(f"{study.common} {model['train']}", variables))
+        train = shlex.split(study.filled(f"{study.common} {model['train']}", variables))
         parsed([*train, *words, "--seed", "0", "--output", "o"])
+
+
+def test_a_quarter_of_msrps_training_part_is_tested_on_and_the_rest_trained_on(load_script, tmp_path, monkeypatch):
+    module = load_script("studies/study")
+    for name in ("transfer", "msrp"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+    whole = ["\ufeffQuality", *(f"1\t{x}\t{x}\ta {x}\tb {x}" for x in range(9))]
+    (tmp_path / "data/msrp/msr_paraphrase_train.txt").write_text("".join(f"{line}\n" for line in whole))
+    monkeypatch.chdir(tmp_path)
+    module.make(Path("transfer"), module.Study("sdae").steps["transfer"])
+    train, test = (Path(f"transfer/msr_paraphrase_{part}.txt").read_text().splitlines() for part in ("train", "test"))
+    assert train == whole[:8] and test == [whole[0], *whole[8:]]
 
 
 def test_a_draw_of_judged_pairs_changes_average_precision_and_correlation_as_repeating_the_pairs_does(load_script):

@@ -12,8 +12,6 @@ import pytest
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 
-COFFEE = 3197928453018144401
-"""The hash of the word in spaCy's documentation."""
 NOUNS = [
     '  1 This line is of the licence | "not an example"',
     '00001740 03 n 02 dog 0 domestic_dog 0 000 | a domestic animal; "the dog barked all night"; ; "he is a dog"',
@@ -25,9 +23,7 @@ FILES = {
     "wikisplit/wikisplit.tsv.gz": ["It rains , and pours .\tIt rains .\tIt pours ."],
     "asset/asset.valid.tsv.gz": ["The feline slept.\tThe cat slept.\tThe feline slept."],
     "libreoffice_help/cs.tsv.gz": ["Otevri soubor.\tOpens the file."],
-    "text/agnews.txt.gz": ["Shares fall", "Shares fell in New York."],
     "ppdb/ppdb.retrofitting.txt.gz": ["big large huge great vast enormous"],
-    "ppdb/ppdb.annotated.tsv.gz": ["4.0\t[NP]\tthis video\tthe movie\t4.0", "2.0\t[NP]\ta sea\tthe hill\t2.0"],
 }
 
 
@@ -54,7 +50,7 @@ def make(load_script):
 
 def test_pairs_are_those_of_each_source_each_once_and_written_as_usual(make, corpora, capsys):
     words = ["pairs", "--data", corpora / "data", "--output", corpora / "pairs.tsv.gz"]
-    assert make(*words, "--wordnet", corpora / "dict") == 0
+    assert make(*words) == 0
     lines = gzip.decompress((corpora / "pairs.tsv.gz").read_bytes()).decode().splitlines()
     assert [tuple(line.split("\t")) for line in lines] == [
         ("I am ill.", "I'm ill."),
@@ -62,17 +58,11 @@ def test_pairs_are_those_of_each_source_each_once_and_written_as_usual(make, cor
         ("It rains , and pours .", "It rains . It pours ."),
         ("The feline slept.", "The cat slept."),
         ("he departed", "he left"),
-        ("Shares fall", "Shares fell in New York."),
         *(("big", other) for other in ("large", "huge", "great", "vast")),
-        ("this video", "the movie"),
-        ("dog", "a domestic animal"),
-        ("domestic dog", "a domestic animal"),
-        ("cat", "another domestic animal"),
-        ("dog", "domestic dog"),
     ]
     assert make(*words, "--only", "shared translations", "tweets") == 0
     assert gzip.decompress((corpora / "pairs.tsv.gz").read_bytes()).decode().splitlines() == lines[:2]
-    assert make(*words) == 2 and "WordNet is needed" in capsys.readouterr().err
+    assert make(*words, "--only", "elsewhere") == 2 and "unknown source" in capsys.readouterr().err
 
 
 def test_text_is_short_sentences_of_each_source_each_once(make, corpora, capsys):
@@ -175,16 +165,14 @@ def vectors(tmp_path):
     return tmp_path
 
 
-def test_vectors_are_kept_of_the_words_that_occur(vectors, run_script):
-    words = ["used", "--vectors", vectors / "glove.txt", "--text", vectors / "pairs", "--data", vectors / "sts"]
-    assert run_script("studies/vectors", *words, "--output", vectors / "used.txt") == 0
-    assert (vectors / "used.txt").read_text() == (vectors / "glove.txt").read_text().replace("elsewhere 1 2 3 4\n", "")
-
-
-def test_components_that_are_kept_preserve_the_cosines_of_sentences_as_well_as_their_number_allows(
+def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_cosines_as_their_number_allows(
     vectors, run_script
 ):
-    words = ["used", "--vectors", "builtin", "--text", vectors / "pairs", "--data", vectors / "sts"]
+    words = ["used", "--text", vectors / "pairs", "--data", vectors / "sts"]
+    some = ["--vectors", vectors / "glove.txt", "--output", vectors / "used.txt"]
+    assert run_script("studies/vectors", *words, *some) == 0
+    assert (vectors / "used.txt").read_text() == (vectors / "glove.txt").read_text().replace("elsewhere 1 2 3 4\n", "")
+    words += ["--vectors", "builtin"]
     names = [line.split()[0] for line in (vectors / "glove.txt").read_text().splitlines()[:-1]]
     whole = read_initial_vectors("builtin", names)
     kept = {}
@@ -201,29 +189,13 @@ def test_components_that_are_kept_preserve_the_cosines_of_sentences_as_well_as_t
     assert kept[60] < 0.3 < kept[2]
 
 
-def test_a_start_has_the_words_of_both_tables(tmp_path, run_script):
-    generator = np.random.default_rng(0)
-    names = ["the", "cat", "shares", "fell", "unread"]
-    # In the file of the package the norm and the rank stand behind the 100 components.
-    table = {word: [*generator.normal(size=100).tolist(), 1.0, rank] for rank, word in enumerate(names)}
+def test_the_vectors_of_the_package_are_read_without_norm_and_rank(tmp_path, run_script):
+    table = {word: [0.5] * 100 + [1.0, rank] for rank, word in enumerate(["the", "cat"])}
     (tmp_path / "glove.json").write_text(json.dumps({"vectors": table}))
-    glove = tmp_path / "glove.txt"
-    assert run_script("studies/vectors", "wink", "--vectors", tmp_path / "glove.json", "--output", glove) == 0
-    assert [line.split()[0] for line in glove.read_text().splitlines()] == names
-    assert {len(line.split()) for line in glove.read_text().splitlines()} == {101}
-    (tmp_path / "vocab").mkdir()
-    with (tmp_path / "vocab/vectors").open("wb") as stream:
-        np.save(stream, generator.normal(size=(300, 20)).astype(np.float32))
-    (tmp_path / "vocab/strings.json").write_text(json.dumps(["coffee", "no row"]))
-    key = b"\xcf" + COFFEE.to_bytes(8, "big")
-    (tmp_path / "vocab/key2row").write_bytes(b"\x82" + key + b"\xcd\x01\x2b" + b"\x05\x06")
-    (tmp_path / "text.gz").write_bytes(gzip.compress(b"Shares fell , the cat reads .\nNo coffee for the cat\n"))
-    words = ["start", "--vectors", glove, "--spacy", tmp_path / "vocab", "--text", tmp_path / "text.gz"]
-    assert run_script("studies/vectors", *words, "--output", tmp_path / "start.txt") == 0
-    rows = [line.split() for line in (tmp_path / "start.txt").read_text().splitlines()]
-    # The last word has no vector in GloVe; that it is there shows that its hash was found.
-    assert [row[0] for row in rows] == [*names, "coffee"]
-    assert np.array([row[1:] for row in rows], float)[:5].any(1).all()
+    words = ["wink", "--vectors", tmp_path / "glove.json", "--output", tmp_path / "glove.txt"]
+    assert run_script("studies/vectors", *words) == 0
+    lines = [line.split() for line in (tmp_path / "glove.txt").read_text().splitlines()]
+    assert [line[0] for line in lines] == ["the", "cat"] and {len(line) for line in lines} == {101}
 
 
 NAMES = ("random", "zero", "remove", "hard")
