@@ -23,6 +23,7 @@ from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from ..inputs import dataset_folder, repository_of
 from .schema import require_columns, require_texts, usual_pair_columns
+from .sentences import kind_of_records
 
 BATCH_ROWS = 10_000
 ROWS_PER_SHARD = 1_000_000
@@ -43,9 +44,11 @@ class DataFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = to_path(path)
-        if not self.path.exists() and repository_of(path) is None:
+        is_text = self.path.is_file() and kind_of_records(Path(self.path.name)) is None
+        if is_text or (not self.path.exists() and repository_of(path) is None):
+            problem = "this is a file, not a data folder" if is_text else "no such data folder"
             remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
-            raise InputError("no such data folder", path=self.path, remedy=remedy)
+            raise InputError(problem, path=self.path, remedy=remedy)
         self._files = _parquet_files(self.path)
         if not self._files:
             self._files = _parquet_files(self._converted(path))
