@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError, UsageError
-from .parquet_files import BATCH_ROWS
+from .folder import BATCH_ROWS
 from .schema import is_text, require_columns
 from .sentences import DEFAULT_COLUMNS, kind_of_records
 from .text_blocks import check_readable

@@ -22,8 +22,7 @@ from ..messages import log
 from ..settings import Settings, recipe, setting
 from .batch_function import BatchFunction, Progress, Report, no_progress
 from .fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, as_texts
-from .folder import DataFolder
-from .parquet_files import batches_of, open_parquet
+from .folder import DataFolder, batches_of, open_parquet
 from .records import csv_records
 from .schema import is_text, usual_pair_columns
 from .sources.tmx import tmx_texts

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -21,9 +22,10 @@ import pyarrow.parquet as pq
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from ..inputs import dataset_folder, repository_of
-from .parquet_files import BATCH_ROWS, batches_of, open_shard
 from .schema import require_columns, require_texts, usual_pair_columns
+from .sentences import kind_of_records
 
+BATCH_ROWS = 10_000
 ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
@@ -42,9 +44,11 @@ class DataFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = to_path(path)
-        if not self.path.exists() and repository_of(path) is None:
+        is_text = self.path.is_file() and kind_of_records(Path(self.path.name)) is None
+        if is_text or (not self.path.exists() and repository_of(path) is None):
+            problem = "this is a file, not a data folder" if is_text else "no such data folder"
             remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
-            raise InputError("no such data folder", path=self.path, remedy=remedy)
+            raise InputError(problem, path=self.path, remedy=remedy)
         self._files = _parquet_files(self.path)
         if not self._files:
             self._files = _parquet_files(self._converted(path))
@@ -273,3 +277,58 @@ def write_split(
     for index, part in enumerate(parts):
         part.rename(directory / f"{split}-{index:05d}-of-{len(parts):05d}.parquet")
     return total
+
+
+def open_parquet(path: Path) -> pq.ParquetFile:
+    """Opens a Parquet file, at a path or a URL, for use in a `with` statement."""
+    with damage_named(path):
+        return pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
+
+
+def open_shard(path: Path) -> pq.ParquetFile:
+    """Opens a Parquet file whose columns of sentences are text, for use in a `with` statement."""
+    file = open_parquet(path)
+    try:
+        require_texts(file.schema_arrow, str(path))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def batches_of(
+    file: pq.ParquetFile,
+    path: Path,
+    *,
+    batch_size: int = BATCH_ROWS,
+    row_groups: Sequence[int] | None = None,
+    columns: Sequence[str] | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Streams the record batches of an open file."""
+    groups = list(range(file.num_row_groups)) if row_groups is None else list(row_groups)
+    options: dict[str, Any] = {"batch_size": batch_size, "row_groups": groups, "columns": columns and list(columns)}
+    with damage_named(path):
+        for batch in file.iter_batches(**options):
+            # Otherwise nothing looks at the bytes before someone wants a text, far from here.
+            batch.validate(full=True)
+            yield batch
+
+
+def table_of(
+    file: pq.ParquetFile, path: Path, columns: Sequence[str], *, row_groups: Sequence[int] | None = None
+) -> pa.Table:
+    """Reads columns of an open file into memory, in the order in which they are asked for."""
+    schema = pa.schema([file.schema_arrow.field(name) for name in columns])
+    batches = batches_of(file, path, row_groups=row_groups, columns=columns)
+    return pa.Table.from_batches([batch.select(list(columns)) for batch in batches], schema)
+
+
+@contextmanager
+def damage_named(path: Path) -> Iterator[None]:
+    """Turns the errors of Arrow and of the system into an `InputError` that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
+        raise InputError(
+            f"not a readable Parquet file: {str(error)[:200]}", path=path, remedy="copy or re-create it"
+        ) from error

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
-from .folder import DataFolder
-from .parquet_files import BATCH_ROWS
+from .folder import BATCH_ROWS, DataFolder
 from .schema import require_columns, require_texts, usual_pair_columns
 
 _SIDES = ("sentence1", "sentence2")

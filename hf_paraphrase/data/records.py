@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
-from .parquet_files import batches_of, open_parquet
+from .folder import batches_of, open_parquet
 from .schema import holds_values, is_text
 from .text_files import Block, LineErrors, StrictLines, read_lines, without_returns
 

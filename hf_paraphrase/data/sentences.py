@@ -134,7 +134,7 @@ class SentenceCorpus:
             yield table
 
     def _other_columns(self) -> list[str]:
-        from .parquet_files import open_parquet
+        from .folder import open_parquet
         from .schema import holds_values
 
         if self._kind is None:

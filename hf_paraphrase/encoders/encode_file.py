@@ -212,8 +212,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     from ..artefacts.hub_models import model_folder
     from ..artefacts.provenance import read_provenance
     from ..data.batch_function import add_report
-    from ..data.folder import DataFolder
-    from ..data.parquet_files import BATCH_ROWS
+    from ..data.folder import BATCH_ROWS, DataFolder
     from ..data.schema import columns_named
     from ..jobs.sharded_output import ShardedOutput
     from ..jobs.shards import ShardJob, cut, reports

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.parquet_files import open_parquet, table_of
+from ..data.folder import open_parquet, table_of
 from ..data.sources.graded import SET_NAMES, recognise_graded_file
 from ..data.text_blocks import files_below
 from ..data.text_files import StrictLines

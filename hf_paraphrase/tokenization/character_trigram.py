@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from ..data.arrow_arrays import int64_array, places_in, set_of
 from ..errors import InputError
+from .run_lookup import settings_of_part, tokens_around
 from .token_ids import TokenIds
-from .tokenizer_parts import settings_of_part, tokens_around
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:

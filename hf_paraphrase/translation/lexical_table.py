@@ -190,7 +190,7 @@ class LexicalTableSettings(Settings):
 
     model: str = setting("translation model folder, from train-nmt, whose units the table is about", path=True)
     bitext: list[str] = setting(
-        "data folders with the columns source and target, normally those it was trained on", path=True
+        "data folders with the columns source and target, normally those it was trained on", path=True, dataset=True
     )
     output: str = setting("file for the table, e.g. lexical_table.safetensors")
     split: str = setting("split of the bitext", "train")

@@ -107,16 +107,3 @@ def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
     assert record["results"]["counts"]["validation"] == 20 and len(record["inputs"]) == 2
     assert "Near-duplicates" in (output / "README.md").read_text()
     assert "8 pairs hidden in them" in capsys.readouterr().err
-
-
-def test_requests_that_cannot_be_met_are_one_line_and_leave_nothing(tmp_path, capfd):
-    write_bitext(tmp_path / "one"), write_bitext(tmp_path / "two", source_lang="de")
-    one, task = ("--bitext", tmp_path / "one"), ("--output", tmp_path / "task")
-    for words, text in (
-        ((*one, "--sentences", 3000), "groups of translations"),
-        ((*one, "--license", "No Such Licence"), "not spelt"),
-        ((*one, tmp_path / "two", *SIZES), "2 languages: fr, de"),
-    ):
-        assert prepare(*words, *task) == 2
-        error = capfd.readouterr().err
-        assert text in error and "Traceback" not in error and not (tmp_path / "task").exists()

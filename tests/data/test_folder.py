@@ -116,7 +116,7 @@ def test_other_files_that_load_dataset_opens_are_opened_too(tmp_path, monkeypatc
 
 def test_other_files_are_refused_with_the_way_out(tmp_path):
     (tmp_path / "a.bin").write_text("{}")
-    for path, message in ((tmp_path, "prepare pairs --dataset"), (tmp_path / "a.bin", "cannot open it")):
+    for path, message in ((tmp_path, "prepare pairs --dataset"), (tmp_path / "a.bin", "prepare pairs")):
         with pytest.raises(InputError, match=message):
             DataFolder(path)
 

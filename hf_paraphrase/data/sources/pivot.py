@@ -41,7 +41,9 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
     SUMMARY: ClassVar[str] = "pairs of sentences that share a translation, from prepared bitexts"
     TEMPLATE: ClassVar[str] = "pairs"
 
-    bitext: list[str] = setting("one or more folders made by `prepare bitext`, with one target language", path=True)
+    bitext: list[str] = setting(
+        "one or more folders made by `prepare bitext`, with one target language", path=True, dataset=True
+    )
     split: str = setting("the split of the bitexts to take", "train")
     ranked: bool = setting(
         "put the pairs that share the most source sentences (the column num_pivots) first, for `filter --first`", False

@@ -62,9 +62,14 @@ class SearchSettings(DeviceSettings):
     split: str | None = setting("split of the data folder to read [default: train]", None)
     index: str | None = setting("an index folder that this command made", None, path=True)
     add: str | None = setting(
-        "with --index: sentences to add to it, as for --corpus; what it has is not encoded again", None, path=True
+        "with --index: sentences to add to it, as for --corpus; what it has is not encoded again",
+        None,
+        path=True,
+        dataset=True,
     )
-    remove: str | None = setting("with --index: sentences to take out of it, as for --corpus", None, path=True)
+    remove: str | None = setting(
+        "with --index: sentences to take out of it, as for --corpus", None, path=True, dataset=True
+    )
     query: list[str] = setting("one or more sentences, in quotes, whose nearest neighbours are printed", [])
     query_file: str | None = setting(
         "a text file of such sentences, one a line",

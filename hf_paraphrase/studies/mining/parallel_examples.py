@@ -220,7 +220,9 @@ class ParallelTextSettings(RunSettings):
     """The bitext and the words of a training on parallel sentences."""
 
     bitext: str = setting(
-        "bitext folder that `prepare bitext` made (splits train and, if it has one, validation)", path=True
+        "bitext folder that `prepare bitext` made (splits train and, if it has one, validation)",
+        path=True,
+        dataset=True,
     )
     digits: str = setting(
         "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep", choices=DIGITS

@@ -5,7 +5,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, processors
 from tokenizers import normalizers as norm
 from tokenizers import pre_tokenizers as pre
 
-from hf_paraphrase.tokenization.tokenizer_parts import runs_are_separable, tokens_around
+from hf_paraphrase.tokenization.run_lookup import runs_are_separable, tokens_around
 
 CLS, SEP = ("[S]", 1), ("[E]", 2)
 
