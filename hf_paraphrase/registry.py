@@ -170,6 +170,12 @@ EXTENSIONS = Registry(
 )
 """What studies add to `train-encoder`, `hf_paraphrase.encoders.augmentation.Extension` classes."""
 
+MATCHERS = Registry(
+    "way to match evaluation sentences",
+    {"similarity": "hf_paraphrase.encoders.similar_sentences:SimilarSentences"},
+)
+"""What decontamination compares with besides words, `hf_paraphrase.data.fingerprints.Matcher` classes."""
+
 SUITES = Registry(
     "suite",
     {

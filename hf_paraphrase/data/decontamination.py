@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import UsageError
+from ..registry import BUILTIN
 from ..settings import Settings, setting
 from .batch_function import BatchFunction, Progress, Report, no_progress
 from .evaluation_sets import load_fingerprints
@@ -36,6 +37,20 @@ class DecontaminationSettings(Settings):
         at_least=0,
         only_with="decontaminate",
     )
+    decontaminate_similarity: float | None = setting(
+        "least cosine of a side to a sentence of an evaluation set with which its row goes as well, however it is "
+        "worded; 0.9 is usual",
+        None,
+        above=0,
+        at_most=1,
+        only_with="decontaminate",
+    )
+    decontaminate_encoder: str = setting(
+        "sentence encoder of --decontaminate-similarity; multilingual knows several languages",
+        BUILTIN,
+        path=True,
+        only_with="decontaminate_similarity",
+    )
 
     def check(self) -> None:
         """Refuses n-grams that are too short to tell anything."""
@@ -51,24 +66,32 @@ class DecontaminationSettings(Settings):
         """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
             return None
-        return Decontaminator(tuple(self.decontaminate), columns, self.decontaminate_ngrams)
+        return Decontaminator(
+            tuple(self.decontaminate),
+            columns,
+            self.decontaminate_ngrams,
+            self.decontaminate_similarity,
+            self.decontaminate_encoder,
+        )
 
 
 @dataclass(frozen=True)
 class Decontaminator(BatchFunction):
     """Leaves out the rows of which a sentence is in an evaluation set.
 
-    Sets and n-grams are those of :func:`~.evaluation_sets.load_fingerprints`.
+    Sets, n-grams, similarity and encoder are those of :func:`~.evaluation_sets.load_fingerprints`.
     """
 
     sets: tuple[str, ...]
     columns: tuple[str, ...] = ("sentence1", "sentence2")
     ngrams: int = 0
+    similarity: float | None = None
+    encoder: str = BUILTIN
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
         """The sets, read when they are first needed."""
-        return load_fingerprints(self.sets, ngrams=self.ngrams)
+        return load_fingerprints(self.sets, ngrams=self.ngrams, similarity=self.similarity, encoder=self.encoder)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""

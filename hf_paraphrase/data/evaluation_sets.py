@@ -18,6 +18,7 @@ from ..artefacts.artefact import output_file
 from ..artefacts.files import written_whole
 from ..errors import InputError, UsageError
 from ..messages import log
+from ..registry import BUILTIN, MATCHERS
 from ..settings import Settings, recipe, setting
 from .fingerprints import VERSION, Containment, Fingerprints, as_texts
 from .folder import DataFolder
@@ -92,7 +93,9 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
     return read
 
 
-def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Fingerprints:
+def load_fingerprints(
+    paths: Iterable[str | Path], *, ngrams: int = 0, similarity: float | None = None, encoder: str = BUILTIN
+) -> Fingerprints:
     """Reads evaluation sets, or lists of fingerprints, and logs for each file how many sentences it has.
 
     Args:
@@ -101,8 +104,14 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Finger
             folder of all these, searched throughout, in which what is not read is logged. Each file or data folder is
             a set.
         ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only.
+        similarity: The least cosine, to compare rows by the vectors of the encoder as well.
+        encoder: The encoder.
     """
-    read = Fingerprints({}, Containment(ngrams) if ngrams else None)
+    read = Fingerprints(
+        {},
+        words=Containment(ngrams) if ngrams else None,
+        whole=None if similarity is None else MATCHERS["similarity"](similarity, encoder),
+    )
     for path in map(Path, paths):
         total = 0
         for name, content in _read_path(path):
@@ -111,7 +120,7 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Finger
             else:
                 numbers, version = content
                 read.add_numbers(name, numbers, version)
-                number, what = len(numbers), f"fingerprints of version {version}"
+                number, what = len(numbers), f"fingerprints of version {version}, which match the same words only,"
             if number:
                 log(f"{name}: {number:,} {what} to keep out")
             total += number

@@ -59,8 +59,8 @@ class DeduplicateSettings(DeviceSettings):
     )
     threshold: float = setting("least cosine of near-duplicates, 0 to 1", 0.9, at_least=0, at_most=1)
     clusters: str = setting(
-        "representative = a row goes if it is near a row that stays; components = rows that a chain of near ones links "
-        "are one cluster, of which the first stays",
+        "representative = a row goes if it is near a row that stays; components = rows that a chain of near ones "
+        "links are one cluster, of which the first stays",
         "representative",
         choices=["representative", "components"],
     )

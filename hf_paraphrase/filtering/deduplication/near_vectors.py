@@ -1,9 +1,9 @@
 """Unit vectors that were seen before, of which those near to a new one are found.
 
 Each vector x is shortened to u = (P x, |x - P'P x|), with P the projection on the leading components of a sample. By
-Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; what is left
-is computed again from the whole vectors, in double precision. Of many vectors only those in the lists around the
-centroids nearest to the new one are compared.
+Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; those left
+are compared by their whole vectors, in double precision. Of many vectors only those in the lists around the centroids
+nearest to the new one are compared.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class NearVectors:
         return PlacedVectors(vectors, short, np.take_along_axis(lists, order, 1))
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
-        """Adds the chosen ones (rows,) of some vectors; they are numbered from 0 in the order in which they are added."""
+        """Adds the chosen ones (rows,) of some vectors, which are numbered from 0 as they are added."""
         self._whole.append(placed.vectors[chosen])
         numbers = np.arange(self.count, self.count + len(chosen))
         self.count += len(chosen)
