@@ -237,7 +237,9 @@ def _examples(work: _Work) -> tuple[list[list[str]], list[list[str]]]:
     """Lays out the pairs nearest to the threshold: some that were removed, and some of which both stay."""
     found, threshold = work.found, work.settings.threshold
     rows = np.flatnonzero((found.representatives >= 0) & (found.similarities < 1.0))
-    rows = rows[np.argsort(found.similarities[rows], kind="stable")[:_EXAMPLES]]
+    # Rows of one text have one similarity to their representative.
+    keys = np.column_stack([found.similarities[rows], found.representatives[rows]])
+    rows = rows[np.unique(keys, axis=0, return_index=True)[1][:_EXAMPLES]]
     removed = [(int(row), int(found.representatives[row]), float(found.similarities[row])) for row in rows]
     stay = sorted((pair for pair in found.below if pair[2] < threshold), key=lambda pair: -pair[2])[:_EXAMPLES]
     tables = []
