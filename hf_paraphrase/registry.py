@@ -164,6 +164,12 @@ ENCODERS = Registry(
 )
 """Sentence encoders to train: `PreTrainedModel` classes, or `hf_paraphrase.encoders.kinds.EncoderKind` objects."""
 
+MATCHERS = Registry(
+    "way to match evaluation sentences",
+    {"similarity": "hf_paraphrase.encoders.similar_sentences:SimilarSentences"},
+)
+"""What decontamination compares with besides words, `hf_paraphrase.data.fingerprints.Matcher` classes."""
+
 SUITES = Registry(
     "suite",
     {

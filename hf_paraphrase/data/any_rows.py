@@ -53,13 +53,15 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
 def text_columns(dataset: Any, columns: Sequence[str], name: str) -> list[str]:
     """Returns the columns of texts: those given, else those of the usual names, else the only one that holds text."""
     schema = dataset.features.arrow_schema
+    texts = [field.name for field in schema if is_text(field.type) or pa.types.is_null(field.type)]
     if columns:
         require_columns(schema.names, columns, name)
         for column in columns:
-            if not is_text(schema.field(column).type):
-                raise InputError(f"the column {column} is of type {schema.field(column).type}, not text", path=name)
+            if column not in texts:
+                kind = schema.field(column).type
+                remedy = f"the columns of text are {', '.join(texts) or 'none'}"
+                raise InputError(f"the column {column} is of type {kind}, not text", path=name, remedy=remedy)
         return list(columns)
-    texts = [field.name for field in schema if is_text(field.type)]
     usual = [column for column in DEFAULT_COLUMNS if column in texts]
     if not usual and len(texts) != 1:
         raise InputError(

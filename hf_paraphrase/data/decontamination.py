@@ -19,6 +19,7 @@ from ..artefacts.artefact import output_file
 from ..artefacts.files import written_whole
 from ..errors import InputError, UsageError
 from ..messages import log
+from ..registry import BUILTIN, MATCHERS
 from ..settings import Settings, recipe, setting
 from .batch_function import BatchFunction, Progress, Report, no_progress
 from .fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, as_texts
@@ -58,6 +59,20 @@ class DecontaminationSettings(Settings):
         at_least=0,
         only_with="decontaminate",
     )
+    decontaminate_similarity: float | None = setting(
+        "least cosine of a side to a sentence of an evaluation set with which its row goes as well, however it is "
+        "worded; 0.9 is usual",
+        None,
+        above=0,
+        at_most=1,
+        only_with="decontaminate",
+    )
+    decontaminate_encoder: str = setting(
+        "sentence encoder of --decontaminate-similarity; multilingual knows several languages",
+        BUILTIN,
+        path=True,
+        only_with="decontaminate_similarity",
+    )
 
     def check(self) -> None:
         """Refuses n-grams that are too short to tell anything."""
@@ -73,24 +88,32 @@ class DecontaminationSettings(Settings):
         """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
             return None
-        return Decontaminator(tuple(self.decontaminate), columns, self.decontaminate_ngrams)
+        return Decontaminator(
+            tuple(self.decontaminate),
+            columns,
+            self.decontaminate_ngrams,
+            self.decontaminate_similarity,
+            self.decontaminate_encoder,
+        )
 
 
 @dataclass(frozen=True)
 class Decontaminator(BatchFunction):
     """Leaves out the rows of which a sentence is in an evaluation set.
 
-    Sets and n-grams are those of :func:`load_fingerprints`.
+    Sets, n-grams, similarity and encoder are those of :func:`load_fingerprints`.
     """
 
     sets: tuple[str, ...]
     columns: tuple[str, ...] = ("sentence1", "sentence2")
     ngrams: int = 0
+    similarity: float | None = None
+    encoder: str = BUILTIN
 
     @cached_property
     def fingerprints(self) -> Fingerprints:
         """The sets, read when they are first needed."""
-        return load_fingerprints(self.sets, ngrams=self.ngrams)
+        return load_fingerprints(self.sets, ngrams=self.ngrams, similarity=self.similarity, encoder=self.encoder)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""
@@ -157,7 +180,9 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
     return read
 
 
-def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Fingerprints:
+def load_fingerprints(
+    paths: Iterable[str | Path], *, ngrams: int = 0, similarity: float | None = None, encoder: str = BUILTIN
+) -> Fingerprints:
     """Reads evaluation sets, or lists of fingerprints, and logs for each file how many sentences it has.
 
     Args:
@@ -166,8 +191,14 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Finger
             folder of all these, searched throughout, in which what is not read is logged. Each file or data folder is
             a set.
         ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only.
+        similarity: The least cosine, to compare rows by the vectors of the encoder as well.
+        encoder: The encoder.
     """
-    read = Fingerprints({}, Containment(ngrams) if ngrams else None)
+    read = Fingerprints(
+        {},
+        words=Containment(ngrams) if ngrams else None,
+        whole=None if similarity is None else MATCHERS["similarity"](similarity, encoder),
+    )
     for path in map(Path, paths):
         total = 0
         for name, content in _read_path(path):
@@ -176,7 +207,7 @@ def load_fingerprints(paths: Iterable[str | Path], *, ngrams: int = 0) -> Finger
             else:
                 numbers, version = content
                 read.add_numbers(name, numbers, version)
-                number, what = len(numbers), f"fingerprints of version {version}"
+                number, what = len(numbers), f"fingerprints of version {version}, which match the same words only,"
             if number:
                 log(f"{name}: {number:,} {what} to keep out")
             total += number

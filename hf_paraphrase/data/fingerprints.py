@@ -17,7 +17,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -62,6 +62,23 @@ def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
     other = pc.invert(pc.string_is_ascii(texts))
     old = [normalise_as_version_1(text) for text in texts.filter(other).to_pylist()]
     return pc.replace_with_mask(normal, other, pa.array(old, pa.string()))
+
+
+class Matcher(Protocol):
+    """A way to find sentences that are not in an evaluation set, but like one that is."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The sets."""
+
+    def label(self, name: str) -> str:
+        """Returns the name under which rows that a set matched in this way only are counted."""
+
+    def add(self, name: str, texts: pa.Array) -> None:
+        """Adds sentences to a set."""
+
+    def match(self, texts: pa.Array) -> Mapping[str, Sequence[int] | np.ndarray]:
+        """Finds for each set that matches any sentence the numbers of those, ascending."""
 
 
 class Containment:
@@ -112,13 +129,16 @@ class Containment:
 
 
 class Fingerprints:
-    """The fingerprints of several named sets of sentences, uint64 numbers, and the n-grams of those that are known.
+    """The fingerprints of several named sets of sentences, uint64 numbers, and what else matches those that are known.
 
-    `version_1` are the names of the sets whose fingerprints are of version 1.
+    Of the matchers `words` is given the words of the sentences, and `whole` the sentences as they are. `version_1` are
+    the names of the sets whose fingerprints are of version 1.
     """
 
-    def __init__(self, sets: Mapping[str, np.ndarray], containment: Containment | None = None) -> None:
-        self.containment = containment
+    def __init__(
+        self, sets: Mapping[str, np.ndarray], words: Matcher | None = None, whole: Matcher | None = None
+    ) -> None:
+        self._words, self._whole = words, whole
         self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
         self.version_1: set[str] = set()
 
@@ -129,8 +149,10 @@ class Fingerprints:
         if not has_one.any():
             return 0
         self.add_numbers(name, numbers[has_one])
-        if self.containment is not None:
-            self.containment.add(name, normal)
+        if self._words is not None:
+            self._words.add(name, normal)
+        if self._whole is not None:
+            self._whole.add(name, texts.filter(pa.array(has_one)))
         return int(has_one.sum())
 
     def add_numbers(self, name: str, numbers: np.ndarray, version: int = VERSION) -> None:
@@ -154,19 +176,23 @@ class Fingerprints:
     @property
     def names(self) -> list[str]:
         """The names under which rows that are matched are counted."""
-        if self.containment is None:
-            return list(self.sets)
-        by_ngrams = self.containment.names
-        labels = self.containment.label
-        return [label for name in self.sets for label in (name, labels(name)) if label == name or name in by_ngrams]
+        matchers = [matcher for matcher in (self._words, self._whole) if matcher is not None]
+        return [
+            label
+            for name in self.sets
+            for label in (name, *(matcher.label(name) for matcher in matchers if name in matcher.names))
+        ]
 
     def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
         """Finds for each set that matches any the rows (rows,), bool, of which any column holds a sentence of it.
 
-        As `name (8-grams)` those come that a set matches by n-grams and not exactly.
+        As `name (8-grams)` those come that a set matches by n-grams and not exactly, as `name (similarity 0.9)` those
+        that it matches by similarity and in no other way.
         """
         rows_by_set: dict[str, np.ndarray] = {}
-        by_ngrams: dict[str, np.ndarray] = {}
+        others: list[tuple[Matcher, dict[str, np.ndarray]]] = [
+            (matcher, {}) for matcher in (self._words, self._whole) if matcher is not None
+        ]
         for column in map(as_texts, columns):
             normal = words_of_all(column)
             for version, names, known in self._by_version:
@@ -175,13 +201,17 @@ class Fingerprints:
                 rows = np.flatnonzero(has_one & is_among(numbers, known))
                 for name in names if len(rows) else ():
                     _add(rows_by_set, name, rows[is_among(numbers[rows], self.sets[name])], len(normal))
-            for name, found in self.containment.match(normal).items() if self.containment is not None else ():
-                _add(by_ngrams, name, np.array(found), len(normal))
+            for matcher, masks in others:
+                texts = normal if matcher is self._words else pc.fill_null(column, "")
+                for name, found in matcher.match(texts).items():
+                    _add(masks, name, np.asarray(found), len(normal))
         matched = {name: rows_by_set[name] for name in self.sets if name in rows_by_set}
-        for name, mask in by_ngrams.items():
-            only = mask & ~matched[name] if name in matched else mask
-            if self.containment is not None and only.any():
-                matched[self.containment.label(name)] = only
+        for matcher, masks in others:
+            for name, mask in masks.items():
+                for earlier in matched.keys() & {name, *(other.label(name) for other, _ in others)}:
+                    mask &= ~matched[earlier]
+                if mask.any():
+                    matched[matcher.label(name)] = mask
         return matched
 
     def match(self, columns: Sequence[Texts]) -> tuple[np.ndarray, dict[str, int]]:

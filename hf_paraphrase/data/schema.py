@@ -20,6 +20,9 @@ BACK_TRANSLATED = pa.schema(
 )
 """Back-translated pairs: `sentence1` is the reference, `sentence2` the translation, `rank` 0 the best of the beam."""
 
+SENTENCES = pa.schema([("id", pa.string()), ("sentence", pa.string())])
+"""What is paraphrased; more columns may be kept."""
+
 _PAIR_COLUMNS = (
     ("sentence1", "sentence2"),
     ("anchor", "positive"),

@@ -178,6 +178,7 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
         "checked": [to_path(path).name for path in settings.decontaminate],
         "contamination": choice.contamination,
         "ngrams": settings.decontaminate_ngrams,
+        "similarity": settings.decontaminate_similarity,
         "seed": settings.seed,
     }
     return Card("filtered", values)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.fingerprints import normalise
-from ..data.schema import BACK_TRANSLATED
+from ..data.schema import BACK_TRANSLATED, SENTENCES
 from ..errors import UsageError
 from ..filtering.measuring import Measures, add_measures
 from .bitext import are_different
@@ -24,8 +24,6 @@ from .loading import load_translation_model
 from .search_settings import SearchOptions
 from .translator import Translator, is_loop
 
-SENTENCES = pa.schema([("id", pa.string()), ("sentence", pa.string())])
-"""What is paraphrased."""
 _MEASURES = ["overlap", "bleu", "edit_distance"]
 
 
@@ -75,6 +73,7 @@ class Paraphraser(BatchFunction):
         min_similarity: The least similarity of a paraphrase.
         min_edit_distance: The least edit distance, as a share of the characters.
         device: Where to compute; a GPU if there is one and None is given.
+        keep: Columns of the sentences that every paraphrase gets.
     """
 
     models: tuple[str, ...]
@@ -86,6 +85,7 @@ class Paraphraser(BatchFunction):
     min_similarity: float = 0.7
     min_edit_distance: float = 0.15
     device: str | None = None
+    keep: tuple[str, ...] = ()
 
     COUNTS: ClassVar[list[str]] = ["sentences", "pairs", "candidates", "copies", "loops", "near_copies", "dissimilar"]
     """What a report counts: distinct candidates, and why some were left out, besides sentences and pairs."""
@@ -175,16 +175,22 @@ class Paraphraser(BatchFunction):
                 counts["dissimilar"] += 1
             else:
                 kept.setdefault(index, []).append(pair | {"candidate": candidate})
-        pairs, skipped = [], []
+        pairs, places, skipped = [], [], []
         for index, sentence_id in enumerate(ids):
             for rank, pair in enumerate(_diverse(kept.get(index, []), self.num)):
                 pairs.append({**pair, "rank": rank})
+                places.append(index)
             if index not in kept:
                 reason = "no candidate is left" if candidates[index] else reasons[index]
                 skipped.append({"id": sentence_id, "reason": reason})
         counts.update(sentences=len(ids), pairs=len(pairs))
         progress(table.num_rows)
-        return pa.Table.from_pylist(pairs, schema=measured.schema), {**counts, "skipped": skipped}
+        made = pa.Table.from_pylist(pairs, schema=measured.schema)
+        for name in self.keep:
+            if name in made.column_names:
+                raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
+            made = made.append_column(name, table.column(name).take(pa.array(places, pa.int64())))
+        return made, {**counts, "skipped": skipped}
 
     def _candidates(self, sentences: Sequence[str]) -> tuple[list[dict[str, _Candidate]], list[str]]:
         """Returns the candidates of every sentence by their normalised texts, and why there are none."""

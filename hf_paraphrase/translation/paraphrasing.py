@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ..artefacts.artefact import Card, check_early
 from ..artefacts.provenance import inherited_metadata
+from ..data.any_rows import arrow_tables, open_rows, text_columns
 from ..data.folder import DataFolder, write_split
+from ..data.schema import SENTENCES, require_columns
 from ..data.sentences import DEFAULT_COLUMNS, SentenceCorpus
 from ..errors import InputError
 from ..jobs.sharded_output import ShardedOutput
@@ -47,6 +51,9 @@ class ParaphraseSettings(SearchJobSettings):
         f"column of the sentences; if not given, the first of {', '.join(DEFAULT_COLUMNS)} that is there",
         None,
         names=["--column", "--columns"],
+    )
+    keep_columns: list[str] = setting(
+        "columns of the input, such as label, whose values every paraphrase of a row gets", []
     )
     split: str = setting("split of the data folder", "train")
     language: str | None = setting(
@@ -89,7 +96,10 @@ class ParaphraseSettings(SearchJobSettings):
         options = self.options(device, num_return_sequences=self.num_beams)
         names = ("num", "language", "encoder", "min_similarity", "min_edit_distance")
         own = {name: getattr(self, name) for name in names}
-        return Paraphraser(tuple(self.models), options=options, pivots=tuple(self.pivots), device=device, **own)
+        keep = tuple(self.keep_columns)
+        return Paraphraser(
+            tuple(self.models), options=options, pivots=tuple(self.pivots), device=device, keep=keep, **own
+        )
 
 
 def paraphrase(
@@ -109,10 +119,7 @@ def paraphrase(
     Returns:
         The paraphrases of every sentence, a likely and different one first; none where no candidate is left.
     """
-    import pyarrow as pa
-
     from ..tokenization.token_lookup import list_of_texts
-    from .paraphraser import SENTENCES
 
     texts = list_of_texts(sentences)
     chosen = [models] if isinstance(models, str | os.PathLike) else list(models)
@@ -139,7 +146,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     """
     if not settings.resume and settings.shard is None:
         check_early(settings.output, overwrite=settings.overwrite)
-    corpus = _corpus(settings)
+    corpus = None if settings.keep_columns else _corpus(settings)
     device = settings.device or (None if settings.computes_here else "cpu")
     function = settings.paraphraser(device)
     here = settings.here(function)
@@ -160,7 +167,11 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         if output.finished:
             return DataFolder(output.target)
         staging = output.begin()
-        sentences = _sentences(corpus, settings.max_sentences, output.work / "sentences")
+        if corpus is None:
+            schema, tables = _rows_with_columns(settings, output.work / "rows")
+        else:
+            schema, tables = SENTENCES, _sentences(corpus, settings.max_sentences)
+        sentences = _as_folder(tables, schema, output.work / "sentences")
         shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
         job = ShardJob(sentences, {"train": function}, settings.shard_size)
         output.run(job, output.own(shards), what="paraphrase", unit="sentence")
@@ -182,26 +193,46 @@ def _corpus(settings: ParaphraseSettings) -> SentenceCorpus:
     return corpus
 
 
-def _sentences(corpus: SentenceCorpus, most: int | None, place: Path) -> DataFolder:
-    """Returns the sentences as a data folder, which is written where it is not there yet."""
-    import pyarrow as pa
+def _sentences(corpus: SentenceCorpus, most: int | None) -> Iterator[pa.Table]:
+    """Streams the sentences, numbered from 0."""
+    count = 0
+    for block in corpus.blocks():
+        texts = block if most is None else block[: most - count]
+        yield pa.table({"id": [str(count + index) for index in range(len(texts))], "sentence": texts}, SENTENCES)
+        count += len(texts)
+        if count == most:
+            return
+    if not count:
+        raise InputError("the file contains no sentences", path=corpus.path, remedy="give one sentence a line")
 
-    from .paraphraser import SENTENCES
+
+def _rows_with_columns(settings: ParaphraseSettings, cache: Path) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Returns the schema of the sentences with the columns to keep, and streams them."""
+    rows = open_rows([settings.input], cache, split=settings.split)
+    (column, *_) = text_columns(rows, [] if settings.column is None else [settings.column], settings.input)
+    require_columns(rows.column_names, settings.keep_columns, settings.input)
+    if not len(rows):
+        raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
+    kept = rows.features.arrow_schema.remove_metadata()
+    schema = pa.schema([*SENTENCES, *(kept.field(name) for name in settings.keep_columns)])
 
     def tables() -> Iterator[pa.Table]:
         count = 0
-        for block in corpus.blocks():
-            texts = block if most is None else block[: most - count]
-            yield pa.table({"id": [str(count + index) for index in range(len(texts))], "sentence": texts}, SENTENCES)
-            count += len(texts)
-            if count == most:
-                return
-        if not count:
-            raise InputError("the file contains no sentences", path=corpus.path, remedy="give one sentence a line")
+        most = len(rows) if settings.max_sentences is None else min(settings.max_sentences, len(rows))
+        for table in arrow_tables(rows.select(range(most))):
+            ids = pa.array(map(str, range(count, count + table.num_rows)), pa.string())
+            columns = [ids, table.column(column), *(table.column(name) for name in settings.keep_columns)]
+            yield pa.table(columns, schema=schema)
+            count += table.num_rows
 
+    return schema, tables()
+
+
+def _as_folder(tables: Iterator[pa.Table], schema: pa.Schema, place: Path) -> DataFolder:
+    """Returns the sentences as a data folder, which is written where it is not there yet."""
     if not place.is_dir():
         temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
-        write_split(temporary, "train", tables(), SENTENCES)
+        write_split(temporary, "train", tables, schema)
         try:
             temporary.rename(place)
         except OSError:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import unicodedata
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +25,8 @@ from hf_paraphrase.data.fingerprints import (
 )
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.same_text import same_text
+from hf_paraphrase.data.sample import sample_paraphrases
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 
 
@@ -255,6 +258,32 @@ def test_rows_matched_by_ngrams_only_are_counted_separately_and_a_list_of_finger
     assert sets.names == ["eval.txt", "eval.txt (8-grams)", "list.txt"]
     exactly = load_fingerprints([tmp_path / "eval.txt"]).match([pa.array(texts)])[0]
     assert exactly.tolist() == [False, True, False, False]
+
+
+def test_rephrased_evaluation_sentences_are_found_by_similarity():
+    judged = [pair for pair in sample_paraphrases()["test"] if pair.label == 1 and len(pair.sentence1.split()) > 4]
+    held_out, rephrased = [pair.sentence1 for pair in judged], [pair.sentence2 for pair in judged]
+    encoder = SentenceEncoder.from_pretrained("builtin")
+    cosines = encoder.similarity(encoder.encode(rephrased), encoder.encode(held_out)).max(axis=1)
+    sets = load_fingerprints([], similarity=0.8)
+    sets.add("test", pa.array(held_out))
+    texts = pa.array([*rephrased, held_out[0], "Stock markets fell sharply on Monday.", "", None])
+    matched, counts = sets.match([texts])
+    near = np.asarray(cosines) >= 0.8
+    exact = Fingerprints({"test": sets.sets["test"]}).match([texts])[0]
+    assert matched.tolist() == [*(near | exact[: len(near)]), True, False, False, False]
+    assert counts == {"test": exact.sum(), "test (similarity 0.8)": matched.sum() - exact.sum()}
+    assert near.mean() > 0.2 > exact[:-4].mean()
+    assert sets.names == ["test", "test (similarity 0.8)"]
+
+
+def test_a_row_is_counted_by_the_first_way_that_matches_it(tmp_path):
+    sentence = "the old man walks his small brown dog in the park"
+    (tmp_path / "eval.txt").write_text(f"{sentence}\n")
+    texts = [sentence.upper(), f"Today {sentence}, again.", "an old man walks the small brown dog in his park", "No."]
+    sets = Decontaminator((str(tmp_path / "eval.txt"),), ngrams=8, similarity=0.8).fingerprints
+    _, counts = sets.match([pa.array(texts), pa.array(["", "", "", ""])])
+    assert counts == {"eval.txt": 1, "eval.txt (8-grams)": 1, "eval.txt (similarity 0.8)": 1}
 
 
 def test_a_data_folder_that_lacks_a_shard_is_refused(tmp_path):

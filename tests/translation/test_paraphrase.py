@@ -13,9 +13,10 @@ from seq2seq_models import save_model
 
 from hf_paraphrase import paraphrase, paraphrase_file
 from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import SENTENCES
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.translation.beam_search import Hypothesis
-from hf_paraphrase.translation.paraphraser import SENTENCES, Paraphraser, RoundTrip
+from hf_paraphrase.translation.paraphraser import Paraphraser, RoundTrip
 
 LANGUAGES = {"language": "eng_Latn", "pivots": ["fra_Latn", "deu_Latn"]}
 TEXTS = ["one cat", "two four three", "", "three"]
@@ -155,6 +156,28 @@ def test_the_function_and_the_verb_give_the_same_from_every_kind_of_input(model,
     assert str(tmp_path) not in card
     assert record["results"]["sentences"] == 4 and record["results"]["pairs"] == sum(map(len, expected))
     assert [json.loads(line)["id"] for line in (output / "skipped.jsonl").read_text().splitlines()] == ["2"]
+
+
+def test_columns_of_labelled_data_are_kept(model, tmp_path, capsys):
+    labels = [2, 0, 1, 0]
+    table = pa.table({"text": TEXTS, "label": labels, "topic": ["a", None, "b", "c"]})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    options = {**LANGUAGES, **COMMON, "models": model, "input": str(tmp_path / "rows.parquet")}
+    pairs = paraphrase_file(**options, keep_columns=["label", "topic"], output=str(tmp_path / "out")).table()
+    plain = paraphrase_file(**options, output=str(tmp_path / "plain")).table()
+    assert pairs.drop_columns(["label", "topic"]).to_pylist() == plain.to_pylist()
+    rows = [int(row) for row in pairs.column("id").to_pylist()]
+    assert len(set(rows)) == 3 and pairs.column("label").to_pylist() == [labels[row] for row in rows]
+    assert pairs.column("topic").to_pylist() == [["a", None, "b", "c"][row] for row in rows]
+    for input, column, problem in (
+        ("rows.parquet", "other", "missing column other"),
+        ("named.parquet", "rank", "--keep-columns `rank` is a column of the pairs"),
+    ):
+        pq.write_table(table.rename_columns(["text", "rank", "topic"]), tmp_path / "named.parquet")
+        with pytest.raises((InputError, UsageError), match=problem):
+            paraphrase_file(
+                **{**options, "input": str(tmp_path / input)}, keep_columns=[column], output=str(tmp_path / "bad")
+            )
 
 
 def test_sentences_come_from_standard_input(model, tmp_path):

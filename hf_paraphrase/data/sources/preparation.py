@@ -89,6 +89,7 @@ def _prepare(name: str, source: Any) -> DataFolder:
             "license": getattr(source, "license", source.LICENSE or None),
             "skipped": (staging / SKIPPED_LINES).is_file(),
             "ngrams": getattr(source, "decontaminate_ngrams", 0),
+            "similarity": getattr(source, "decontaminate_similarity", None),
             "checked": rows.checked,
         }
         own = source.card(folder, counts) or _published(source, folder, rows)

@@ -59,8 +59,8 @@ class DeduplicateSettings(DeviceSettings):
     )
     threshold: float = setting("least cosine of near-duplicates, 0 to 1", 0.9, at_least=0, at_most=1)
     clusters: str = setting(
-        "representative = a row goes if it is near a row that stays; components = rows that a chain of near ones links "
-        "are one cluster, of which the first stays",
+        "representative = a row goes if it is near a row that stays; components = rows that a chain of near ones "
+        "links are one cluster, of which the first stays",
         "representative",
         choices=["representative", "components"],
     )
@@ -237,7 +237,9 @@ def _examples(work: _Work) -> tuple[list[list[str]], list[list[str]]]:
     """Lays out the pairs nearest to the threshold: some that were removed, and some of which both stay."""
     found, threshold = work.found, work.settings.threshold
     rows = np.flatnonzero((found.representatives >= 0) & (found.similarities < 1.0))
-    rows = rows[np.argsort(found.similarities[rows], kind="stable")[:_EXAMPLES]]
+    # Rows of one text have one similarity to their representative.
+    keys = np.column_stack([found.similarities[rows], found.representatives[rows]])
+    rows = rows[np.unique(keys, axis=0, return_index=True)[1][:_EXAMPLES]]
     removed = [(int(row), int(found.representatives[row]), float(found.similarities[row])) for row in rows]
     stay = sorted((pair for pair in found.below if pair[2] < threshold), key=lambda pair: -pair[2])[:_EXAMPLES]
     tables = []

@@ -225,7 +225,7 @@ class _Comparison:
             self.similarities[linked[part]] = cosine_of_rows(*pairs)
 
     def look_below(self, threshold: float) -> None:
-        """Finds for a sample of those that stay the nearest earlier one that stays, down to 0.1 below the threshold."""
+        """Finds for a sample of those that stay the nearest one before that stays, to 0.1 below the threshold."""
         numbers = np.flatnonzero(self.representatives[self._added[: self.near.count]] < 0)
         numbers = numbers[self._added[numbers] >= self._num_earlier]
         if not len(numbers):

@@ -1,9 +1,9 @@
 """Unit vectors that were seen before, of which those near to a new one are found.
 
 Each vector x is shortened to u = (P x, |x - P'P x|), with P the projection on the leading components of a sample. By
-Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; what is left
-is computed again from the whole vectors, in double precision. Of many vectors only those in the lists around the
-centroids nearest to the new one are compared.
+Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; those left
+are compared by their whole vectors, in double precision. Of many vectors only those in the lists around the centroids
+nearest to the new one are compared.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...encoders.encoded_pairs import GrowingArray
 from ...encoders.search.nearest_neighbours import float32_error
 from ...encoders.search.vector_file import cosine_of_rows
+from ...training.threads import available_threads, in_threads
 
 MOST_EXACT = 100_000
 """Up to so many vectors all are compared with all."""
@@ -24,6 +25,7 @@ COMPONENTS = 128
 PROBES = 24
 _MOST_LISTS = 2048
 _ROUNDS = 6
+_LISTS_AT_A_TIME = 256
 _PAIRS_AT_A_TIME = 4096
 _ROUNDING = 1e-6
 
@@ -113,7 +115,7 @@ class NearVectors:
         return PlacedVectors(vectors, short, np.take_along_axis(lists, order, 1))
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
-        """Adds the chosen ones (rows,) of some vectors; they are numbered from 0 in the order in which they are added."""
+        """Adds the chosen ones (rows,) of some vectors, which are numbered from 0 as they are added."""
         self._whole.append(placed.vectors[chosen])
         numbers = np.arange(self.count, self.count + len(chosen))
         self.count += len(chosen)
@@ -128,16 +130,21 @@ class NearVectors:
             groups = [(number, np.arange(len(lists))) for number in range(len(self._lists))]
         else:
             groups = [(number, places // probes) for number, places in _grouped(lists.ravel())]
-        found = []
-        for number, rows in groups:
-            earlier = self._lists[number]
-            if len(earlier.rows):
+        groups = [(number, rows) for number, rows in groups if len(self._lists[number].rows)]
+
+        def candidates(some: slice) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+            found = []
+            for number, rows in groups[some]:
+                earlier = self._lists[number]
                 new, old = self._not_ruled_out(placed.short[rows], earlier.short, threshold)
-                if len(new):
-                    found.append((rows[new], earlier.rows[old]))
-        if not found:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-        new, old = (np.concatenate(side) for side in zip(*found, strict=True))
+                found.append((rows[new], earlier.rows[old]))
+            return found
+
+        parts = [slice(first, first + _LISTS_AT_A_TIME) for first in range(0, len(groups), _LISTS_AT_A_TIME)]
+        nothing = np.empty(0, np.int64)
+        sides = [(nothing, nothing)]
+        sides += [pair for found in in_threads(candidates, parts, available_threads()) for pair in found]
+        new, old = (np.concatenate(side) for side in zip(*sides, strict=True))
         cosines = np.empty(len(new))
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from hf_paraphrase import deduplicate, deduplicate_files
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.same_text import is_blank, same_text
+from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.filtering.deduplication import duplicates, near_vectors
+from hf_paraphrase.filtering.deduplication.duplicates import find_duplicates
+
+QUESTIONS = ["How do I reset my password?", "how do I reset my  password?", "How can I reset my password?", "So what?"]
+
+
+class Encoder:
+    """Gives a text the vector in a table."""
+
+    def __init__(self, vectors):
+        self.table = vectors
+
+    def vocabulary(self):
+        return {}, None, []
+
+    def token_ids(self, texts):
+        return texts
+
+    def encode_token_ids(self, texts, **options):
+        return np.array([self.table[same_text(text)] for text in texts], np.float32).reshape(len(texts), -1)
+
+
+def random_texts(seed, number=200, dimension=12):
+    """Makes texts in clusters, with repeats, blanks and zero vectors among them, and an encoder for them."""
+    random = np.random.default_rng(seed)
+    centres = random.normal(size=(12, dimension))
+    vectors = centres[random.integers(12, size=number)] + random.normal(size=(number, dimension)) * 0.35
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors[random.random(number) < 0.05] = 0
+    texts = [f"text {row}" for row in range(number)]
+    table = dict(zip(texts, vectors.astype(np.float32), strict=True))
+    for row in random.integers(number, size=30):
+        texts[row] = random.choice(["", " ", None, texts[random.integers(number)] or "", "TEXT 5"])
+    return pa.chunked_array([texts[:70], texts[70:]], pa.string()), Encoder(table)
+
+
+def cosines_of(texts, encoder):
+    is_text = [text is not None and not is_blank(text) for text in texts]
+    rows = [encoder.table[same_text(text)] if known else None for text, known in zip(texts, is_text, strict=True)]
+    vectors = np.array([np.zeros(len(encoder.table["text 0"])) if row is None else row for row in rows], np.float64)
+    return is_text, np.where((vectors.any(1))[:, None] & vectors.any(1), vectors @ vectors.T, -2.0)
+
+
+def naive(texts, encoder, threshold, num_earlier=0):
+    """Each text goes with the same text before, else with the first near one that stays."""
+    is_text, cosines = cosines_of(texts, encoder)
+    keys = [same_text(text or "") for text in texts]
+    representatives, similarities, compared = np.full(len(texts), -1), np.zeros(len(texts)), []
+    for row in range(len(texts)):
+        first = keys.index(keys[row])
+        if not is_text[row]:
+            continue
+        if first < row:
+            gone = representatives[first] >= 0
+            representatives[row] = representatives[first] if gone else first
+            similarities[row] = similarities[first] if gone else 1.0
+            continue
+        near = [other for other in compared if cosines[row, other] >= threshold] if row >= num_earlier else []
+        if near:
+            representatives[row], similarities[row] = near[0], cosines[row, near[0]]
+        else:
+            compared.append(row)
+    representatives[:num_earlier], similarities[:num_earlier] = -1, 0
+    return representatives, similarities
+
+
+def naive_components(texts, encoder, threshold):
+    is_text, cosines = cosines_of(texts, encoder)
+    keys = [same_text(text or "") for text in texts]
+    first = list(range(len(texts)))
+    for _ in texts:
+        for row in range(len(texts)):
+            linked = [
+                other
+                for other in range(len(texts))
+                if is_text[row] and is_text[other] and (keys[row] == keys[other] or cosines[row, other] >= threshold)
+            ]
+            smallest = min([first[other] for other in linked] + [first[row]])
+            changed = first[row] != smallest
+            first[row] = smallest
+        if not changed:
+            break
+    return np.array([-1 if first[row] == row else first[row] for row in range(len(texts))])
+
+
+@pytest.fixture(params=["all with all", "shortened", "in lists"])
+def way(request, monkeypatch):
+    """Compares all vectors, or shortened ones, or in lists that are all looked in."""
+    if request.param != "all with all":
+        monkeypatch.setattr(near_vectors, "COMPONENTS", 4)
+    if request.param == "in lists":
+        monkeypatch.setattr(near_vectors, "MOST_EXACT", 0)
+        monkeypatch.setattr(near_vectors, "PROBES", 1000)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("threshold", [0.8, 0.95])
+def test_rows_that_go_are_those_of_the_definition_whatever_the_blocks(seed, threshold, way, monkeypatch):
+    texts, encoder = random_texts(seed)
+    expected, similarities = naive(texts.to_pylist(), encoder, threshold)
+    for block, read in ((1, 16_384), (7, 50), (1000, 16_384)):
+        monkeypatch.setattr(duplicates, "_READ_TEXTS", read)
+        found = find_duplicates(texts, encoder, threshold=threshold, block_rows=block)
+        assert found.representatives.tolist() == expected.tolist()
+        assert found.similarities == pytest.approx(similarities, abs=1e-6)
+    assert (expected >= 0).sum() == found.counts["exact"] + found.counts["near"] > 40
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_components_are_those_of_the_definition(seed, way, monkeypatch):
+    monkeypatch.setattr(duplicates, "_MOST_EDGES", 100)
+    texts, encoder = random_texts(seed, 100)
+    expected = naive_components(texts.to_pylist(), encoder, 0.85)
+    for block in (7, 1000):
+        found = find_duplicates(texts, encoder, threshold=0.85, components=True, block_rows=block)
+        assert found.representatives.tolist() == expected.tolist()
+
+
+def test_earlier_texts_all_stay_and_new_ones_near_them_go(way):
+    texts, encoder = random_texts(7)
+    earlier, new = texts.slice(0, 120), texts.slice(120)
+    found = find_duplicates(new, encoder, earlier=earlier, threshold=0.85, block_rows=9)
+    expected, _ = naive(texts.to_pylist(), encoder, 0.85, num_earlier=120)
+    assert found.representatives.tolist() == expected.tolist()
+    assert found.stays.tolist() == (expected[120:] < 0).tolist() and not found.stays.all()
+
+
+def test_what_lists_miss_is_counted(monkeypatch):
+    texts, encoder = random_texts(1, 400)
+    exact = find_duplicates(texts, encoder, threshold=0.85)
+    assert "missed" not in exact.counts
+    monkeypatch.setattr(near_vectors, "MOST_EXACT", 0)
+    monkeypatch.setattr(near_vectors, "PROBES", 1)
+    found = find_duplicates(texts, encoder, threshold=0.85)
+    _, cosines = cosines_of(texts.to_pylist(), encoder)
+    stay = np.flatnonzero(found.stays)
+    missed = sum((cosines[row, stay[stay < row]] >= 0.85).any() for row in stay)
+    assert found.counts["missed"] == missed > 0 and found.counts["checked"] > 100
+
+
+def test_vectors_with_nan_are_an_error():
+    _, encoder = random_texts(0)
+    encoder.table["text 60"] = np.full(12, np.nan, np.float32)
+    with pytest.raises(ModelError, match="NaN or infinity"):
+        find_duplicates(pa.chunked_array([["text 60", "text 61"]]), encoder)
+
+
+def test_rows_stay_with_all_columns_and_those_that_go_name_what_stands_for_them():
+    features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["a", "b"])})
+    rows = datasets.Dataset.from_dict({"text": QUESTIONS, "label": [0, 1, 1, 0]}, features=features)
+    kept, removed = deduplicate(rows, threshold=0.9, return_removed=True)
+    assert kept.features == features and kept[:] == {"text": [QUESTIONS[0], QUESTIONS[3]], "label": [0, 0]}
+    assert removed["text"][:] == QUESTIONS[1:3] and removed["label"][:] == [1, 1]
+    assert removed["representative"][:] == [QUESTIONS[0]] * 2 and removed["representative_row"][:] == [0, 0]
+    assert removed["similarity"][0] == 1.0 > removed["similarity"][1] >= 0.9
+    assert deduplicate(rows.select([3, 2, 1]), threshold=0.9)["text"][:] == [QUESTIONS[3], QUESTIONS[2]]
+    _, removed = deduplicate(QUESTIONS, against=rows, return_removed=True)
+    assert removed["representative_in"][:] == ["against"] * 4 and removed["representative_row"][:] == [0, 0, 0, 3]
+
+
+@pytest.mark.parametrize(
+    ("texts", "settings", "expected"),
+    [
+        ([], {}, []),
+        (["one"], {}, ["one"]),
+        (["one two"] * 3, {}, ["one two"]),
+        (["", None, " "], {}, ["", None, " "]),
+        (QUESTIONS, {"threshold": 1}, [*QUESTIONS[:1], *QUESTIONS[2:]]),
+        (QUESTIONS[:3], {"threshold": 0}, QUESTIONS[:1]),
+        (["qqqzzz", "日本"], {"threshold": 0}, ["qqqzzz", "日本"]),
+    ],
+)
+def test_edges_have_their_natural_results(texts, settings, expected):
+    rows = datasets.Dataset.from_dict({"text": texts})
+    kept, removed = deduplicate(rows, return_removed=True, **settings)
+    assert kept["text"][:] == expected and len(kept) + len(removed) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "error", "message"),
+    [
+        ([1, 2], {}, UsageError, r"texts\[0\] is 1"),
+        (["a"], {"threshold": 1.5}, UsageError, "--threshold must be at least 0 and at most 1"),
+        (["a"], {"by": "label"}, InputError, "missing column label"),
+        (datasets.Dataset.from_dict({"n": [1]}), {}, InputError, "none of the columns of text"),
+        (datasets.Dataset.from_dict({"n": [1]}), {"by": "n"}, InputError, "of type int64, not text"),
+        (
+            datasets.Dataset.from_dict({"text": ["a"], "similarity": [1]}),
+            {},
+            InputError,
+            "a column similarity",
+        ),
+    ],
+)
+def test_rows_that_cannot_be_compared_are_one_line(rows, settings, error, message):
+    with pytest.raises(error, match=message):
+        deduplicate(rows, **settings)
+
+
+@pytest.fixture
+def files(tmp_path):
+    table = pa.table({"text": QUESTIONS, "label": [0, 1, 2, 3], "tags": [["a"], [], ["b"], None]})
+    plain = table.drop_columns(["tags"])
+    (tmp_path / "rows.txt").write_text("\n".join(QUESTIONS) + "\n")
+    (tmp_path / "rows.txt.gz").write_bytes(gzip.compress((tmp_path / "rows.txt").read_bytes()))
+    (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in table.to_pylist()))
+    pa.csv.write_csv(plain, tmp_path / "rows.csv")
+    pq.write_table(table, tmp_path / "rows.parquet")
+    (tmp_path / "folder").mkdir()
+    pa.csv.write_csv(plain, tmp_path / "folder" / "train.csv")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["rows.txt", "rows.txt.gz", "rows.jsonl", "rows.csv", "rows.parquet", "folder"])
+def test_every_layout_gives_the_same_rows_with_their_types(files, name):
+    folder = deduplicate_files(input=[str(files / name)], output=str(files / "out"))
+    kept, removed = folder.table("train"), folder.table("removed")
+    assert kept.column("text").to_pylist() == [QUESTIONS[0], QUESTIONS[3]]
+    assert removed.column("representative_row").to_pylist() == [0, 0]
+    if "txt" not in name:
+        assert kept.column("label").to_pylist() == [0, 3]
+    if name in {"rows.jsonl", "rows.parquet"}:
+        assert kept.column("tags").to_pylist() == [["a"], None]
+    rows = datasets.load_dataset(str(files / "out"), split="train", cache_dir=str(files / "cache"))
+    assert rows.column_names == kept.column_names
+    gone = datasets.load_dataset(str(files / "out"), "removed", split="removed", cache_dir=str(files / "cache"))
+    assert gone["text"][:] == QUESTIONS[1:3]
+    card = (files / "out" / "README.md").read_text()
+    assert "| removed: exact duplicates | 1 |" in card and "| 1.00         |    1 |" in card
+
+
+def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, capsys):
+    words = ["--input", f"{files}/rows.csv", f"{files}/rows.csv", "--by", "text", "--clusters", "components"]
+    assert main(["deduplicate", *words, "--against", f"{files}/rows.txt", "--output", f"{files}/out"]) == 0
+    folder = DataFolder(files / "out")
+    assert folder.count("train") == 0 and folder.count("removed") == 8
+    assert set(folder.table("removed").column("representative_in").to_pylist()) == {"against"}
+    assert "of 8 rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["empty.txt"], "empty.txt"),
+        (["nothing.txt"], "no such file"),
+        (["header.csv"], "there are no rows"),
+        (["bad.jsonl"], "load_dataset cannot open it"),
+        (["rows.txt", "rows.csv"], "the files are of several kinds"),
+        (["folder", "--split", "dev"], "load_dataset cannot open it"),
+    ],
+)
+def test_bad_files_are_one_line_and_leave_nothing_behind(files, words, message, capsys):
+    (files / "empty.txt").write_text("")
+    (files / "header.csv").write_text("text,label\n")
+    (files / "bad.jsonl").write_text('{"text": \n')
+    before = sorted(files.iterdir())
+    paths = [word if word.startswith("-") or word == "dev" else f"{files}/{word}" for word in words]
+    assert main(["deduplicate", "--input", *paths, "--output", f"{files}/out"]) == 2
+    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
+    assert len(errors) == 1 and message in errors[0]
+    assert sorted(files.iterdir()) == before
