@@ -7,7 +7,8 @@ are not ruled out are computed again in double precision, and the result is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,8 @@ def nearest_neighbours(
             rows[first : first + len(units)][~compared] = np.arange(k)
         places = first + np.flatnonzero(compared)
         if len(places) and k:
-            best = _RunningBest(units[compared], k, are_units)
+            checked = partial(unit_vectors, name=names[1], corpus=corpus)
+            best = _RunningBest(units[compared], k, checked if are_units else None)
             for start in range(0, len(corpus), corpus_block):
                 part: NDArray[Any] = corpus[start : start + corpus_block]
                 part = part if are_units else unit_vectors(part, names[1], corpus, start)
@@ -112,10 +114,10 @@ def _zero_rows(part: NDArray[Any]) -> NDArray[np.int64]:
 class _RunningBest:
     """The k best rows of each query among the blocks of a corpus that it has seen."""
 
-    def __init__(self, queries: NDArray[np.float64], k: int, are_units: bool) -> None:
+    def __init__(self, queries: NDArray[np.float64], k: int, exact: Callable[..., NDArray[np.float64]] | None) -> None:
         self._queries = queries
         self._rounded = queries.astype(np.float32)
-        self._k, self._are_units = k, are_units
+        self._k, self._exact = k, exact
         self._error = float32_error(queries.shape[1])
         # Query, row and cosine of each pair, those that are kept and those that came since.
         self._kept = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -126,8 +128,8 @@ class _RunningBest:
     def add(self, part: NDArray[Any], start: int, left_out: NDArray[np.int64] | None) -> None:
         """Compares all queries with a block (rows, dim) that begins at the row `start`, after those seen before."""
         products = self._rounded @ part.astype(np.float32, copy=False).T
-        if self._are_units and not np.isfinite(products).all():
-            unit_vectors(part, "vectors", first=start)  # says which are not finite
+        if self._exact is not None and not np.isfinite(products).all():
+            self._exact(part, first=start)  # says which row is not finite
         if left_out is not None:
             products[:, left_out] = -np.inf
         is_full = np.isfinite(self._worst)
@@ -145,7 +147,7 @@ class _RunningBest:
         for first in range(0, len(query), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
             rows = part[column[pairs]]
-            rows = unit_vectors(rows) if self._are_units else rows
+            rows = rows if self._exact is None else self._exact(rows)
             cosines[pairs] = cosine_of_rows(self._queries[query[pairs]], rows)
         self._new.append((query, column + start, cosines))
         self._waiting += len(query)

@@ -31,7 +31,7 @@ CORPUS = pa.table(
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), WORDS, seed=0))
+    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), WORDS, hidden_size=8))
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +241,7 @@ def test_two_servers_on_one_port_and_an_index_of_another_encoder_are_one_line(in
             hf_paraphrase.serve(port=port)
     with pytest.raises(hf_paraphrase.UsageError, match=r"cannot listen at 192\.0\.2\.1:0"):
         hf_paraphrase.serve(port=0, host="192.0.2.1")
-    other = write_average(tmp_path, WORDS, seed=1)
+    other = write_average(tmp_path, WORDS, seed=1, hidden_size=8)
     with pytest.raises(hf_paraphrase.ModelError, match="other vectors than those in the index"):
         hf_paraphrase.serve(model=other, index=index.folder, port=0)
 
