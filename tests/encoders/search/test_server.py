@@ -177,9 +177,7 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
         ("/search", {"query": "w1", "hybrid": "yes"}, 400, "hybrid must be"),
     ],
 )
-def test_a_request_that_cannot_be_answered_is_told_so_in_json_and_the_connection_goes_on(
-    url, path, body, status, message
-):
+def test_a_request_that_cannot_be_answered_is_told_so_in_json(url, path, body, status, message):
     connection = connect(url)
     found, answer = ask(url, path, body, connection=connection)
     assert found == status
