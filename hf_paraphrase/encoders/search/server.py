@@ -251,6 +251,12 @@ class _Handler(BaseHTTPRequestHandler):
             raise ConnectionError("the body ends early")
         return data
 
+    def handle_expect_100(self) -> bool:
+        """Asks a client that waits for it to send the body."""
+        super().handle_expect_100()
+        self.wfile.flush()
+        return True
+
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answers with a status and says why; what the client sends after that is not read."""
         self.close_connection = True
