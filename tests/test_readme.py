@@ -159,6 +159,23 @@ def test_the_blocks_of_the_quick_tour_that_start_a_ray_cluster_run(quickstart, m
     run_blocks(blocks, monkeypatch, capsys)
 
 
+RECIPES = [code for language, code in blocks((GUIDE / "recipes.md").read_text("utf-8")) if language == "python"]
+
+
+@pytest.mark.parametrize(
+    "code", RECIPES, ids=lambda code: re.findall(r"^(?:from|import) (\w+)", code, re.MULTILINE)[0]
+)
+def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(code, tmp_path, run_python):
+    for package in imported_packages(code):
+        pytest.importorskip(package)
+    if needs_ray(code) or "pyspark" in code:
+        pytest.skip("it starts a cluster")
+    done = run_python(code, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = re.findall(r"# (.+)$", code, re.MULTILINE)
+    assert done.stdout and all(line in done.stdout for line in said)
+
+
 def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printed(tmp_path, monkeypatch, capsys):
     for package in ("onnx", "onnxruntime"):
         pytest.importorskip(package)

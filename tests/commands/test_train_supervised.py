@@ -175,3 +175,16 @@ def test_predictions_are_a_data_folder_and_measured(models, tmp_path, capsys):
     assert run("predict", *unlabelled, "--output", tmp_path / "other") == 0 and capsys.readouterr().out == ""
     words = ["--model", models / "scores", "--data", models / "pairs", "--split", "test"]
     assert run("predict", *words, "--output", tmp_path / "scored") == 0 and "Pearson × 100" in capsys.readouterr().out
+
+
+def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    lines = [f'"A {"dreadful" if row % 2 else "lovely"}, {row}",{"bad" if row % 2 else "good"}' for row in range(60)]
+    (tmp_path / "reviews.csv").write_text("\n".join(["review,opinion", *lines]))
+    flags = ["--text-column", "review", "--label-column", "opinion", "--freeze-encoder", *TINY]
+    assert run("train-supervised", "--data", tmp_path / "reviews.csv", *flags, "--output", tmp_path / "judge") == 0
+    judge = SentenceJudge.from_pretrained(tmp_path / "judge")
+    assert judge.model.config.id2label == {0: "bad", 1: "good"}
+    results = json.loads((tmp_path / "judge" / "provenance.json").read_text())["results"]
+    assert results["dev"]["accuracy"] == 100
+    assert run("train-supervised", "--data", tmp_path / "reviews.csv", "--output", tmp_path / "other") == 2

@@ -231,6 +231,41 @@ def test_the_verb_encode_takes_neither_pytorch_nor_transformers(tmp_path):
     assert np.load(tmp_path / "text.npy").shape == (300, 512)
 
 
+BARE = """
+import sys
+from pathlib import Path
+
+class Bare:
+    names = "torch transformers datasets scipy pandas xxhash jinja2 accelerate evaluate sacrebleu polib sklearn"
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in self.names.split():
+            raise ImportError(f"{name} is not installed")
+
+sys.meta_path.insert(0, Bare())
+import hf_paraphrase as hp
+from hf_paraphrase.encoders.search.build import build_index
+
+encoder = hp.SentenceEncoder.from_pretrained()
+texts = ["A doctor bought a car.", "It rains.", "A farmer sold a horse."]
+vectors = encoder.encode(texts)
+print(hp.semantic_search(encoder.encode("A physician purchased a car."), vectors, top_k=1)[0][0]["corpus_id"])
+build_index(encoder, [texts], Path("."))
+index = hp.SearchIndex(".", encoder)
+print(next(index.neighbours("The farmer has sold his horse.", 1, filters=["position>1"]))[0].sentence)
+Path("text").write_text("\\n".join(texts))
+((_, found),) = hp.search(corpus="text", query=["Rain is falling."], top_k=1).neighbours
+print(found[0].sentence)
+print([pair[1:] for pair in hp.paraphrase_mining(encoder, [*texts, "A doctor has bought a car."], max_pairs=1)])
+"""
+
+
+def test_static_encoders_search_where_only_numpy_tokenizers_safetensors_and_pyarrow_are_installed(tmp_path):
+    done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["0", "A farmer sold a horse.", "It rains.", "[(0, 3)]"]
+
+
 PLAIN_WORDS = ["the", "cat", "sat", "on", "a", "mat", "in", "paris", "doctor", "bought", "car", "don", "t", "naive"]
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *PLAIN_WORDS, "##s", "##ing", "##t", ",", ".", "!", "'"]
 FOREIGN = [

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _K1, _B = 0.9, 0.4
 _RANK_CONSTANT = 60
+_ASCII_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 @cache
@@ -31,7 +32,8 @@ def _token() -> re.Pattern[str]:
 
 def words_and_marks(text: str) -> list[str]:
     """Splits a lower-cased text into runs of letters, marks and digits, and single punctuation marks."""
-    return _token().findall(text.lower())
+    # Where no mark can be, the short pattern finds the same many times as fast.
+    return (_ASCII_TOKEN if text.isascii() else _token()).findall(text.lower())
 
 
 def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:

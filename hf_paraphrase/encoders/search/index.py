@@ -203,11 +203,7 @@ class SearchIndex:
             for query, (rows, scores) in zip(block, found, strict=True):
                 rows, scores = rows[rows >= 0], scores[rows >= 0]
                 if hybrid:
-                    fused = reciprocal_rank_fusion([rows, self.words.best(query, depth, among)], k)
-                    rows, scores = (
-                        np.array([row for row, _ in fused], np.int64),
-                        np.array([score for _, score in fused]),
-                    )
+                    rows, scores = reciprocal_rank_fusion([rows, self.words.best(query, depth, among)], k)
                 records = self.sentences_of(rows).to_pylist()
                 yield [
                     Neighbour(record.pop("sentence"), score, row, record.pop("position"), record)
@@ -236,13 +232,13 @@ class SearchIndex:
             if method == "approximate":
                 raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
             part = VectorRows(self.vectors, among)
-            places, cosines = nearest_neighbours(vectors, part, k, skip_zero=True, names=names)
+            places, cosines = nearest_neighbours(vectors, part, k, skip_zero=True, are_units=True, names=names)
             return np.where(places < 0, -1, among[places] if len(among) else -1), cosines
         if self.uses_lists(method):
             probes = self.settings.probes if probes is None else probes
             check_count("probes", probes)
             return self.lists.search(vectors, k, probes)
-        return nearest_neighbours(vectors, self.vectors, k, skip_zero=True, names=names)
+        return nearest_neighbours(vectors, self.vectors, k, skip_zero=True, are_units=True, names=names)
 
     def uses_lists(self, method: str | None) -> bool:
         """Returns whether a search by this method reads inverted lists."""

@@ -7,7 +7,9 @@ are not ruled out are computed again in double precision, and the result is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +54,7 @@ def nearest_neighbours(
     k: int,
     *,
     skip_zero: bool = False,
+    are_units: bool = False,
     names: Sequence[str] = ("queries", "corpus"),
     query_block: int = 1024,
     corpus_block: int = 4096,
@@ -66,6 +69,7 @@ def nearest_neighbours(
         corpus: float32 (rows, dim).
         k: How many neighbours; fewer are given if the corpus is smaller.
         skip_zero: Zero vectors have no neighbours and are none; otherwise they have cosine 0 with everything.
+        are_units: The rows of the corpus have the length 1 or 0 already, so that few of them are divided by it.
         names: What errors call the two sides.
         query_block: Queries in a block.
         corpus_block: Corpus rows in a block.
@@ -91,21 +95,29 @@ def nearest_neighbours(
             rows[first : first + len(units)][~compared] = np.arange(k)
         places = first + np.flatnonzero(compared)
         if len(places) and k:
-            best = _RunningBest(units[compared], k)
+            checked = partial(unit_vectors, name=names[1], corpus=corpus)
+            best = _RunningBest(units[compared], k, checked if are_units else None)
             for start in range(0, len(corpus), corpus_block):
-                part = unit_vectors(corpus[start : start + corpus_block], names[1], corpus, start)
-                best.add(part, start, np.flatnonzero(~part.any(axis=1)) if skip_zero else None)
+                part: NDArray[Any] = corpus[start : start + corpus_block]
+                part = part if are_units else unit_vectors(part, names[1], corpus, start)
+                best.add(part, start, _zero_rows(part) if skip_zero else None)
             rows[places], cosines[places] = best.result()
     return rows, cosines
+
+
+def _zero_rows(part: NDArray[Any]) -> NDArray[np.int64]:
+    """Finds the rows (rows, dim) that are zero, most of which show it in their first components."""
+    rows = np.flatnonzero(~part[:, :8].any(axis=1))
+    return rows[~part[rows].any(axis=1)]
 
 
 class _RunningBest:
     """The k best rows of each query among the blocks of a corpus that it has seen."""
 
-    def __init__(self, queries: NDArray[np.float64], k: int) -> None:
+    def __init__(self, queries: NDArray[np.float64], k: int, exact: Callable[..., NDArray[np.float64]] | None) -> None:
         self._queries = queries
         self._rounded = queries.astype(np.float32)
-        self._k = k
+        self._k, self._exact = k, exact
         self._error = float32_error(queries.shape[1])
         # Query, row and cosine of each pair, those that are kept and those that came since.
         self._kept = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -113,9 +125,11 @@ class _RunningBest:
         self._waiting = 0
         self._worst = np.full(len(queries), -np.inf)
 
-    def add(self, part: NDArray[np.float64], start: int, left_out: NDArray[np.int64] | None) -> None:
+    def add(self, part: NDArray[Any], start: int, left_out: NDArray[np.int64] | None) -> None:
         """Compares all queries with a block (rows, dim) that begins at the row `start`, after those seen before."""
-        products = self._rounded @ part.astype(np.float32).T
+        products = self._rounded @ part.astype(np.float32, copy=False).T
+        if self._exact is not None and not np.isfinite(products).all():
+            self._exact(part, first=start)  # says which row is not finite
         if left_out is not None:
             products[:, left_out] = -np.inf
         is_full = np.isfinite(self._worst)
@@ -132,7 +146,9 @@ class _RunningBest:
         cosines = np.empty(len(query))
         for first in range(0, len(query), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
-            cosines[pairs] = cosine_of_rows(self._queries[query[pairs]], part[column[pairs]])
+            rows = part[column[pairs]]
+            rows = rows if self._exact is None else self._exact(rows)
+            cosines[pairs] = cosine_of_rows(self._queries[query[pairs]], rows)
         self._new.append((query, column + start, cosines))
         self._waiting += len(query)
         # Each merge costs a sort and raises what the rest must reach.

@@ -198,7 +198,7 @@ class Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: Server
-    protocol_version = "HTTP/1.1"
+    protocol_version = default_request_version = "HTTP/1.1"
     server_version, sys_version = "hf-paraphrase", ""
     timeout = 60
     # Headers and body leave in one packet.
@@ -207,37 +207,29 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         with self.server.answering():
-            self._answer()
+            try:
+                self._send(HTTPStatus.OK, self._answer(self._body()))
+            except RequestError as error:
+                self.send_error(error.status, str(error))
+            except UsageError as error:
+                self.send_error(HTTPStatus.BAD_REQUEST, str(error))
+            except OSError:
+                self.close_connection = True  # the client has gone, or sends nothing
+            except Exception as error:
+                log(f"{self.path}: {type(error).__name__}: {error}")
+                self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of the server, which is in its log")
 
     do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
 
-    def _answer(self) -> None:
-        try:
-            status, answer = HTTPStatus.OK, self._routed(self._body())
-        except RequestError as error:
-            status, answer = error.status, _problem(error.status, str(error))
-        except UsageError as error:
-            status, answer = HTTPStatus.BAD_REQUEST, _problem(HTTPStatus.BAD_REQUEST, str(error))
-        except OSError:
-            self.close_connection = True  # the client has gone, or sends nothing
-            return
-        except Exception as error:
-            log(f"{self.path}: {type(error).__name__}: {error}")
-            status = HTTPStatus.INTERNAL_SERVER_ERROR
-            answer = _problem(status, "an error of the server, which is in its log")
-        self._send(status, answer)
-
-    def _routed(self, data: bytes) -> Json:
+    def _answer(self, data: bytes) -> Json:
         path = self.path.partition("?")[0]
         if path not in self.server.routes:
             raise RequestError(HTTPStatus.NOT_FOUND, f"no such path; there are {', '.join(self.server.routes)}")
         method, answer = self.server.routes[path]
         if self.command != method:
             raise RequestError(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} takes {method}, not {self.command}")
-        if method == "GET":
-            return answer({})
         try:
-            body = json.loads(data)
+            body = json.loads(data) if method == "POST" else {}
         except (ValueError, RecursionError) as error:
             raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from error
         if not isinstance(body, dict):
@@ -247,10 +239,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         text = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not (text.isascii() and text.isdigit()) or len(text) > 18:
-            self.close_connection = True
             raise RequestError(HTTPStatus.LENGTH_REQUIRED, "send the body with its Content-Length, in bytes")
         if (size := int(text)) > MAX_BODY:
-            self.close_connection = True
             # A client that is still sending would not see the answer.
             left = size if size <= _MOST_DISCARDED else 0
             while left and (read := len(self.rfile.read(min(left, 1 << 16)))):
@@ -261,18 +251,25 @@ class _Handler(BaseHTTPRequestHandler):
             raise ConnectionError("the body ends early")
         return data
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answers a request that is not valid HTTP, or of a method that nothing takes."""
-        self.close_connection = True
-        self._send(HTTPStatus(code), _problem(HTTPStatus(code), message or HTTPStatus(code).phrase))
+    def handle_expect_100(self) -> bool:
+        """Asks a client that waits for it to send the body."""
+        super().handle_expect_100()
+        self.wfile.flush()
+        return True
 
-    def _send(self, status: HTTPStatus, answer: Json) -> None:
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answers with a status and says why; what the client sends after that is not read."""
+        self.close_connection = True
+        kind = "server_error" if code >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+        problem = {"message": message or HTTPStatus(code).phrase, "type": kind, "param": None, "code": None}
+        self._send(code, {"error": problem})
+
+    def _send(self, status: int, answer: Json) -> None:
         data = json.dumps(answer, ensure_ascii=False, default=str).encode()
+        self.close_connection |= self.server.closing
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
-        if self.server.closing:
-            self.close_connection = True
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
@@ -281,11 +278,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *values: Any) -> None:
         """Logs no requests: their texts may be private, and a proxy counts them."""
-
-
-def _problem(status: HTTPStatus, message: str) -> Json:
-    kind = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
-    return {"error": {"message": message, "type": kind, "param": None, "code": None}}
 
 
 @contextmanager

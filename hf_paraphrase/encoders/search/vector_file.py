@@ -81,8 +81,8 @@ class VectorFile:
         return self.shape[0]
 
     def __getitem__(self, rows: slice) -> NDArray[np.float32]:
-        """Reads consecutive rows (rows, dim)."""
-        return np.array(self._array[rows], np.float32)
+        """Reads consecutive rows (rows, dim), which stay mapped."""
+        return np.asarray(self._array[rows], np.float32)
 
     def take(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads rows by their numbers (rows,), in any order, as (rows, dim)."""

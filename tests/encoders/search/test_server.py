@@ -31,7 +31,7 @@ CORPUS = pa.table(
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), WORDS, seed=0))
+    return SentenceEncoder.from_pretrained(write_average(tmp_path_factory.mktemp("model"), WORDS, hidden_size=8))
 
 
 @pytest.fixture(scope="module")
@@ -177,9 +177,7 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
         ("/search", {"query": "w1", "hybrid": "yes"}, 400, "hybrid must be"),
     ],
 )
-def test_a_request_that_cannot_be_answered_is_told_so_in_json_and_the_connection_goes_on(
-    url, path, body, status, message
-):
+def test_a_request_that_cannot_be_answered_is_told_so_in_json(url, path, body, status, message):
     connection = connect(url)
     found, answer = ask(url, path, body, connection=connection)
     assert found == status
@@ -241,7 +239,7 @@ def test_two_servers_on_one_port_and_an_index_of_another_encoder_are_one_line(in
             hf_paraphrase.serve(port=port)
     with pytest.raises(hf_paraphrase.UsageError, match=r"cannot listen at 192\.0\.2\.1:0"):
         hf_paraphrase.serve(port=0, host="192.0.2.1")
-    other = write_average(tmp_path, WORDS, seed=1)
+    other = write_average(tmp_path, WORDS, seed=1, hidden_size=8)
     with pytest.raises(hf_paraphrase.ModelError, match="other vectors than those in the index"):
         hf_paraphrase.serve(model=other, index=index.folder, port=0)
 

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tiny_encoders import write_average
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders.search.bm25 import Bm25
+from hf_paraphrase.encoders.search.build import build_index
+from hf_paraphrase.encoders.search.filters import passing_rows
+from hf_paraphrase.encoders.search.index import SearchIndex
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError, UsageError
+
+WORDS = [f"w{number}" for number in range(12)]
+TEXTS = [" ".join(np.random.default_rng(row).choice(WORDS, size=1 + row % 5)) + f" r{row}" for row in range(200)]
+YEARS = [None if row % 10 == 3 else 2000 + row % 25 for row in range(200)]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_average(tmp_path_factory.mktemp("models") / "tiny", WORDS)
+
+
+@pytest.fixture(scope="module")
+def index(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("index")
+    encoder = SentenceEncoder.from_pretrained(model)
+    build_index(encoder, [pa.table({"sentence": TEXTS, "year": YEARS})], folder, approximate=True)
+    return SearchIndex(folder, encoder)
+
+
+def rows_of(index, query, **options):
+    return [item.row for item in next(index.neighbours(query, **options))]
+
+
+# ----- filters
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"),
+    [
+        ("number>=2", lambda row: row["number"] is not None and row["number"] >= 2),
+        (" number < 2.5 ", lambda row: row["number"] is not None and row["number"] < 2.5),
+        ("number!=1", lambda row: row["number"] not in (None, 1)),
+        ("share<=0.5", lambda row: row["share"] == 0.25),
+        ("good=True", lambda row: row["good"] is True),
+        ("name=b = c", lambda row: row["name"] == "b = c"),
+        ("name!=a", lambda row: row["name"] not in (None, "a")),
+        ("digits>9", lambda row: row["digits"] == "10"),
+        ("digits==2", lambda row: row["digits"] in ("2", "2.0")),
+        ("digits>=m", lambda row: row["digits"] == "x"),
+        ("day>=2021-02-01", lambda row: row["day"] is not None and str(row["day"]) >= "2021-02-01"),
+        ("name=", lambda row: row["name"] == ""),
+    ],
+)
+def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(text, passes):
+    table = pa.table(
+        {
+            "number": pa.array([1, 2, 3, None, 0], pa.int64()),
+            "share": [0.25, 0.75, float("nan"), None, 1.0],
+            "good": [True, False, None, True, False],
+            "name": ["a", "b = c", None, "", "d"],
+            "digits": ["10", "2", "2.0", "x", None],
+            "day": pa.array(["2021-01-31", "2021-02-01", None, "2022-01-01", "2020-12-31"]).cast(pa.date32()),
+        }
+    )
+    expected = [number for number, row in enumerate(table.to_pylist()) if passes(row)]
+    assert expected and passing_rows(table, [text]).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("year", "not a filter: 'year'"),
+        (">=3", "not a filter"),
+        ("month=1", "the index has no column 'month' .its columns are sentence, position, year"),
+        ("year>=long ago", "compares a column of type int64 with a text"),
+    ],
+)
+def test_what_is_no_filter_of_the_index_is_refused(index, text, message):
+    with pytest.raises(UsageError, match=message):
+        rows_of(index, "w1", filters=[text])
+
+
+def test_a_filtered_search_is_the_search_of_all_without_the_other_rows(index):
+    whole = rows_of(index, "w1 w5 w7", k=200, method="exact")
+    kept = [row for row in whole if YEARS[row] is not None and 2005 <= YEARS[row] < 2010]
+    assert rows_of(index, "w1 w5 w7", k=20, filters=["year>=2005", "year<2010"]) == kept[:20]
+    assert rows_of(index, "w1", filters=["year>3000"]) == []
+    with pytest.raises(UsageError, match="compares all rows that pass"):
+        rows_of(index, "w1", filters=["year>2000"], method="approximate")
+
+
+# ----- words and vectors together
+
+
+@pytest.mark.parametrize("filters", [[], ["year>=2012"]])
+def test_a_hybrid_search_adds_the_reciprocal_ranks_of_both_rankings(index, filters):
+    query = "w3 w9 r77 unheard"
+    vectors = rows_of(index, query, k=100, method="exact", filters=filters)
+    words = [row for row in Bm25(TEXTS).best(query, 200).tolist() if not filters or (YEARS[row] or 0) >= 2012][:100]
+    scores = dict.fromkeys([*vectors, *words], 0.0)
+    for ranking in (vectors, words):
+        for rank, row in enumerate(ranking):
+            scores[row] += 1 / (61 + rank)
+    expected = sorted(scores, key=lambda row: (-scores[row], row))[:10]
+    found = next(index.neighbours(query, 10, method="exact", hybrid=True, filters=filters))
+    assert [item.row for item in found] == expected
+    assert [item.score for item in found] == pytest.approx([scores[row] for row in expected])
+
+
+def test_a_word_that_the_encoder_does_not_know_is_found_by_a_hybrid_search_alone(index):
+    assert rows_of(index, "r42") == [] and rows_of(index, "r42", hybrid=True) == [42]
+    assert rows_of(index, "r4242", hybrid=True) == []
+
+
+def test_words_are_those_of_an_added_sentence_too(model, tmp_path):
+    (tmp_path / "lines").write_text("w1 w2\nw3\nw4 w5\n")
+    assert main(["search", "--model", str(model), "--corpus", f"{tmp_path}/lines", "--output", f"{tmp_path}/i"]) == 0
+    index = SearchIndex(tmp_path / "i")
+    assert rows_of(index, "fresh", hybrid=True) == []
+    index.add(["w1 fresh"])
+    assert rows_of(index, "fresh", hybrid=True) == [3]
+
+
+# ----- the columns of the corpus
+
+
+def write_corpus(folder, kind):
+    """The same rows as a data folder or a file, with a column of lists, which is not kept."""
+    rows = [{"text": f"w{row} w{row + 1}", "year": 2019 + row, "by": "ab"[row % 2], "ids": [row]} for row in range(4)]
+    path = folder / f"corpus.{kind}"
+    if kind == "folder":
+        write_split(path, "train", [pa.Table.from_pylist(rows)], pa.Table.from_pylist(rows).schema)
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif kind == "jsonl":
+        del rows[3]["by"]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        path.write_text("text,year,by\n" + "".join(f"{row['text']},{row['year']},{row['by']}\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["folder", "parquet", "jsonl", "csv"])
+def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_path, capsys, kind):
+    path = write_corpus(tmp_path, kind)
+    assert main(["search", "--model", str(model), "--corpus", str(path), "--output", f"{tmp_path}/i"]) == 0
+    index = SearchIndex(tmp_path / "i")
+    assert set(index.sentences.column_names) - {"ids"} == {"sentence", "position", "year", "by"}
+    flags = ["--query", "w1", "--filter", "year>=2020", "by=a", "--format", "jsonl"]
+    assert main(["search", "--index", f"{tmp_path}/i", *flags]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["neighbours"]
+    year = 2021 if kind == "folder" else "2021"
+    assert (found["sentence"], found["position"]) == ("w2 w3", 3)
+    assert {name: found["columns"][name] for name in ("year", "by")} == {"year": year, "by": "a"}
+
+
+def test_sentences_that_are_added_have_their_columns_and_null_where_they_have_none(model, tmp_path):
+    path = write_corpus(tmp_path, "folder")
+    assert main(["search", "--model", str(model), "--corpus", str(path), "--output", f"{tmp_path}/i"]) == 0
+    more = pa.table({"sentence": ["w9"], "year": pa.array([2030], pa.int32()), "other": [1]})
+    write_split(tmp_path / "more", "train", [more], more.schema)
+    assert main(["search", "--index", f"{tmp_path}/i", "--add", f"{tmp_path}/more"]) == 0
+    index = SearchIndex(tmp_path / "i")
+    index.add(["w10"])
+    assert index.sentences.select(["sentence", "position", "year", "by"]).to_pylist()[4:] == [
+        {"sentence": "w9", "position": 5, "year": 2030, "by": None},
+        {"sentence": "w10", "position": 6, "year": None, "by": None},
+    ]
+    bad = pa.table({"sentence": ["w8"], "year": ["long ago"]})
+    write_split(tmp_path / "bad", "train", [bad], bad.schema)
+    assert main(["search", "--index", f"{tmp_path}/i", "--add", f"{tmp_path}/bad"]) == 2
+    assert len(SearchIndex(tmp_path / "i")) == 6
+
+
+def test_a_vector_with_nan_in_the_folder_is_one_line_that_names_its_row(index, tmp_path):
+    broken = SearchIndex(index.folder, index.encoder)
+    vectors = np.array(index.vectors[:])
+    vectors[7, 2] = np.nan
+    np.save(tmp_path / "vectors.npy", vectors)
+    broken.vectors = type(index.vectors)(tmp_path / "vectors.npy")
+    with pytest.raises(InputError, match=r"the vectors of the index with NaN or infinity, the first in row 7 "):
+        rows_of(broken, "w1 w2", method="exact")
