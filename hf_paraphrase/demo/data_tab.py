@@ -53,7 +53,7 @@ _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     """Puts the components on the tab."""
-    state, readings = gr.State(None), gr.State(0)
+    state = gr.State(None)
     with gr.Row():
         with gr.Column():
             path = gr.Textbox(
@@ -71,65 +71,68 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
             )
             button = gr.Button("Read the pairs", variant="primary", elem_id="data-go")
     status = gr.HTML(elem_id="data-status")
+    columns, charts, ends = [], [], []
+    with gr.Row(elem_id="data-ranges"):
+        for number in range(MOST_MEASURES):
+            with gr.Column(visible=False, min_width=300) as column:
+                columns.append(column)
+                charts.append(
+                    gr.BarPlot(x="value", y="pairs", color="part", color_map=_BAR_COLOURS, color_title=" ", height=200)
+                )
+                ends.append(gr.Slider(0, 1, 0, label="from", elem_id=f"data-low-{number}"))
+                ends.append(gr.Slider(0, 1, 1, label="to", elem_id=f"data-high-{number}"))
+    result = gr.HTML(elem_id="data-result")
+    tables = [gr.Dataframe(visible=False, wrap=True, interactive=False, label=name) for name in ("Kept", "Left out")]
     gradio_progress = gr.Progress()
-    inputs, outputs = [upload, path, split, names, readings], [status, state, names, readings]
+    outputs = [result, *charts, *tables]
 
-    @answered([gr.skip()] * (len(outputs) - 1))
+    def updates_of(pairs: PairMeasures, ranges: dict[str, tuple[float, float]]) -> list[Any]:
+        kept, comparisons = pairs.cut(ranges)
+        updates: list[Any] = [shown(pairs, kept, comparisons)]
+        for measure in pairs.measures.values():
+            updates.append(gr.BarPlot(value=measure.histogram(kept), x_bin=measure.width, x_title=measure.name))
+        updates += [gr.skip()] * (MOST_MEASURES - len(pairs.measures))
+        headers = ["sentence1", "sentence2", *pairs.measures]
+        for part in (kept, ~kept):
+            examples = pairs.examples(part)
+            updates.append(gr.Dataframe(value=examples, headers=headers, visible=bool(examples)))
+        return updates
+
+    inputs, read_outputs = [upload, path, split, names], [status, state, names, *columns, *ends, *outputs]
+
+    @answered([gr.skip()] * (len(read_outputs) - 1))
     def on_read(
-        file: str | None, place: str, part: str, chosen: list[str], number: int, progress: Any = gradio_progress
+        file: str | None, place: str, part: str, chosen: list[str], progress: Any = gradio_progress
     ) -> tuple[Any, ...]:
         pairs, available, summary = open_data(file, "" if shared else place, part, chosen, progress)
-        return note(summary), pairs, gr.update(choices=available, value=list(pairs.measures)), number + 1
+        sliders: list[Any] = []
+        for measure in pairs.measures.values():
+            bounds = {"minimum": measure.low, "maximum": measure.high, "step": 10.0**-measure.digits}
+            sliders.append(gr.update(**bounds, value=measure.low, label=f"{measure.name} from"))
+            sliders.append(gr.update(**bounds, value=measure.high, label=f"{measure.name} to"))
+        sliders += [gr.skip()] * (len(ends) - len(sliders))
+        visible = [gr.update(visible=number < len(pairs.measures)) for number in range(MOST_MEASURES)]
+        picked = gr.update(choices=available, value=list(pairs.measures))
+        return note(summary), pairs, picked, *visible, *sliders, *updates_of(pairs, {})
 
-    gr.on([button.click, path.submit], on_read, inputs, outputs, api_visibility="private")
-    show_example(gr, tab, on_read, inputs, outputs)
+    @answered([gr.skip()] * (len(outputs) - 1))
+    def on_move(pairs: PairMeasures | None, *values: float) -> list[Any]:
+        if pairs is None:
+            return [gr.skip()] * len(outputs)
+        ranges = zip(pairs.measures, zip(values[::2], values[1::2], strict=True), strict=False)
+        return updates_of(pairs, dict(ranges))
 
-    @gr.render(inputs=[state], triggers=[readings.change])
-    def show(pairs: PairMeasures) -> None:
-        charts: list[Any] = []
-        ends: list[Any] = []
-        everything = np.ones(pairs.count, bool)
-        with gr.Row(elem_id="data-ranges"):
-            for number, measure in enumerate(pairs.measures.values()):
-                with gr.Column(min_width=300):
-                    bars = {"x": "value", "y": "pairs", "color": "part", "x_title": measure.name}
-                    looks: dict[str, Any] = {"color_map": _BAR_COLOURS, "color_title": " ", "height": 200}
-                    chart = gr.BarPlot(measure.histogram(everything), **bars, **looks, x_bin=measure.width)
-                    charts.append(chart)
-                    for name, end, value in (("low", "from", measure.low), ("high", "to", measure.high)):
-                        ends.append(
-                            gr.Slider(
-                                measure.low,
-                                measure.high,
-                                value,
-                                step=10.0**-measure.digits,
-                                label=f"{measure.name} {end}",
-                                elem_id=f"data-{name}-{number}",
-                            )
-                        )
-        result = gr.HTML(shown(pairs, everything, []), elem_id="data-result")
-        headers = ["sentence1", "sentence2", *pairs.measures]
-        tables = [
-            gr.Dataframe(pairs.examples(part), headers=headers, wrap=True, interactive=False, label=name)
-            for name, part in (("Kept", everything), ("Left out", ~everything))
-        ]
-
-        @answered([gr.skip()] * (len(charts) + len(tables)))
-        def on_move(*values: float) -> list[Any]:
-            ranges = zip(pairs.measures, zip(values[::2], values[1::2], strict=True), strict=True)
-            kept, comparisons = pairs.cut(dict(ranges))
-            drawn = [measure.histogram(kept) for measure in pairs.measures.values()]
-            return [shown(pairs, kept, comparisons), *drawn, pairs.examples(kept), pairs.examples(~kept)]
-
-        gr.on(
-            [end.input for end in ends],
-            on_move,
-            ends,
-            [result, *charts, *tables],
-            show_progress="hidden",
-            trigger_mode="always_last",
-            api_visibility="private",
-        )
+    gr.on([button.click, path.submit], on_read, inputs, read_outputs, api_visibility="private")
+    show_example(gr, tab, on_read, inputs, read_outputs)
+    gr.on(
+        [end.input for end in ends],
+        on_move,
+        [state, *ends],
+        outputs,
+        show_progress="hidden",
+        trigger_mode="always_last",
+        api_visibility="private",
+    )
 
 
 def open_data(
