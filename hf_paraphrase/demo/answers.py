@@ -1,21 +1,33 @@
-"""What a person typed, checked, and how the page answers when something is wrong: in words, where the result is."""
+"""What a person typed, checked, and how the page answers: texts of others are escaped, and errors are words."""
 
 from __future__ import annotations
 
 import functools
+import html
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError, UsageError, error_of_the_system
-from .pictures import note
+from ..messages import printable, shown_line
 
 _LOGGER = logging.getLogger(__name__)
 MOST_SENTENCES = 12
 """Sentences that are compared with each other at a time: more make a heat map that nobody reads."""
 LONGEST = 2_000
 """Characters of a sentence at most."""
+
+
+def escaped(text: str) -> str:
+    """Escapes a text for a page, also what turns the direction of writing."""
+    return html.escape(printable(text))
+
+
+def note(text: str, *, error: bool = False) -> str:
+    """Draws a line of words in a frame."""
+    kind, role = ("error", "alert") if error else ("said", "status")
+    return f'<p class="hfp-note hfp-{kind}" role="{role}">{escaped(shown_line(text, 600))}</p>'
 
 
 def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -1,33 +1,59 @@
-"""The tab of data: measures of pairs as histograms, ranges that move, and the command that keeps the same pairs."""
+"""The tab of data: measures of pairs as histograms, ranges that move, and the command that keeps the same pairs.
+
+Measures are computed by the function that `filter` uses, and ranges are read and applied by its selections; so the
+command that is shown selects the same pairs.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+import shlex
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.folder import DataFolder, write_split
 from ..data.sample import sample_paraphrases
-from ..errors import HfParaphraseError
-from .answers import answered, show_example, source_of
-from .pair_measures import MOST_MEASURES, USUAL, PairMeasures, available_measures, read_measures
-from .pictures import BAR_COLOURS, escaped, note
+from ..errors import HfParaphraseError, InputError, UsageError
+from ..filtering.filter_steps import check_pairs, with_columns
+from ..filtering.measuring import measurable_columns, measures_of, required_columns
+from ..filtering.pair_batch import holds_numbers, numeric_column
+from ..filtering.selections import check_columns, parse_selection
+from .answers import answered, escaped, note, show_example, source_of
 
 if TYPE_CHECKING:
     import gradio
 
 _JUDGED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", pa.int64())])
 _NEEDS_A_FOLDER = "YOUR_FOLDER"
+_BAR_COLOURS = {"kept": "rgb(46,120,190)", "left out": "#b8b8b8"}
+MOST_MEASURES = 6
+"""Measures on the page at a time."""
+USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
+"""Those that are shown first, where a folder has them or they can be computed."""
+_SENTENCES = ("sentence1", "sentence2")
+_LONGEST, _EXAMPLES = 300, 5
+_MOST_TEXTS = 200_000
+"""Pairs whose sentences stay in memory, for examples."""
+_BARS, _STEPS = 25, 100
+"""About how many bars and slider positions the range of a measure has."""
+_LARGEST = 1e15
+"""Larger numbers are not drawn, like infinite ones."""
+_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+"""What `filter --keep` takes for the name of a column."""
 
 
 def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     """Puts the components on the tab."""
-    state, readings = gr.State(None), gr.State(0)
+    state = gr.State(None)
     with gr.Row():
         with gr.Column():
             path = gr.Textbox(
@@ -45,65 +71,68 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
             )
             button = gr.Button("Read the pairs", variant="primary", elem_id="data-go")
     status = gr.HTML(elem_id="data-status")
+    columns, charts, ends = [], [], []
+    with gr.Row(elem_id="data-ranges"):
+        for number in range(MOST_MEASURES):
+            with gr.Column(visible=False, min_width=300) as column:
+                columns.append(column)
+                charts.append(
+                    gr.BarPlot(x="value", y="pairs", color="part", color_map=_BAR_COLOURS, color_title=" ", height=200)
+                )
+                ends.append(gr.Slider(0, 1, 0, label="from", elem_id=f"data-low-{number}"))
+                ends.append(gr.Slider(0, 1, 1, label="to", elem_id=f"data-high-{number}"))
+    result = gr.HTML(elem_id="data-result")
+    tables = [gr.Dataframe(visible=False, wrap=True, interactive=False, label=name) for name in ("Kept", "Left out")]
     gradio_progress = gr.Progress()
-    inputs, outputs = [upload, path, split, names, readings], [status, state, names, readings]
+    outputs = [result, *charts, *tables]
 
-    @answered([gr.skip()] * (len(outputs) - 1))
+    def updates_of(pairs: PairMeasures, ranges: dict[str, tuple[float, float]]) -> list[Any]:
+        kept, comparisons = pairs.cut(ranges)
+        updates: list[Any] = [shown(pairs, kept, comparisons)]
+        for measure in pairs.measures.values():
+            updates.append(gr.BarPlot(value=measure.histogram(kept), x_bin=measure.width, x_title=measure.name))
+        updates += [gr.skip()] * (MOST_MEASURES - len(pairs.measures))
+        headers = ["sentence1", "sentence2", *pairs.measures]
+        for part in (kept, ~kept):
+            examples = pairs.examples(part)
+            updates.append(gr.Dataframe(value=examples, headers=headers, visible=bool(examples)))
+        return updates
+
+    inputs, read_outputs = [upload, path, split, names], [status, state, names, *columns, *ends, *outputs]
+
+    @answered([gr.skip()] * (len(read_outputs) - 1))
     def on_read(
-        file: str | None, place: str, part: str, chosen: list[str], number: int, progress: Any = gradio_progress
+        file: str | None, place: str, part: str, chosen: list[str], progress: Any = gradio_progress
     ) -> tuple[Any, ...]:
         pairs, available, summary = open_data(file, "" if shared else place, part, chosen, progress)
-        return note(summary), pairs, gr.update(choices=available, value=list(pairs.measures)), number + 1
+        sliders: list[Any] = []
+        for measure in pairs.measures.values():
+            bounds = {"minimum": measure.low, "maximum": measure.high, "step": 10.0**-measure.digits}
+            sliders.append(gr.update(**bounds, value=measure.low, label=f"{measure.name} from"))
+            sliders.append(gr.update(**bounds, value=measure.high, label=f"{measure.name} to"))
+        sliders += [gr.skip()] * (len(ends) - len(sliders))
+        visible = [gr.update(visible=number < len(pairs.measures)) for number in range(MOST_MEASURES)]
+        picked = gr.update(choices=available, value=list(pairs.measures))
+        return note(summary), pairs, picked, *visible, *sliders, *updates_of(pairs, {})
 
-    gr.on([button.click, path.submit], on_read, inputs, outputs, api_visibility="private")
-    show_example(gr, tab, on_read, inputs, outputs)
+    @answered([gr.skip()] * (len(outputs) - 1))
+    def on_move(pairs: PairMeasures | None, *values: float) -> list[Any]:
+        if pairs is None:
+            return [gr.skip()] * len(outputs)
+        ranges = zip(pairs.measures, zip(values[::2], values[1::2], strict=True), strict=False)
+        return updates_of(pairs, dict(ranges))
 
-    @gr.render(inputs=[state], triggers=[readings.change])
-    def show(pairs: PairMeasures) -> None:
-        charts: list[Any] = []
-        ends: list[Any] = []
-        everything = np.ones(pairs.count, bool)
-        with gr.Row(elem_id="data-ranges"):
-            for number, measure in enumerate(pairs.measures.values()):
-                with gr.Column(min_width=300):
-                    bars = {"x": "value", "y": "pairs", "color": "part", "x_title": measure.name}
-                    looks: dict[str, Any] = {"color_map": BAR_COLOURS, "color_title": " ", "height": 200}
-                    chart = gr.BarPlot(measure.histogram(everything), **bars, **looks, x_bin=measure.width)
-                    charts.append(chart)
-                    for name, end, value in (("low", "from", measure.low), ("high", "to", measure.high)):
-                        ends.append(
-                            gr.Slider(
-                                measure.low,
-                                measure.high,
-                                value,
-                                step=10.0**-measure.digits,
-                                label=f"{measure.name} {end}",
-                                elem_id=f"data-{name}-{number}",
-                            )
-                        )
-        result = gr.HTML(shown(pairs, everything, []), elem_id="data-result")
-        headers = ["sentence1", "sentence2", *pairs.measures]
-        tables = [
-            gr.Dataframe(pairs.examples(part), headers=headers, wrap=True, interactive=False, label=name)
-            for name, part in (("Kept", everything), ("Left out", ~everything))
-        ]
-
-        @answered([gr.skip()] * (len(charts) + len(tables)))
-        def on_move(*values: float) -> list[Any]:
-            ranges = zip(pairs.measures, zip(values[::2], values[1::2], strict=True), strict=True)
-            kept, comparisons = pairs.cut(dict(ranges))
-            drawn = [measure.histogram(kept) for measure in pairs.measures.values()]
-            return [shown(pairs, kept, comparisons), *drawn, pairs.examples(kept), pairs.examples(~kept)]
-
-        gr.on(
-            [end.input for end in ends],
-            on_move,
-            ends,
-            [result, *charts, *tables],
-            show_progress="hidden",
-            trigger_mode="always_last",
-            api_visibility="private",
-        )
+    gr.on([button.click, path.submit], on_read, inputs, read_outputs, api_visibility="private")
+    show_example(gr, tab, on_read, inputs, read_outputs)
+    gr.on(
+        [end.input for end in ends],
+        on_move,
+        [state, *ends],
+        outputs,
+        show_progress="hidden",
+        trigger_mode="always_last",
+        api_visibility="private",
+    )
 
 
 def open_data(
@@ -156,3 +185,131 @@ def _sample(work: Path) -> Path:
         rows = {name: [getattr(pair, name) for pair in pairs] for name in _JUDGED.names}
         write_split(work, split, [pa.table(rows, schema=_JUDGED)], _JUDGED)
     return work
+
+
+@dataclass(frozen=True)
+class MeasureValues:
+    """One measure of all pairs (pairs,), NaN where one is missing.
+
+    A slider goes from `low` to `high`, at which every value passes, with so many decimal digits; `width` is that of a
+    bar of the histogram.
+    """
+
+    name: str
+    values: NDArray[np.float64]
+    low: float
+    high: float
+    digits: int
+    width: float
+
+    @classmethod
+    def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
+        """Finds the range of some values."""
+        drawn = values[np.abs(values) <= _LARGEST]
+        least, greatest = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 0.0)
+        span = greatest - least
+        if span < 1e-9 * max(1.0, abs(least), abs(greatest)):
+            span = 1.0
+        width = span / _BARS
+        if (drawn == np.round(drawn)).all():
+            return cls(name, values, least, least + span, 0, float(math.ceil(width)))
+        digits = max(0, math.ceil(math.log10(_STEPS / span)))
+        return cls(name, values, round(least, digits), round(least + span, digits), digits, width)
+
+    def histogram(self, kept: NDArray[np.bool_]) -> pd.DataFrame:
+        """Counts the pairs in each bar, by whether they are kept: columns `value`, `pairs` and `part`."""
+        drawn = np.abs(self.values) <= _LARGEST
+        parts = []
+        for part, rows in (("kept", kept & drawn), ("left out", ~kept & drawn)):
+            bars, counts = np.unique(np.floor(self.values[rows] / self.width), return_counts=True)
+            parts.append(pd.DataFrame({"value": (bars + 0.5) * self.width, "part": part, "pairs": counts}))
+        return pd.concat(parts, ignore_index=True)
+
+    def comparison(self, low: float, high: float) -> str | None:
+        """Writes a range as `filter --keep` reads it; None for the whole one, which keeps missing values too."""
+        if low > high:
+            raise UsageError(
+                f"the range of {self.name} begins at {low:g} and ends at {high:g}", remedy="exchange them"
+            )
+        first, last = (np.format_float_positional(round(end, self.digits), trim="-") for end in (low, high))
+        above, below = low > self.low, high < self.high
+        if above and below:
+            return f"{first}<={self.name}<={last}"
+        return f"{self.name}>={first}" if above else f"{self.name}<={last}" if below else None
+
+
+@dataclass(frozen=True)
+class PairMeasures:
+    """The pairs of a split of a folder, as the user named it, with some measures; of the first ones the sentences."""
+
+    place: str
+    split: str
+    count: int
+    measures: dict[str, MeasureValues]
+    texts: pa.Table
+
+    def cut(self, ranges: Mapping[str, tuple[float, float]]) -> tuple[NDArray[np.bool_], list[str]]:
+        """Finds which pairs ranges keep (pairs,), and the ranges as `filter --keep` reads them."""
+        kept = np.ones(self.count, bool)
+        comparisons = []
+        for name, ends in ranges.items():
+            measure = self.measures[name]
+            if (text := measure.comparison(*ends)) is not None:
+                comparisons.append(text)
+                kept &= parse_selection(text).mask(measure.values)
+        return kept, comparisons
+
+    def examples(self, part: NDArray[np.bool_]) -> list[list[Any]]:
+        """Returns the first pairs of a part of all (pairs,) with their measures, as rows for a table on the page."""
+        found = []
+        for row in np.flatnonzero(part[: self.texts.num_rows])[:_EXAMPLES].tolist():
+            texts = [str(self.texts.column(name)[row].as_py() or "")[:_LONGEST] for name in _SENTENCES]
+            values = [float(measure.values[row]) for measure in self.measures.values()]
+            found.append([*texts, *(None if math.isnan(value) else round(value, 3) for value in values)])
+        return found
+
+    def command(self, comparisons: Sequence[str]) -> str:
+        """Writes the command that keeps what comparisons keep."""
+        words = ["hf-paraphrase", "filter", "--pairs", self.place]
+        words += ["--split", self.split] if self.split != "train" else []
+        words += ["--keep", *comparisons] if comparisons else []
+        return shlex.join([*words, "--output", "filtered"])
+
+
+def available_measures(folder: DataFolder, split: str) -> list[str]:
+    """Lists the columns of numbers of a data folder, and those that can be computed; the usual ones first."""
+    schema = folder.schema(split)
+    check_pairs(schema, str(folder.path))
+    numbers = [field.name for field in schema if holds_numbers(field.type)]
+    names = [*filter(_NAME.fullmatch, numbers), *measurable_columns(schema.names)]
+    return list(dict.fromkeys([*(name for name in USUAL if name in names), *names]))
+
+
+def read_measures(
+    folder: DataFolder,
+    split: str,
+    names: Sequence[str],
+    *,
+    place: str | None = None,
+    progress: Callable[[int], object] = lambda pairs: None,
+) -> PairMeasures:
+    """Reads the pairs of a split, and computes the measures that are not columns."""
+    schema = folder.schema(split)
+    check_pairs(schema, str(folder.path))
+    check_columns(names, schema, "the page")
+    lacking = [name for name in names if name not in schema.names]
+    wanted = {*_SENTENCES, *names, *required_columns(measures_of(lacking))}
+    values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
+    texts, count = [], 0
+    for batch in folder.batches(split, [name for name in schema.names if name in wanted]):
+        table = with_columns(pa.Table.from_batches([batch]), names)
+        for name in names:
+            values[name].append(numeric_column(table, name))
+        if count < _MOST_TEXTS:
+            texts.append(table.select(list(_SENTENCES)).slice(0, _MOST_TEXTS - count))
+        count += table.num_rows
+        progress(table.num_rows)
+    if not count:
+        raise InputError(f"split `{split}` has no pairs", path=folder.path)
+    measures = {name: MeasureValues.of(name, np.concatenate(parts)) for name, parts in values.items()}
+    return PairMeasures(place or str(folder.path), split, count, measures, pa.concat_tables(texts))

@@ -12,9 +12,8 @@ import pyarrow as pa
 from ..data.schema import BITEXT
 from ..errors import InputError
 from ..filtering.measuring import add_measures
-from .answers import answered, sentence_of, show_example
+from .answers import answered, escaped, note, sentence_of, show_example
 from .model_catalogue import MOST_PARAPHRASES, ModelCatalogue
-from .pictures import escaped, note
 
 if TYPE_CHECKING:
     import gradio
@@ -41,9 +40,9 @@ _PARAPHRASE_COLUMNS = {
     "edit distance": "edit_distance",
     "overlap": "overlap_1",
     "BLEU": "bleu",
+    "similarity": "similarity",
 }
-_SIMILARITY = {"similarity": "similarity"}
-"""Only some languages have an encoder for it."""
+"""Only some languages have an encoder for the similarity."""
 _PARAPHRASE_EXAMPLES = {"en": "Could you give me a hand with this box?", "fr": "Pourriez-vous m'aider ?"}
 _LEFT_OUT = {"copies": "copies", "near_copies": "near-copies", "loops": "loops", "dissimilar": "dissimilar"}
 _ONE_MODEL = (
@@ -140,7 +139,7 @@ def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -
     @answered(([],))
     def on_paraphrase(there: str, back: str, text: str, most: float) -> tuple[Any, ...]:
         summary, table = paraphrased(catalogue, there, back, sentence_of(text), int(most))
-        columns = _PARAPHRASE_COLUMNS | (_SIMILARITY if "similarity" in table.column_names else {})
+        columns = {label: name for label, name in _PARAPHRASE_COLUMNS.items() if name in table.column_names}
         datatypes = ["str", "str", *["number"] * (len(columns) - 2)]
         rows = shown_rows(table, columns.values())
         return summary, gr.Dataframe(value=rows, headers=list(columns), datatype=datatypes)

@@ -52,7 +52,7 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     out, err = capsys.readouterr()
     assert out == "" and "part of speech: highest" in err
     report = (output / "README.md").read_text()
-    assert (output / "report.html").read_text().count('<img src="data:') == report.count("![") == 1
+    assert (output / "report.html").read_text().count('<img src="data:') == report.count("![") == 2
     assert (output / "plots/sentence_1.png").read_bytes().startswith(b"\x89PNG")
     assert "By part of speech" in report and "of all pairs" in report.lower() and "in 2 distinct sentences" in report
     rows = (output / "tables/tag.tsv").read_text().splitlines()

@@ -48,7 +48,7 @@ _PAPER = {
 }
 """The top and bottom ten of paper 001 (Penn Treebank tags, Stanford dependencies), then their universal names."""
 _TITLES = {TAG: "part of speech", DEPENDENCY: "dependency label", "words": "word"}
-_MOST_SHOWN, _MOST_WORDS, _PICTURES = 60, 40, 4
+_MOST_SHOWN, _PICTURES = 60, 4
 
 
 @dataclass(kw_only=True)
@@ -73,10 +73,6 @@ class GateAnalysisSettings(ReportSettings):
         "tagged files instead: CoNLL-U, or word/TAG, a sentence on one line",
         [],
         path=True,
-    )
-    sentences: list[str] = setting(
-        "sentences to draw a picture of [default: the first of the text that have 5 to 20 words]",
-        [],
     )
     max_sentences: int = setting("how many distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
@@ -147,7 +143,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
                 for name, rows in tables.items()
                 if rows
             ],
-            "pictures": _draw(settings, encoder, sentences, output),
+            "pictures": _draw(encoder, sentences, output),
             "min_count": settings.min_count,
             "bootstrap": REPLICATES,
             "seed": settings.seed,
@@ -246,19 +242,12 @@ def _ends(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{_TITLES[name]}: highest {ends[0] or 'none'}; lowest {ends[1] or 'none'}"
 
 
-def _draw(
-    settings: GateAnalysisSettings, encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], output: Report
-) -> list[dict[str, str]]:
-    """Draws the pictures of sentences; returns the file and the text of each."""
-    chosen = [item for item in sentences if 5 <= len(item.spans) <= 20][:_PICTURES]
+def _draw(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], output: Report) -> list[dict[str, str]]:
+    """Draws the first sentences of 5 to 20 words; returns the file and the text of each."""
     pictures = []
-    for number, sentence in enumerate(words_of_texts(encoder, settings.sentences) or chosen, 1):
-        words = word_gates(encoder, [sentence], components=True)
-        _plot(words[:_MOST_WORDS], output.picture(f"sentence_{number}"))
-        text = plain_markdown(sentence.text, None)
-        if len(words) > _MOST_WORDS:
-            text += f" (the picture has the first {_MOST_WORDS} of its {len(words)} words)"
-        pictures.append({"file": f"plots/sentence_{number}.png", "text": text})
+    for number, sentence in enumerate([item for item in sentences if 5 <= len(item.spans) <= 20][:_PICTURES], 1):
+        _plot(word_gates(encoder, [sentence], components=True), output.picture(f"sentence_{number}"))
+        pictures.append({"file": f"plots/sentence_{number}.png", "text": plain_markdown(sentence.text, None)})
     return pictures
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.studies.expansion.wordnet import FILE_OF, WordNet, find_wordnet
+from hf_paraphrase.studies.expansion.wordnet import WordNet, find_wordnet
 
 
 @pytest.fixture(scope="module")
@@ -56,34 +56,3 @@ def test_a_damaged_word_is_named_when_it_is_asked_for(wordnet_folder, damage):
     assert wordnet.senses("teacher", "n")
     with pytest.raises(InputError, match=r"index\.noun: `dog` is damaged here or in data\.noun"):
         wordnet.senses("dog", "n")
-
-
-@pytest.mark.slow
-def test_all_senses_are_those_of_nltk(real_wordnet, tmp_path, monkeypatch):
-    nltk = pytest.importorskip("nltk")
-    # NLTK opens nothing outside its own data path, and needs files that some packages leave out.
-    root = tmp_path / "corpora" / "wordnet"
-    root.mkdir(parents=True)
-    for name in FILE_OF.values():
-        for kind in ("index", "data"):
-            (root / f"{kind}.{name}").write_bytes((real_wordnet / f"{kind}.{name}").read_bytes())
-        (root / f"{name}.exc").write_text("")
-    (root / "lexnames").write_text("".join(f"{number:02d}\tname{number}\t1\n" for number in range(45)))
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-
-    class Reader(nltk.corpus.reader.wordnet.WordNetCorpusReader):
-        def map_wn(self, version="wordnet"):
-            """Nothing to map: this would want more files."""
-
-    with pytest.warns(UserWarning, match="multilingual"):
-        reference = Reader(nltk.data.find("corpora/wordnet"), None)
-    wordnet = WordNet(real_wordnet)
-    compared = 0
-    for pos in FILE_OF:
-        for lemma in reference.all_lemma_names(pos):
-            # Not `synsets`, which mixes in those of the lemma without its ending.
-            places = reference._lemma_pos_offset_map[lemma][pos]
-            expected = [reference.synset_from_pos_and_offset(pos, place).definition() for place in places]
-            assert [sense.definition for sense in wordnet.senses(lemma, pos)] == expected, lemma
-            compared += len(expected)
-    assert compared > 200_000

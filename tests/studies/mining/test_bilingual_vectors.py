@@ -96,31 +96,6 @@ def test_the_loss_of_a_batch_is_that_of_skip_gram_on_both_sides_and_of_the_align
     assert output.loss.item() == pytest.approx(sum(expected) + 0.7 * aligned, rel=1e-4)
 
 
-def test_words_that_mean_the_same_come_together_and_others_do_not(tmp_path):
-    generator = np.random.default_rng(0)
-    rows = [generator.integers(2, 12, size=generator.integers(2, 6)).tolist() for _ in range(600)]
-    trainer = trainer_of(
-        tmp_path,
-        (rows, [row[::-1] for row in rows]),
-        (12, 12),
-        aligned_weight=10.0,
-        dimension=16,
-        num_train_epochs=6,
-        per_device_train_batch_size=32,
-        learning_rate=0.02,
-    )
-    trainer.train()
-    source, target = (torch.nn.functional.normalize(trainer.model.tables[side][2:]) for side in SIDES)
-    assert (source @ target.T).argmax(1).tolist() == list(range(10))
-    assert trainer.model.tables["source"][:2].abs().sum() == 0
-    logged = [entry for entry in trainer.state.log_history if "loss" in entry]
-    assert len(logged) == 6 and logged[-1]["loss"] < logged[0]["loss"]
-    # A straight line to 0; an entry has the rate of its last update.
-    assert [entry["learning_rate"] for entry in logged] == pytest.approx(
-        [0.02 * (1 - (19 * epoch - 1) / 114) for epoch in range(1, 7)]
-    )
-
-
 def test_unknown_words_are_left_out():
     tokenizer = build_word_level_tokenizer(["a", "b"])
     ids = known_words(pa.chunked_array([["x A x", "", "x", None, "b a"]]), tokenizer)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hf_paraphrase.demo import corpora
-from hf_paraphrase.demo.corpora import UserCorpus
+from hf_paraphrase.demo import neighbours_tab
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
-from hf_paraphrase.demo.neighbours_tab import status_of
+from hf_paraphrase.demo.neighbours_tab import UserCorpus, status_of
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 
@@ -53,7 +52,7 @@ def test_neighbours_are_those_of_the_encoder_and_the_index_is_deleted_with_the_c
 @pytest.mark.parametrize(("limit", "count", "is_cut"), [(3, 3, True), (4, 4, True), (5, 5, False)])
 def test_a_file_above_the_limit_is_indexed_up_to_the_limit(catalogue, text_file, monkeypatch, limit, count, is_cut):
     monkeypatch.setattr("hf_paraphrase.data.sentences._BLOCK_LINES", 2)  # the limit is in the second or third block
-    monkeypatch.setattr(corpora, "MOST_SENTENCES", limit)
+    monkeypatch.setattr(neighbours_tab, "MOST_SENTENCES", limit)
     corpus = UserCorpus(catalogue, text_file)
     assert (len(corpus.sentences), corpus.cut) == (count, is_cut)
     assert ("the others are left out" in status_of(corpus)) == is_cut

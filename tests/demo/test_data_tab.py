@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.demo.data_tab import open_data, shown
-from hf_paraphrase.demo.pair_measures import MeasureValues, read_measures
+from hf_paraphrase.demo.data_tab import MeasureValues, open_data, read_measures, shown
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 
 
