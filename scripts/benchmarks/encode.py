@@ -64,7 +64,8 @@ CALLS = (1, 10, 100)
 SENTENCES_IN_CALLS = 2_000
 FIRST_CALL = "first call, sentences/s"
 
-Encode = Callable[[list[str]], Any]
+Encode = Callable[..., Any]
+"""Takes sentences, and options of its library."""
 
 
 def main() -> int:
