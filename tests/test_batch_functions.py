@@ -35,7 +35,11 @@ def same(one, other):
 
 @pytest.fixture(scope="module")
 def pairs(artefacts):
-    return DataFolder(artefacts["bt"]).table().slice(0, ROWS)
+    rows = DataFolder(artefacts["pairs"]).table().slice(0, ROWS).select(["sentence1", "sentence2"])
+    columns = {"source": rows.column("sentence2").to_pylist(), "log_prob": [-1.0 * row for row in range(ROWS)]}
+    for name, values in {**columns, "num_tokens": list(range(1, ROWS + 1))}.items():
+        rows = rows.append_column(name, pa.array(values))
+    return rows
 
 
 @pytest.fixture(scope="module")

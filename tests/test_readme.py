@@ -19,7 +19,7 @@ from documented_blocks import blocks, commands_of, quick_blocks, run_line
 
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import VERBS, recipe_and_flags
-from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.sample import sample_bitext, sample_paraphrases
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
@@ -95,7 +95,6 @@ QUICKSTART = {
     "gran": "gran",
     "rnn_search": "translator",
     "pairs": "pairs",
-    "back_translated": "bt",
     "paraphrases/validation": "graded",
     "paraphrases/test": "judged",
 }
@@ -106,6 +105,13 @@ QUICKSTART = {
 def quickstart(artefacts, tmp_path):
     for name, made in QUICKSTART.items():
         shutil.copytree(artefacts[made], tmp_path / "quickstart" / name)
+    rows = DataFolder(artefacts["pairs"]).table().select(["sentence1", "sentence2"])
+    numbers = [str(row) for row in range(len(rows))]
+    columns = {"id": numbers, "source": numbers, "source_lang": ["fr"] * len(rows), "rank": [0] * len(rows)}
+    columns |= {"log_prob": [-1.5] * len(rows), "num_tokens": [7] * len(rows)}
+    for name, values in columns.items():
+        rows = rows.append_column(name, pa.array(values))
+    write_split(tmp_path / "quickstart" / "back_translated", "train", [rows], rows.schema)
     return tmp_path / "quickstart"
 
 

@@ -64,7 +64,8 @@ CALLS = (1, 10, 100)
 SENTENCES_IN_CALLS = 2_000
 FIRST_CALL = "first call, sentences/s"
 
-Encode = Callable[[list[str]], Any]
+Encode = Callable[..., Any]
+"""Takes sentences, and options of its library."""
 
 
 def main() -> int:
@@ -80,9 +81,7 @@ def main() -> int:
     parser.add_argument("--model", help="a model of this package, timed alone: a folder, builtin or multilingual")
     parser.add_argument("--first-call", nargs=2, metavar=("LIBRARY", "DIR"), help="only this call, in this process")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
-    return run_benchmark(
-        parser, run, {"sentences": 1, "vocabulary": 3, "dimension": 1, "cold_rounds": 0, "gran_sentences": 0}
-    )
+    return run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:

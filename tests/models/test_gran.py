@@ -37,7 +37,7 @@ def gates_by_hand(model, row):
     p = parameters(model)
     xs = p["embeddings"][row]
     states = states_of_both(model, xs)
-    if "merge.weight" in p:
+    if model.config.bidirectional and model.config.direction_merge == "concat":
         states = [np.tanh(np.concatenate(states, axis=1) @ p["merge.weight"].T + p["merge.bias"])]
     gates = sigmoid(xs @ p["gate_input.weight"].T + sum(states) @ p["gate_state.weight"].T + p["gate_input.bias"])
     return xs, gates
