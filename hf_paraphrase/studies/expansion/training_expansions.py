@@ -21,6 +21,7 @@ from ...encoders.augmentation import Augmentation
 from ...encoders.encoded_pairs import EncodedPairs, Sentences, TokenArrays
 from ...encoders.negatives import normalize_rows
 from ...errors import InputError
+from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from .expander import Expander
 
@@ -145,14 +146,15 @@ class ExpansionWriter:
         joins = self._draws.random(len(texts)) < self.share / 2
         wanted = np.flatnonzero(joins | (self.weight > 0))
         sentences = [texts[place] for place in wanted]
-        ids = []
+        parts = []
         usable = np.ones(len(wanted), bool)
         for variant in range(VARIANTS):
             expanded = self.expander.expand_counted(sentences, variant)
             encoded = ids_of(self._backend, expanded.texts, self._lookup)
-            ids.append(np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]) if sentences else [])
+            parts.append(encoded)
             usable &= (expanded.expanded > 0) & (np.diff(encoded.offsets) > 0)
-        self._arrays.append([part[place] for place in np.flatnonzero(usable) for part in ids])
+        rows = np.flatnonzero(usable)[:, None] + len(wanted) * np.arange(VARIANTS)
+        self._arrays.append(TokenIds.joined(parts).take(rows.ravel()))
         numbers = np.full(len(texts), -1, np.int64)
         kept = wanted[usable]
         numbers[kept] = self._sentences + np.arange(len(kept))
