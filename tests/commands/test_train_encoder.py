@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
 from transformers import AutoModel, AutoTokenizer
 
@@ -336,6 +338,21 @@ def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(mode
         distances.append(float(np.linalg.norm(table_of(output) - start)))
     assert distances[0] > 1.5 * distances[1] > 0
     assert "drawn back there with a weight of 100 |" in (output / "README.md").read_text()
+
+
+def test_licence_and_base_of_the_start_are_those_of_the_result_unless_another_licence_is_given(
+    models, pairs, tmp_path
+):
+    start = shutil.copytree(models / "avg", tmp_path / "start")
+    (start / "README.md").write_text("---\nlicense: cc-by-sa-4.0\nbase_model: org/base\n---\n")
+    heads = []
+    for name, flags in enumerate(
+        (["--initial-model"], ["--initial-vectors"], ["--license", "mit", "--initial-model"])
+    ):
+        assert run(pairs, tmp_path / str(name), "--epochs", 0, *flags, start) == 0
+        heads.append(ModelCard.load(tmp_path / str(name) / "README.md").data)
+    assert [head.license for head in heads] == ["cc-by-sa-4.0", "cc-by-sa-4.0", "mit"]
+    assert {head.base_model for head in heads} == {"org/base"}
 
 
 def test_smaller_weights_go_on_in_float32(models, pairs, tmp_path):
