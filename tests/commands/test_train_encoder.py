@@ -181,27 +181,6 @@ def test_senseless_arguments_are_one_line_and_leave_nothing(pairs, tmp_path, cap
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.real_data
-def test_training_on_real_pairs_lifts_sts16(real_data_dir, tmp_path):
-    """Random vectors, and pairs of English sentences that share a French translation in Tatoeba."""
-    import gzip
-
-    seen: dict[str, str] = {}
-    rows = []
-    with gzip.open(real_data_dir / "manythings" / "fra-eng" / "fra.txt.gz", "rt", encoding="utf-8") as stream:
-        for line in stream:
-            english, french = line.split("\t")[:2]
-            if seen.setdefault(french, english) != english:
-                rows.append((seen[french], english))
-    table = pa.table({"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows]})
-    write_split(tmp_path / "pairs", "train", [table], PAIRS)
-    flags = ("--dev-data", real_data_dir / "sts", "--epochs", 3, "--hidden-size", 50, "--max-pairs", 6000)
-    assert run(tmp_path / "pairs", tmp_path / "m", *flags) == 0
-    results = json.loads((tmp_path / "m" / "provenance.json").read_text())["results"]
-    assert len(results["dev_scores"][0]) == 8  # step, epoch, the mean and the five sets
-    assert results["dev_best"] > results["dev_untrained"] > 20
-
-
 EXPANSION = ("--epochs", 2, "--batch-size", 2, "--hidden-size", 8, "--min-frequency", 1)
 
 
