@@ -199,9 +199,9 @@ class RnnSearchDecoder(nn.Module):
         """Computes, for every given decoder position, the vector that the output layer turns into logits.
 
         `decoder_input_ids` (rows, steps) are previous words of batch * beams rows; without a cache the first one is
-        the start token, whose embedding is not used. From `annotations` (rows, source length, 2 * hidden) the start state
-        is computed; `projections` have batch rows, which the beams of a sentence share. Returned are output vectors
-        (rows, steps, embedding), the cache, and the attention weights (rows, steps, source length).
+        the start token, whose embedding is not used. From `annotations` (rows, source length, 2 * hidden) the start
+        state is computed; `projections` have batch rows, which the beams of a sentence share. Returned are output
+        vectors (rows, steps, embedding), the cache, and the attention weights (rows, steps, source length).
         """
         keys, values, penalty = projections
         batch, rows, steps = keys.shape[0], decoder_input_ids.shape[0], decoder_input_ids.shape[1]
