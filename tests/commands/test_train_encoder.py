@@ -319,9 +319,7 @@ def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(mode
     assert "drawn back there with a weight of 100 |" in (output / "README.md").read_text()
 
 
-def test_licence_and_base_of_the_start_are_those_of_the_result_unless_another_licence_is_given(
-    models, pairs, tmp_path
-):
+def test_the_result_has_the_licence_and_base_of_its_start_unless_a_licence_is_given(models, pairs, tmp_path):
     start = shutil.copytree(models / "avg", tmp_path / "start")
     (start / "README.md").write_text("---\nlicense: cc-by-sa-4.0\nbase_model: org/base\n---\n")
     heads = []
