@@ -139,7 +139,7 @@ def token_keys(ids: TokenIds) -> bytes:
     It is 64 bits of a digest, so that no table of what was seen is needed: two different ones among a hundred million
     share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
     """
-    tokens, ends = memoryview(ids.ids.astype(np.int32)), ids.offsets.tolist()
+    tokens, ends = memoryview(ids.ids.astype(np.int32).tobytes()), (4 * ids.offsets).tolist()
     return b"".join(hashlib.blake2b(tokens[one:other], digest_size=8).digest() for one, other in pairwise(ends))
 
 
