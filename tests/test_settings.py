@@ -297,6 +297,6 @@ def test_a_damaged_file_of_settings_is_one_line_with_its_name(tmp_path, text, pr
 
 def test_a_wrong_argument_is_reported_under_the_name_of_the_function():
     with pytest.raises(TypeError, match=r"^bake\(\) got an unexpected keyword argument 'flower'"):
-        bake(flower="rye")
+        bake(flour="rye", flower="rose")
     with pytest.raises(TypeError, match=r"^bake\(\) missing a required .*'flour'"):
         bake()

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,26 +120,26 @@ class TokenArrays:
         kinds: tuple[type[np.generic], ...] = (np.int32, np.int64, np.int64)
         self._tokens, self._lengths, self._keys = (GrowingArray(kind, scratch, "the token ids") for kind in kinds)
 
-    def append(self, rows: list[NDArray[np.int32]]) -> None:
+    def append(self, ids: TokenIds) -> None:
         """Adds sentences."""
-        if rows:
-            self._tokens.append(np.concatenate(rows))
-            self._lengths.append(np.array([len(row) for row in rows]))
-            self._keys.append(text_keys(rows))
-            self.rows += len(rows)
+        self._tokens.append(ids.ids)
+        self._lengths.append(ids.lengths)
+        self._keys.append(token_keys(ids))
+        self.rows += len(ids.lengths)
 
     def finish(self) -> Sentences:
         """Maps the files."""
         return Sentences(self._tokens.map(), ends_of(self._lengths.map()), self._keys.map())
 
 
-def text_keys(rows: list[NDArray[np.int32]]) -> bytes:
+def token_keys(ids: TokenIds) -> bytes:
     """Computes a number for each token sequence, int64, equal where they are equal.
 
     It is 64 bits of a digest, so that no table of what was seen is needed: two different ones among a hundred million
     share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
     """
-    return b"".join(hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in rows)
+    tokens, ends = memoryview(ids.ids.astype(np.int32).tobytes()), (4 * ids.offsets).tolist()
+    return b"".join(hashlib.blake2b(tokens[one:other], digest_size=8).digest() for one, other in pairwise(ends))
 
 
 LABEL, SCORE = "label", "score"
@@ -204,8 +205,7 @@ def encode_pairs(
     """Tokenises pairs; a pair with a side that has no tokens is left out and counted.
 
     The pairs are streamed, and their ids go to files without a name in the folder `scratch` (that of the system for
-    None); memory stays at one block of rows, which `read` gets to see. A fast tokenizer adds no special tokens; an
-    encoder reads as it does. With `labelled` the values of the column `label`, or of `score`, are kept. Otherwise
+    None); memory stays at one block of rows. A fast tokenizer adds no special tokens; an encoder reads as it does. With `labelled` the values of the column `label`, or of `score`, are kept. Otherwise
     pairs labelled 0 are left out and counted, if there is such a column at all: they are not paraphrases.
     """
     tokenize = _tokenize(tokenizer)
@@ -234,17 +234,16 @@ def encode_pairs(
             unlike += int((labels == 0).sum())
             batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
         texts = source.texts(batch)
-        first, second = (_rows(tokenize(side)) for side in texts)
-        kept = np.array([bool(len(one) and len(other)) for one, other in zip(first, second, strict=True)], bool)
-        places = np.flatnonzero(kept)
-        dropped += len(kept) - len(places)
-        arrays.append([side[place] for place in places for side in (first, second)])
+        first, second = map(tokenize, texts)
+        kept = np.flatnonzero((first.lengths > 0) & (second.lengths > 0))
+        dropped += len(labels) - len(kept)
+        arrays.append(TokenIds.joined([first, second]).take(np.stack([kept, kept + len(labels)], 1).ravel()))
         all_labels.append(labels[kept])
         if source.negatives:
             negatives = source.negatives_of(batch)
-            counts.append(np.array([len(negatives[place]) for place in places], np.int64))
+            counts.append(np.array([len(negatives[place]) for place in kept], np.int64))
             # A text without tokens stays: it is similar to nothing.
-            given.append(_rows(tokenize([text for place in places for text in negatives[place]])))
+            given.append(tokenize([text for place in kept for text in negatives[place]]))
     if not arrays.rows:
         reason = "the data set has no pairs"
         if unlike:
@@ -274,13 +273,6 @@ def _tokenize(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     backend = getattr(tokenizer, "tokenizer", tokenizer).backend_tokenizer
     lookup = lookup_for(backend)
     return lambda texts: ids_of(backend, texts, lookup)
-
-
-def _rows(ids: TokenIds) -> list[NDArray[np.int32]]:
-    """Returns the ids of each text."""
-    if len(ids.offsets) == 1:
-        return []
-    return np.split(ids.ids.astype(np.int32), ids.offsets[1:-1])
 
 
 def _log_unused(present: list[str], used: list[str]) -> None:

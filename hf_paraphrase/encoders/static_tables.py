@@ -184,7 +184,7 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorT
     if code not in (None, f"modeling_{model_type}.{MODELS[model_type].model}"):
         return None
     tensors = read_headers(folder)
-    opened = _own_tokenizer(folder, model_type) if (folder / _WEIGHTS).is_file() else None
+    opened = _own_tokenizer(folder, model_type, config) if (folder / _WEIGHTS).is_file() else None
     shape = _own_shape(config, model_type)
     if opened is None or shape is None:
         return None
@@ -214,9 +214,9 @@ def _own_shape(config: Mapping[str, Any], model_type: str) -> tuple[int, int] | 
     return (rows, columns) if type(rows) is int and type(columns) is int else None
 
 
-def _own_tokenizer(folder: Path, model_type: str) -> tuple[Any, dict[str, int]] | None:
+def _own_tokenizer(folder: Path, model_type: str, config: Mapping[str, Any]) -> tuple[Any, dict[str, int]] | None:
     """Opens the tokenizer and the ids of its special tokens, if transformers would add nothing to its file."""
-    from ..models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
+    from ..models.joined_tokenizers import PARTS_FILE, read_parts
 
     file = folder / (PARTS_FILE if model_type == CONCATENATION else "tokenizer.json")
     if (
@@ -226,7 +226,7 @@ def _own_tokenizer(folder: Path, model_type: str) -> tuple[Any, dict[str, int]] 
         return None
     settings = read_json_object(folder / "tokenizer_config.json", ModelError)
     with opening("the tokenizer", file, _AGAIN):
-        backend: Any = JoinedTokenizers(read_parts(file)) if model_type == CONCATENATION else open_tokenizer(folder)
+        backend: Any = _joined(read_parts(file), config) if model_type == CONCATENATION else open_tokenizer(folder)
     first = backend.parts[0] if model_type == CONCATENATION else backend
     named = {name: settings[name] for name in _SPECIAL_TOKENS if settings.get(name) is not None}
     added = {token.content for token in first.get_added_tokens_decoder().values()} | {settings.get("unk_token")}
@@ -235,6 +235,15 @@ def _own_tokenizer(folder: Path, model_type: str) -> tuple[Any, dict[str, int]] 
         return None
     ids = {name: first.token_to_id(token) for name, token in named.items()}
     return backend, {name: number for name, number in ids.items() if number is not None}
+
+
+def _joined(parts: list[Tokenizer], config: Mapping[str, Any]) -> Any:
+    """Joins tokenizers; the sizes of the configuration spare a list of all tokens, where they can be right."""
+    from ..models.joined_tokenizers import JoinedTokenizers
+
+    sizes = config.get("vocab_sizes") or ()
+    fits = len(sizes) == len(parts) and all(map(lambda part, size: part.get_vocab_size() <= size, parts, sizes))
+    return JoinedTokenizers(parts, sizes if fits else None)
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:

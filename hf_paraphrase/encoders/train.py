@@ -182,7 +182,7 @@ class _EncoderTraining:
 
     def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
         from ..data.pair_rows import sides_of
-        from .encoder_vocabulary import name_on_card
+        from .encoder_vocabulary import inherited_by_card, name_on_card
         from .losses import described_loss
         from .model_folder import card_values, dev_measurement, dev_results, sizes_of
 
@@ -204,6 +204,7 @@ class _EncoderTraining:
             "token_size": _token_size(model),
             "languages": self._languages(bitext),
             "bitext": bitext,
+            **inherited_by_card(settings.license, settings.initial_model, settings.initial_vectors),
             "pairs": len(pairs),
             "pairs_name": to_path(settings.pairs).name,
             "dropped": pairs.dropped,

@@ -45,11 +45,12 @@ class JoinedTokenizers:
     It has those methods of a `tokenizers.Tokenizer` that are needed to turn texts into ids.
     """
 
-    def __init__(self, parts: Sequence[Tokenizer]) -> None:
+    def __init__(self, parts: Sequence[Tokenizer], sizes: Sequence[int] | None = None) -> None:
         self.parts = list(parts)
-        sizes = [1 + max(part.get_vocab().values(), default=-1) for part in self.parts]
+        if sizes is None:
+            sizes = [1 + max(part.get_vocab().values(), default=-1) for part in self.parts]
         self.offsets = [sum(sizes[:place]) for place in range(len(sizes))]
-        self.sizes = sizes
+        self.sizes = list(sizes)
 
     def no_padding(self) -> None:
         """Switches padding off in all parts."""

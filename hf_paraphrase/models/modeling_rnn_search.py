@@ -36,10 +36,8 @@ class RnnSearchEncoderOutput(BaseModelOutput):
 class RnnSearchCache:
     """What the decoder carries from one generated token to the next; `generate` reorders it with the beams.
 
-    Attributes:
-        state: Decoder state s_{i-1}, (rows, hidden).
-        context: Projected context of the last step, (rows, 3 * hidden): its part in the GRU's pre-activations.
-        length: Number of decoder positions that have been read.
+    It is the state s_{i-1} (rows, hidden), the projected context of the last step (rows, 3 * hidden), which is its
+    part in the GRU's pre-activations, and the number of decoder positions that have been read.
     """
 
     is_compileable = False
@@ -200,15 +198,10 @@ class RnnSearchDecoder(nn.Module):
     ) -> tuple[Tensor, RnnSearchCache, Tensor]:
         """Computes, for every given decoder position, the vector that the output layer turns into logits.
 
-        Args:
-            decoder_input_ids: Previous words, (rows, steps); rows = batch * beams. Without a cache the first one is
-                the start token, whose embedding is not used.
-            annotations: (rows, source length, 2 * hidden); only the start state is computed from them here.
-            projections: From :meth:`project_annotations`, with batch rows: shared by the beams of a sentence.
-            cache: The state after all earlier positions.
-
-        Returns:
-            Output vectors (rows, steps, embedding), the cache, and the attention weights (rows, steps, source length).
+        `decoder_input_ids` (rows, steps) are previous words of batch * beams rows; without a cache the first one is
+        the start token, whose embedding is not used. From `annotations` (rows, source length, 2 * hidden) the start
+        state is computed; `projections` have batch rows, which the beams of a sentence share. Returned are output
+        vectors (rows, steps, embedding), the cache, and the attention weights (rows, steps, source length).
         """
         keys, values, penalty = projections
         batch, rows, steps = keys.shape[0], decoder_input_ids.shape[0], decoder_input_ids.shape[1]

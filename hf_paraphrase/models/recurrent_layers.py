@@ -43,16 +43,10 @@ class SingleBiasLstm(nn.Module):
         self.peepholes = nn.Parameter(torch.empty(gates - 1, size)) if peepholes else None
 
     def forward(self, vectors: Tensor, packing: PackedSentences, recurrent_mask: Tensor | None = None) -> Tensor:
-        """Computes the hidden states.
+        """Computes packed states h_t (total, size) from packed inputs x_t (total, input_size).
 
-        Args:
-            vectors: Packed inputs x_t (total, input_size).
-            packing: Their order.
-            recurrent_mask: Factors of the state that enters the products with U, the same at every step (sentences by
-                rank, size); None for 1.
-
-        Returns:
-            Packed states h_t (total, size).
+        `recurrent_mask` (sentences by rank, size) are factors of the state that enters the products with U, the same
+        at every step; None for 1.
         """
         if self.peepholes is None and self.output_gate and recurrent_mask is None:
             return self._fused(vectors, packing)
@@ -155,19 +149,11 @@ class SingleBiasGru(nn.Module):
     def forward(
         self, vectors: Tensor, packing: PackedSentences, initial: Tensor | None = None, context: Tensor | None = None
     ) -> Tensor:
-        """Computes the hidden states.
+        """Computes packed states h_t (total, size) from packed inputs x_t (total, input_size).
 
+        `initial` is h_0 (sentences by rank, size), zeros for None, and `context` c (sentences by rank, context_size).
         Under autocast the products have the lower precision, while states and gates stay fp32: over many steps the
         small changes of a state would be rounded away.
-
-        Args:
-            vectors: Packed inputs x_t (total, input_size).
-            packing: Their order.
-            initial: h_0 (sentences by rank, size); None for zeros.
-            context: c (sentences by rank, context_size).
-
-        Returns:
-            Packed states h_t (total, size).
         """
         size, dtype = self.size, vectors.dtype
         if not packing.batch_sizes:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
 from transformers import AutoModel, AutoTokenizer
 
@@ -179,27 +181,6 @@ def test_senseless_arguments_are_one_line_and_leave_nothing(pairs, tmp_path, cap
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.real_data
-def test_training_on_real_pairs_lifts_sts16(real_data_dir, tmp_path):
-    """Random vectors, and pairs of English sentences that share a French translation in Tatoeba."""
-    import gzip
-
-    seen: dict[str, str] = {}
-    rows = []
-    with gzip.open(real_data_dir / "manythings" / "fra-eng" / "fra.txt.gz", "rt", encoding="utf-8") as stream:
-        for line in stream:
-            english, french = line.split("\t")[:2]
-            if seen.setdefault(french, english) != english:
-                rows.append((seen[french], english))
-    table = pa.table({"sentence1": [a for a, _ in rows], "sentence2": [b for _, b in rows]})
-    write_split(tmp_path / "pairs", "train", [table], PAIRS)
-    flags = ("--dev-data", real_data_dir / "sts", "--epochs", 3, "--hidden-size", 50, "--max-pairs", 6000)
-    assert run(tmp_path / "pairs", tmp_path / "m", *flags) == 0
-    results = json.loads((tmp_path / "m" / "provenance.json").read_text())["results"]
-    assert len(results["dev_scores"][0]) == 8  # step, epoch, the mean and the five sets
-    assert results["dev_best"] > results["dev_untrained"] > 20
-
-
 def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, tmp_path):
     settings = {"epochs": 2, "batch_size": 20, "hidden_size": 8, "seed": 1, "dev_data": dev}
     encoder = hf_paraphrase.train_encoder(pairs=pairs, model_type="gran", output=tmp_path / "a", **settings)
@@ -296,6 +277,19 @@ def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(mode
         distances.append(float(np.linalg.norm(table_of(output) - start)))
     assert distances[0] > 1.5 * distances[1] > 0
     assert "drawn back there with a weight of 100 |" in (output / "README.md").read_text()
+
+
+def test_the_result_has_the_licence_and_base_of_its_start_unless_a_licence_is_given(models, pairs, tmp_path):
+    start = shutil.copytree(models / "avg", tmp_path / "start")
+    (start / "README.md").write_text("---\nlicense: cc-by-sa-4.0\nbase_model: org/base\n---\n")
+    heads = []
+    for name, flags in enumerate(
+        (["--initial-model"], ["--initial-vectors"], ["--license", "mit", "--initial-model"])
+    ):
+        assert run(pairs, tmp_path / str(name), "--epochs", 0, *flags, start) == 0
+        heads.append(ModelCard.load(tmp_path / str(name) / "README.md").data)
+    assert [head.license for head in heads] == ["cc-by-sa-4.0", "cc-by-sa-4.0", "mit"]
+    assert {head.base_model for head in heads} == {"org/base"}
 
 
 def test_smaller_weights_go_on_in_float32(models, pairs, tmp_path):

@@ -59,11 +59,6 @@ def test_contrastive_loss_is_the_formula_of_paper_003_with_only_the_hinge_square
     assert torch.autograd.gradcheck(lambda x: ContrastiveLoss(1.7)(x, labels), (vectors,))
 
 
-def test_a_score_between_0_and_1_weights_both_terms_of_the_labelled_loss():
-    vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
-    assert ContrastiveLoss(1.5)(vectors, torch.tensor([0.25])).item() == pytest.approx(0.25 * 1 + 0.75 * 0.25)
-
-
 def test_the_ranking_loss_is_a_cross_entropy_without_related_partners_and_with_given_negatives():
     torch.manual_seed(0)
     vectors = torch.randn(8, 5, dtype=torch.float64, requires_grad=True)  # 3 pairs and 2 negatives

@@ -9,7 +9,7 @@ from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.batches import EpochBatches, PairItems
+from hf_paraphrase.training.batches import PairItems
 
 WORDS = [f"w{number}" for number in range(50)]
 INT64 = pa.int64()
@@ -103,24 +103,6 @@ def test_pairs_with_an_empty_side_are_dropped_and_a_set_without_others_is_an_inp
         encode_pairs(folder_of(tmp_path / "a", [("", "w1")]), tokenizer)
     with pytest.raises(InputError, match="no pairs"):
         encode_pairs(folder_of(tmp_path / "b", []), tokenizer)
-
-
-@pytest.mark.parametrize("size", [1, 2, 7, 20, 21, 22, 23])
-@pytest.mark.parametrize("processes", [1, 2, 3])
-def test_the_parts_of_all_processes_are_the_joint_batches_of_one(processes, size):
-    batches, alone = EpochBatches(size, 5, 1, num_processes=processes), EpochBatches(size, 5 * processes, 1)
-    for item in (batches, alone):
-        item.set_epoch(4)
-    found = list(batches)
-    assert len(found) == len(batches) == processes * batches.joint_batches
-    assert {epoch for batch in found for epoch, _ in batch} == {4}
-    for number, joint in enumerate(alone):
-        parts = [found[number * processes + process] for process in range(processes)]
-        shares = [batches.share(number, process) for process in range(processes)]
-        counted = [part[: end - start] for part, (start, end) in zip(parts, shares, strict=True)]
-        assert [item for part in counted for item in part] == joint
-        assert all(len(part) == max(1, len(real)) for part, real in zip(parts, counted, strict=True))
-        assert max(map(len, counted)) - min(map(len, counted)) <= 1
 
 
 def test_a_batch_holds_first_sentences_then_partners_padded_on_the_right(tmp_path, tokenizer):

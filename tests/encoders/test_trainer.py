@@ -5,14 +5,12 @@ import pyarrow as pa
 import pytest
 import torch
 from killed_runs import KillAt, Killed
-from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.losses import MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -154,21 +152,3 @@ def test_word_vectors_get_sparse_gradients_unless_dense_ones_are_needed(tmp_path
     assert trainer.create_optimizer().param_groups[0]["relative"] is True
     with pytest.raises(UsageError, match="relative"):
         trainer_of(tmp_path, data, score=None, relative_steps=True, dense_optimizer=True)
-
-
-@pytest.mark.parametrize("kind", ["avg", "gru"])
-def test_a_saved_model_is_a_whole_folder_and_a_checkpoint_no_more_than_weights(tmp_path, data, kind):
-    trainer = trainer_of(tmp_path / "run", data, make(kind), num_train_epochs=1)
-    trainer.train()
-    (checkpoint,) = (tmp_path / "run").glob("checkpoint-*")
-    assert (checkpoint / "model.safetensors").is_file() and not (checkpoint / "config.json").exists()
-    trainer.save_model()
-    trainer.save_model(str(tmp_path / "other/checkpoint-best"))
-    texts = ["a1 a2 b3", "", "b7"]
-    expected = SentenceEncoder(trainer.model, data[0]).encode(texts)
-    for folder in (tmp_path / "run", tmp_path / "other/checkpoint-best"):
-        np.testing.assert_array_equal(SentenceEncoder.from_pretrained(folder).encode(texts), expected)
-        model = AutoModel.from_pretrained(folder)
-        found = model(**AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")).pooler_output
-        np.testing.assert_allclose(found.detach().numpy(), expected, atol=1e-6)
-        assert (folder / "modules.json").is_file() and (folder / f"modeling_{model.config.model_type}.py").is_file()

@@ -7,8 +7,6 @@ from recurrent_by_hand import run_cell, with_all_parameters_moved
 from torch import nn
 
 from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
-from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.models.modeling_recurrent import RecurrentModel
 from hf_paraphrase.models.packed_sentences import PackedSentences
 from hf_paraphrase.models.recurrent_layers import initialize_layer, make_cell
 
@@ -65,21 +63,3 @@ def test_a_layer_equals_the_loop_with_one_mask_per_sentence_for_all_steps(settin
             mask = 1.0 if masks is None else masks[sentences.ranks[place]].numpy()
             expected = run_cell(config, weights, inputs[place, :length].numpy(), mask)
             np.testing.assert_allclose(states[place, :length].detach(), expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", [GranModel, RecurrentModel])
-def test_models_draw_one_recurrent_mask_for_each_sentence_and_direction(kind, monkeypatch):
-    torch.manual_seed(0)
-    size = {"vocab_size": 20, "hidden_size": 40}
-    model = kind(kind.config_class(bidirectional=True, variational_dropout=0.5, **size)).train()
-    seen = []
-    for cell in (model.recurrent, model.recurrent_backward):
-        run = cell.forward
-        monkeypatch.setattr(cell, "forward", lambda *inputs, run=run: seen.append(inputs[2]) or run(*inputs))
-    model(torch.tensor([[5, 6, 7], [5, 6, 7], [5, 6, 0]]))
-    assert len(seen) == 2 and all(mask.shape == (3, cell.size) for mask in seen)
-    assert not torch.equal(seen[0], seen[1]) and not torch.equal(seen[0][0], seen[0][1])
-    assert {value for mask in seen for value in mask.unique().tolist()} == {0.0, 2.0}
-    model.eval()
-    model(torch.tensor([[5, 6, 7]]))
-    assert seen[2:] == [None, None]
