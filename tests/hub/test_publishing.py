@@ -14,7 +14,7 @@ import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HubError, InputError, UsageError
-from hf_paraphrase.hub.publishing import check_licence, find_token, plan_push, send
+from hf_paraphrase.hub.publishing import check_licence, plan_push, send
 
 
 def content(folder):
@@ -127,15 +127,6 @@ def test_a_token_is_never_published_and_never_breaks_a_header(hub, model_folder)
         push_here(model_folder)
     assert caught.value.path == str(model_folder / "notes.txt") and TOKEN not in str(caught.value)
     assert hub.calls == []
-
-
-def test_the_token_is_that_of_the_environment_or_of_the_login(monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    assert find_token() == TOKEN
-    monkeypatch.delenv("HF_TOKEN")
-    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nonexistent")
-    with pytest.raises(UsageError, match=r"hf auth login.*HF_TOKEN"):
-        find_token()
 
 
 @pytest.mark.parametrize("words", [["--token", TOKEN], [f"--hf_token={TOKEN}"], [TOKEN], ["--repo-id", TOKEN * 4]])
