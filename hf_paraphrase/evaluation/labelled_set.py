@@ -39,8 +39,8 @@ class LabelledSet:
     def rows(self, chosen: np.ndarray) -> LabelledSet:
         """Returns the pairs where `chosen` (n,), bool, is true."""
         places = np.flatnonzero(chosen).tolist()
-        sides = ([side[place] for place in places] for side in (self.sentences1, self.sentences2))
-        return replace(self, **dict(zip(("sentences1", "sentences2"), sides, strict=True)), labels=self.labels[chosen])
+        first, second = ([side[place] for place in places] for side in (self.sentences1, self.sentences2))
+        return replace(self, sentences1=first, sentences2=second, labels=self.labels[chosen])
 
 
 def sentence_key(text: str) -> str:

@@ -10,7 +10,6 @@ from fake_hub import TOKEN, URL
 from huggingface_hub.errors import HfHubHTTPError
 from tiny_encoders import write_average
 
-import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HubError, InputError, UsageError
@@ -152,17 +151,6 @@ def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_fol
     sent = hub.files("ann/a-rather-long-name", "dataset")
     assert out == "".join(f"{len(data)}\t{name}\n" for name, data in sorted(sent.items()))
     assert b'load_dataset("ann/a-rather-long-name", split' in sent["README.md"]
-
-
-def test_a_push_prints_the_url_alone_and_the_rest_to_stderr(hub, model_folder, capsys, monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    words = ["push", "--path", str(model_folder), "--repo-id", "ann/avg", "--private", "--revision", "v2"]
-    assert main(words) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{URL}/ann/avg/tree/v2\n"
-    assert "7 files" in err and "commit " in err and TOKEN not in err
-    done = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", revision="v2")
-    assert str(done) == out and not done.pushed.is_new
 
 
 def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(hub, tmp_path):
