@@ -173,16 +173,16 @@ MATCHERS = Registry(
 SUITES = Registry(
     "suite",
     {
-        "sts": "hf_paraphrase.evaluation.similarity_suites:STS",
-        "graded": "hf_paraphrase.evaluation.similarity_suites:GRADED",
+        "sts": "hf_paraphrase.evaluation.sts:STS",
         "paraphrase": "hf_paraphrase.evaluation.paraphrase:DETECTION",
+        "graded": "hf_paraphrase.evaluation.sts:GRADED",
         "senteval": "hf_paraphrase.evaluation.transfer:TRANSFER",
         "retrieval": "hf_paraphrase.evaluation.retrieval:RETRIEVAL",
-        "classification": "hf_paraphrase.evaluation.classification:CLASSIFICATION",
+        "classification": "hf_paraphrase.evaluation.transfer:CLASSIFICATION",
         "translations": "hf_paraphrase.evaluation.translation_retrieval:TRANSLATIONS",
     },
 )
-"""Benchmarks of `evaluate --suite`, `hf_paraphrase.evaluation.suite.Suite` objects."""
+"""Benchmarks of `evaluate`, `hf_paraphrase.evaluation.suite.Suite` objects; the first that knows data has them."""
 
 SOURCES = Registry(
     "source",

@@ -205,8 +205,9 @@ def encode_pairs(
     """Tokenises pairs; a pair with a side that has no tokens is left out and counted.
 
     The pairs are streamed, and their ids go to files without a name in the folder `scratch` (that of the system for
-    None); memory stays at one block of rows. A fast tokenizer adds no special tokens; an encoder reads as it does. With `labelled` the values of the column `label`, or of `score`, are kept. Otherwise
-    pairs labelled 0 are left out and counted, if there is such a column at all: they are not paraphrases.
+    None); memory stays at one block of rows. A fast tokenizer adds no special tokens; an encoder reads as it does.
+    With `labelled` the values of the column `label`, or of `score`, are kept. Otherwise pairs labelled 0 are left out
+    and counted, if there is such a column at all: they are not paraphrases.
     """
     tokenize = _tokenize(tokenizer)
     source = PairRows(pairs, split)

@@ -1,10 +1,10 @@
 """Benchmarks of sentence encoders, as tables of data, and the baselines that need no training.
 
-`evaluate` measures models and baselines on a suite, a line of `hf_paraphrase.registry.SUITES`: its data is read once,
-each scorer is measured, and all are laid out side by side. STS protocols are a table in `sts`, transfer tasks one in
-`transfer_tasks`. All of it takes any function from texts to vectors, such as `SentenceEncoder.encode`; `dev_scorer`
-makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone decides on differences between trained
-systems. Start reading at `run` and `suite`.
+`evaluate` measures models and baselines on suites, lines of `hf_paraphrase.registry.SUITES` that recognise their data:
+these are read once, each scorer is measured, and all are laid out side by side. STS protocols are a table in `sts`,
+transfer tasks one in `transfer_tasks`. All of it takes any function from texts to vectors, such as
+`SentenceEncoder.encode`; `dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone
+decides on differences between trained systems. Start reading at `run` and `suite`.
 """
 
 from __future__ import annotations

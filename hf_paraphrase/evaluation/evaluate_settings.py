@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..artefacts.hub_models import BUILTIN
-from ..errors import UsageError
+from ..errors import InputError, UsageError
+from ..messages import log
 from ..registry import MULTILINGUAL, SUITES
 from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
 from .baselines import UNTRAINED_BASELINES
-from .sts import PAPER, PROTOCOLS
+from .sts import PROTOCOLS
 from .transfer_tasks import TASKS
 
 _OF_SOME_SUITES = (
@@ -20,7 +21,6 @@ _OF_SOME_SUITES = (
     "split",
     "dev_split",
     "test_split",
-    "positive_above",
     "seeds",
     "tasks",
 )
@@ -29,24 +29,23 @@ _OF_SOME_SUITES = (
 
 @dataclass(kw_only=True)
 class EvaluateSettings(DeviceSettings):
-    """Measures sentence encoders, side by side, on one of several benchmarks.
+    """Measures sentence encoders, side by side, on data of one or several kinds, each with its own table.
 
-    `--suite sts` finds every STS set below a folder (SemEval STS 2012-2016, SICK, PIT-2015, the STS benchmark) and
-    correlates the cosine of sentence embeddings with human scores, without any training on top: each set, the means
-    of the paraphrastic sentence embedding papers, and in tables of their own the protocols of SentEval, of SBERT,
-    SimCSE and MTEB. `--suite graded` does so for data folders with the columns sentence1, sentence2 and score.
-    `--suite paraphrase` tells paraphrases from other pairs on data folders with the columns sentence1, sentence2 and
-    label: by a perceptron on the two vectors, trained on the development pairs, and by the cosine alone. `--suite
-    senteval` trains a regression on fixed sentence vectors for each of SentEval's transfer tasks below a folder;
-    `--suite classification` does so for a CSV file with the columns text and label. `--suite retrieval` ranks
-    documents by cosine, beside BM25, for a folder in the layout of BEIR; `--suite translations` looks for the
-    translation of each sentence of bitext folders. The tables go to standard output.
+    What is in the data decides which suite measures them, `--suite` overrules it. `sts` finds every STS set below a
+    folder (SemEval STS 2012-2017, SICK, PIT-2015, the STS benchmark) and correlates the cosine of sentence embeddings
+    with human scores, without any training on top: each set, and the means of the protocols of the papers, of
+    SentEval, of SBERT and SimCSE, and of MTEB. `graded` does so for pairs with the columns sentence1, sentence2 and
+    score. `paraphrase` tells paraphrases from other pairs with the columns sentence1, sentence2 and label: by a
+    perceptron on the two vectors, trained on the development pairs, and by the cosine alone. `senteval` trains a
+    regression on fixed sentence vectors for each of SentEval's transfer tasks below a folder; `classification` does so
+    for texts with the columns text and label. `retrieval` ranks documents by cosine, beside BM25, for a folder in the
+    layout of BEIR; `translations` looks for the translation of each sentence of bitext folders. Pairs and texts may be
+    data folders, CSV, JSON lines and Parquet files. The tables go to standard output.
     """
 
     data: list[str] = setting(
-        "the folder below which the STS sets, or the transfer tasks, are; graded or labelled data folders; bitexts; "
-        "for the suite retrieval a folder with corpus.jsonl, queries.jsonl and qrels; for the suite classification a "
-        ".csv or .tsv file, or a folder with train.csv and test.csv",
+        "folders and files of any kinds: the folder below which STS sets or transfer tasks are; graded or labelled "
+        "pairs; bitexts; a folder with corpus.jsonl, queries.jsonl and qrels; texts with labels",
         path=True,
         dataset=True,
     )
@@ -62,26 +61,25 @@ class EvaluateSettings(DeviceSettings):
         [],
         choices=UNTRAINED_BASELINES,
     )
-    suite: str = setting("which benchmark", "sts", choices=SUITES)
+    suite: str | None = setting(
+        "which benchmark; by default what is in the data decides for each of them", None, choices=SUITES
+    )
     protocols: list[str] = setting(
         "which protocols of the suite sts; by default all for which there is data",
         [],
-        choices=(PAPER, *PROTOCOLS),
+        choices=PROTOCOLS,
     )
     split: str = setting(
-        "the split of a graded data folder or a bitext; the judgements qrels/SPLIT.tsv of the suite retrieval", "test"
+        "the split of a graded data folder or a bitext (where there is one only, that one); the judgements "
+        "qrels/SPLIT.tsv of the suite retrieval",
+        "test",
     )
     dev_split: str = setting(
         "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is the test "
-        "split too, that is parted into 5 folds without a common sentence",
+        "split too, or the data have one part only, that is parted into 5 folds without a common sentence",
         "validation",
     )
     test_split: str = setting("suite paraphrase: the split that is tested on", "test")
-    positive_above: float | None = setting(
-        "suite paraphrase: instead of reading the column label, take the pairs with a score above this for "
-        "paraphrases and those below it for others, and leave out those at it; 2.5 for scores of 1 to 4",
-        None,
-    )
     seeds: int = setting(
         "suite paraphrase: perceptrons that are trained, with the seeds 1 to this; 0 leaves the cosine alone",
         5,
@@ -100,10 +98,8 @@ class EvaluateSettings(DeviceSettings):
         at_least=1,
         only_with="model",
     )
-    output: str | None = setting(
-        "a JSON file for the results; a report for a browser is written beside it, NAME.html", None
-    )
-    overwrite: bool = setting("replace existing results and their report", False, only_with="output")
+    output: str | None = setting("a JSON file for the results", None)
+    overwrite: bool = setting("replace existing results", False, only_with="output")
     update_card: bool = setting(
         "put each model's tables, beside the baselines, into a section of its card README.md and the results into the "
         "card's model-index and provenance.json; earlier ones are replaced",
@@ -112,22 +108,30 @@ class EvaluateSettings(DeviceSettings):
     )
 
     def check(self) -> None:
-        """Refuses what cannot work, and settings of another suite, before anything is read."""
+        """Refuses what cannot work before anything is read."""
         if isinstance(self.data, str | os.PathLike):
             self.data = [os.fspath(self.data)]
         super().check()
-        own = SUITES[self.suite].settings
+        self.models_by_name()
+        if len({Path(path).resolve() for path in self.data}) < len(self.data):
+            raise UsageError("--data has the same file or folder twice", remedy="give each of them once")
+
+    def by_suite(self) -> list[EvaluateSettings]:
+        """Parts the data by the suites that measure them, and refuses settings that none of these has a use for."""
+        data: dict[str, list[str]] = {}
+        for path in self.data:
+            data.setdefault(self.suite or recognised_suite(Path(path)), []).append(path)
         for name in _OF_SOME_SUITES:
-            if name not in own and is_given(self, name):
+            if is_given(self, name) and not any(name in SUITES[suite].settings for suite in data):
                 suites = [other for other in SUITES if name in SUITES[other].settings]
                 raise UsageError(f"{flag(name)} is for --suite {' or '.join(suites)}", remedy="leave it out")
-        self.models_by_name()
         if not self.model and not self.baseline:
-            self.model = [MULTILINGUAL if self.suite == "translations" else BUILTIN]
-        if self.report == self.output and self.output is not None:
-            raise UsageError(
-                "--output is for JSON, and the report is written beside it", remedy="name it e.g. results.json"
-            )
+            self.model = [MULTILINGUAL if list(data) == ["translations"] else BUILTIN]
+        return [
+            replace(self, suite=suite, data=part)
+            for suite, paths in data.items()
+            for part in ([paths] if SUITES[suite].several else [[path] for path in paths])
+        ]
 
     def models_by_name(self) -> dict[str, str]:
         """Returns the folders of the models by their names in the tables: of `NAME=FOLDER`, or the folder itself."""
@@ -140,11 +144,17 @@ class EvaluateSettings(DeviceSettings):
                 raise UsageError(f"--model {text}", remedy="give NAME=FOLDER, with another name for each model")
         return named
 
-    @property
-    def report(self) -> str | None:
-        """The report, beside the results file; None without one."""
-        return None if self.output is None else str(Path(self.output).with_suffix(".html"))
 
-    def paths_made(self) -> list[str]:
-        """Lists the files that are made."""
-        return [*super().paths_made(), *([] if self.report is None else [self.report])]
+def recognised_suite(path: Path) -> str:
+    """Returns the suite that what is in a file or folder is for."""
+    if not path.exists():
+        raise InputError("no such file or folder", path=path, remedy="check --data")
+    for name in SUITES:
+        if SUITES[name].recognise(path):
+            log(f"{path}: suite {name}")
+            return name
+    raise InputError(
+        "not recognised as data of any suite",
+        path=path,
+        remedy="name the columns sentence1, sentence2 and score or label, or text and label; or give --suite",
+    )

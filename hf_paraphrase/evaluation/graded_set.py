@@ -14,9 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.folder import DataFolder
+from ..data.records import column_names, read_records
+from ..data.schema import usual_pair_columns
+from ..data.text_files import StrictLines
+from ..data.typed_fields import Field, typed
 from ..errors import InputError, ModelError
 from .baselines import Encode, Scorer, Similarity, encode_once
 from .correlation import cosine_similarities
+from .suite import records_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +55,44 @@ class GradedSet:
         return len(self.scores)
 
 
-def read_graded_folder(folder: Path, split: str) -> GradedSet:
-    """Reads one split of a data folder with the columns `sentence1`, `sentence2` and `score`."""
-    table = DataFolder(folder).table(split, ["sentence1", "sentence2", "score"])
-    first, second = sentence_columns(table, folder, split)
+def read_pairs(path: Path, split: str, column: str) -> tuple[str, pa.Table]:
+    """Reads `sentence1`, `sentence2` and `score` or `label` of a CSV, JSON lines or Parquet file, or of a data folder.
+
+    Of a folder a split is read, or the only one that there is.
+
+    Returns:
+        The name of the folder and split, or of the file, and a table of the three columns.
+    """
+    columns = ["sentence1", "sentence2", column]
+    name = path.resolve().name.partition(".")[0] if path.is_file() else path.resolve().name
+    kind = records_kind(path) if path.is_file() else "parquet"
+    if kind in ("csv", "jsonl"):
+        sides = usual_pair_columns(column_names(path, kind))
+        names = {side: sides.get(side, side) for side in columns}
+        number = Field(column, pa.float64() if column == "score" else pa.int64(), may_be_null=True)
+        blocks = read_records(path, kind, names, StrictLines())
+        tables = [table for _, table in typed(blocks, [*map(Field, columns[:2]), number], path, StrictLines())]
+        if not tables:
+            raise InputError("the file contains no pairs", path=path)
+        return name, pa.concat_tables(tables)
+    folder = DataFolder(path)
+    split = chosen_split(folder, split)
+    return name if path.is_file() else f"{name}/{split}", folder.table(split, columns)
+
+
+def chosen_split(folder: DataFolder, split: str) -> str:
+    """Returns the split of a name, the one of labelled pairs that `prepare opusparcus` makes, or the only one."""
+    names = (split, f"labelled.{split}", *(folder.splits if len(folder.splits) == 1 else ()))
+    return next((name for name in names if name in folder.splits), split)
+
+
+def read_graded_folder(path: Path, split: str) -> GradedSet:
+    """Reads pairs with a column `score` from a file, or from a split of a data folder."""
+    name, table = read_pairs(path, split, "score")
+    first, second = sentence_columns(table, path, split)
     if table.column("score").null_count:
-        raise InputError(f"split `{split}` has missing values in column score", path=folder)
-    scores = finite_scores(table.column("score").to_pylist(), folder, split)
-    return GradedSet(f"{folder.resolve().name}/{split}", "graded", first, second, scores)
+        raise InputError(f"split `{split}` has missing values in column score", path=path)
+    return GradedSet(name, "graded", first, second, finite_scores(table.column("score").to_pylist(), path, split))
 
 
 def sentence_columns(table: pa.Table, folder: Path, split: str) -> tuple[list[str], list[str]]:

@@ -19,10 +19,12 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from ..artefacts.card_heads import Measurement
+from ..data.folder import DataFolder
 from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer, encode_once
 from .correlation import cosine_similarities
+from .graded_set import chosen_split
 from .labelled_set import (
     LabelledSet,
     read_labelled_folder,
@@ -31,7 +33,7 @@ from .labelled_set import (
     sentence_key,
     without_pairs_of,
 )
-from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, named_folders
+from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, named_folders
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -42,7 +44,6 @@ PERCEPTRON_NOTE = (
 _COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 to 1"
 FOLDS = 5
 """Folds that a single split is parted into."""
-_FEWEST_OF_A_CLASS = 2
 _COLUMNS = {
     "average_precision": "AP",
     "accuracy": "best accuracy",
@@ -76,23 +77,28 @@ class DetectionTask:
         return np.concatenate([test for _, test in self.folds])
 
 
-def read_task(
-    folder: Path, *, dev_split: str = "validation", test_split: str = "test", positive_above: float | None = None
-) -> DetectionTask:
-    """Reads the development and test pairs of a data folder.
+def read_task(folder: Path, *, dev_split: str = "validation", test_split: str = "test") -> DetectionTask:
+    """Reads the development and test pairs of a file or a data folder.
 
     A pair of the test split that is also in the development split, whichever way round, is left out of the
-    development pairs, so that results on the test split stay comparable. If both splits are the same, its pairs are
-    parted into five folds that share no sentence; each is tested on once, with the other four to develop on.
+    development pairs, so that results on the test split stay comparable. If both splits are the same, or there is only
+    one, or a file, its pairs are parted into five folds that share no sentence; each is tested on once, with the other
+    four to develop on.
     """
-    dev = read_labelled_folder(folder, dev_split, positive_above)
-    require_both_classes(dev, folder)
+    if folder.is_file():
+        dev_split = test_split = folder.name
+    elif folder.is_dir():
+        opened = DataFolder(folder)
+        dev_split, test_split = (chosen_split(opened, split) for split in (dev_split, test_split))
+    dev = read_labelled_folder(folder, dev_split)
     name, splits = folder.resolve().name, (dev_split, test_split)
     if dev_split == test_split:
+        require_both_classes(dev, folder)
         return DetectionTask(name, dev, _folds(dev, folder), splits)
-    test = read_labelled_folder(folder, test_split, positive_above)
+    test = read_labelled_folder(folder, test_split)
     require_both_classes(test, folder)
     kept = without_pairs_of(dev, test)
+    require_both_classes(kept, folder)
     both = LabelledSet(
         name=name,
         sentences1=kept.sentences1 + test.sentences1,
@@ -102,7 +108,6 @@ def read_task(
     )
     places = np.arange(len(both))
     fold = (places[: len(kept)], places[len(kept) :])
-    _require_enough(both, fold[0], folder)
     return DetectionTask(name, both, (fold,), splits, overlapping=len(dev) - len(kept))
 
 
@@ -208,19 +213,8 @@ def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarr
             remedy="give another --test-split than --dev-split",
         )
     for dev, _ in folds:
-        _require_enough(pairs, dev, folder)
+        require_both_classes(pairs.rows(np.isin(np.arange(len(pairs)), dev)), folder)
     return folds
-
-
-def _require_enough(pairs: LabelledSet, dev: np.ndarray, folder: Path) -> None:
-    """Checks that there is a pair of each class to train on and one to hold out."""
-    others, paraphrases = np.bincount(pairs.labels[dev], minlength=2)
-    if min(others, paraphrases) < _FEWEST_OF_A_CLASS:
-        raise InputError(
-            f"{pairs.name} has {paraphrases} paraphrases and {others} other pairs to develop on, and not in test",
-            path=folder,
-            remedy=f"{_FEWEST_OF_A_CLASS} of each are the least",
-        )
 
 
 def _perceptrons(
@@ -309,21 +303,17 @@ def format_detection(scores: Sequence[Scores]) -> str:
     return "\n".join([*lines, format_table(["data", "scorer", *columns.values()], rows)])
 
 
-def _notes(facts: Sequence[dict[str, Any]]) -> list[str]:
+def _notes(tasks: Sequence[dict[str, Any]]) -> list[str]:
     lines = []
-    for fact in facts:
-        if fact["folds"] > 1:
-            lines.append(
-                f"{fact['data']}: dev and test are one split, parted into {fact['folds']} folds without a common "
-                "sentence; each is tested once, on what was learnt from the others"
-            )
-        share = fact["all_paraphrases"]
-        if share < 0.5:
-            lines.append(f"{fact['data']}: calling no pair a paraphrase would be right for {_cell(1 - share)} %")
-        if fact["undecided"]:
-            lines.append(f"{fact['data']}: {fact['undecided']} pairs without a decided label left out")
-        if fact["dev_pairs_in_test"]:
-            lines.append(f"{fact['data']}: {fact['dev_pairs_in_test']} dev pairs left out: they are in test too")
+    for task in tasks:
+        share = task["all_paraphrases"]
+        notes = {
+            f"one split, parted into {task['folds']} folds without a common sentence": task["folds"] > 1,
+            f"calling no pair a paraphrase would be right for {_cell(1 - share)} %": share < 0.5,
+            f"{task['undecided']} pairs without a decided label left out": task["undecided"],
+            f"{task['dev_pairs_in_test']} dev pairs left out: they are in test too": task["dev_pairs_in_test"],
+        }
+        lines += [f"{task['data']}: {text}" for text, holds in notes.items() if holds]
     return [*lines, ""] if lines else lines
 
 
@@ -339,10 +329,7 @@ def _with_deviation(perceptron: Mapping[str, Any]) -> str:
 def _read(settings: EvaluateSettings) -> Benchmark:
     folders = named_folders(settings)
     splits = {"dev_split": settings.dev_split, "test_split": settings.test_split}
-    tasks = [
-        replace(read_task(folder, **splits, positive_above=settings.positive_above), name=name)
-        for name, folder in folders.items()
-    ]
+    tasks = [replace(read_task(folder, **splits), name=name) for name, folder in folders.items()]
     seeds = range(1, settings.seeds + 1)
 
     def measure(scorer: Scorer) -> Scores:
@@ -365,7 +352,8 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
 DETECTION = Suite(
     _read,
-    settings=("dev_split", "test_split", "positive_above", "seeds"),
-    section="hf-paraphrase evaluate: paraphrase",
+    has_columns("sentence1", "sentence2", "label"),
+    several=True,
+    settings=("dev_split", "test_split", "seeds"),
     heading="Evaluation: paraphrase detection",
 )

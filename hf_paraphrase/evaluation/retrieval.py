@@ -19,9 +19,9 @@ from ..artefacts.card_heads import Measurement
 from ..data.text_files import numbered_lines
 from ..encoders.search.bm25 import Bm25
 from ..encoders.search.nearest_neighbours import nearest_neighbours
-from ..errors import InputError, no_folder
+from ..errors import InputError
 from .baselines import Scorer, encode_once
-from .suite import Benchmark, Scores, Suite, format_measurements, one_folder
+from .suite import Benchmark, Scores, Suite, format_measurements
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -45,8 +45,6 @@ class RetrievalSet:
 
 def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
     """Reads a folder in BEIR's layout, with the relevance judgements of a split."""
-    if not folder.is_dir():
-        raise no_folder(folder, "give a folder with corpus.jsonl, queries.jsonl and qrels")
     paths = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / f"{split}.tsv"
     for path in paths:
         if not path.is_file():
@@ -143,8 +141,7 @@ def _scores(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
-    folder = one_folder(settings)
-    data = read_retrieval_set(folder, settings.split)
+    data = read_retrieval_set(Path(settings.data[0]), settings.split)
     bm25 = _scores("BM25", "baseline", data, rank_by_bm25(data))
     size = f"{len(data.queries):,} queries, {len(data.documents):,} documents"
     return Benchmark(
@@ -159,7 +156,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
 RETRIEVAL = Suite(
     _read,
+    lambda path: (path / "corpus.jsonl").is_file() and (path / "queries.jsonl").is_file(),
     settings=("split",),
-    section="hf-paraphrase evaluate: retrieval",
     heading="Evaluation: retrieval",
 )

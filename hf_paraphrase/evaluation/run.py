@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +12,9 @@ from typing import Any
 
 from ..artefacts.artefact import output_file
 from ..artefacts.cards import add_results, check_evaluated_card
-from ..artefacts.files import written_whole
+from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import fetched_folder
 from ..artefacts.provenance import fingerprint
-from ..artefacts.report import is_report, render_report
 from ..errors import HfParaphraseError
 from ..messages import log
 from ..registry import SUITES
@@ -25,7 +26,11 @@ from .suite import Benchmark, Scores, Suite
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What was measured of each baseline and each model, in this order; it prints as its tables, Markdown."""
+    """What was measured of each baseline and each model, in this order; it prints as its tables, Markdown.
+
+    Where the data are for several suites, their names and scores are after each other, and their records below
+    `suites` of the record.
+    """
 
     suite: str
     scores: tuple[Scores, ...]
@@ -42,25 +47,20 @@ class Evaluation:
 
 @recipe(EvaluateSettings)
 def evaluate(settings: EvaluateSettings) -> Evaluation:
-    """Measures sentence encoders and baselines side by side on one suite.
+    """Measures sentence encoders and baselines side by side on data of one or several suites.
 
     Returns:
         The tables, and the numbers that are in them.
     """
-    suite: Suite = SUITES[settings.suite]
-    # A report without results is what a run that was killed between the two has left.
-    incomplete = settings.report is not None and is_report(settings.report)
-    with (
-        output_file(settings.output, overwrite=settings.overwrite) if settings.output else nullcontext(),
-        output_file(settings.report, overwrite=settings.overwrite or incomplete) if settings.report else nullcontext(),
-    ):
+    with output_file(settings.output, overwrite=settings.overwrite) if settings.output else nullcontext():
+        parts = settings.by_suite()
+        folders = settings.models_by_name()
         if settings.update_card:
-            for folder in settings.models_by_name().values():
+            for folder in folders.values():
                 check_evaluated_card(folder)
-        benchmark = suite.read(settings)
+        benchmarks: list[Benchmark] = [SUITES[part.suite or ""].read(part) for part in parts]
         # All models are opened before the first one works: a wrong folder at the end of the list costs nothing.
         how: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
-        folders = settings.models_by_name()
         models = [
             scorer
             for name, folder in folders.items()
@@ -73,49 +73,62 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
             for name, folder in folders.items()
             if fetched_folder(folder) is not None or Path(folder).is_dir()
         }
-        _ = benchmark.input_fingerprints
-        scores = tuple(benchmark.measure(scorer) for scorer in (*baselines, *models))
-        record = benchmark.record(settings, scores, fingerprints)
-        evaluation = Evaluation(settings.suite, scores, benchmark.report(scores), record)
+        for benchmark in benchmarks:
+            _ = benchmark.input_fingerprints
+        scores = [tuple(benchmark.measure(scorer) for scorer in (*baselines, *models)) for benchmark in benchmarks]
+        measured = list(zip(parts, benchmarks, scores, strict=True))
+        records = [{**item.record(part), "results": _results(own, fingerprints)} for part, item, own in measured]
+        texts = [item.report(own) for _, item, own in measured]
+        if len(texts) > 1:
+            titles = (f"# {SUITES[part.suite or ''].heading} ({part.suite})" for part in parts)
+            texts = [f"{title}\n\n{text}" for title, text in zip(titles, texts, strict=True)]
+        evaluation = Evaluation(
+            suite=" ".join(dict.fromkeys(record["suite"] for record in records)),
+            scores=tuple(each for own in scores for each in own),
+            text="\n".join(texts),
+            record=records[0] if len(records) == 1 else {"suites": records},
+        )
         try:
-            _write(settings, suite, benchmark, evaluation)
+            if settings.output is not None:
+                text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
+                write_text_whole(settings.output, text + "\n")
+                log(f"results in {settings.output}")
+            if settings.update_card:
+                _update_cards(settings, measured)
         except HfParaphraseError:
             log(evaluation.text)  # it may have taken hours
             raise
         return evaluation
 
 
-def _write(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> None:
-    """Writes results, report and cards."""
-    if settings.output is not None and settings.report is not None:
-        text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
-        # The report takes its place first, because where the results are there is a report.
-        with written_whole(settings.output) as results, written_whole(settings.report) as report:
-            report.write_text(_report(settings, suite, benchmark, evaluation), encoding="utf-8")
-            results.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-        log(f"results in {settings.output}, and for a browser in {settings.report}")
-    for item in evaluation.scores if settings.update_card else ():
-        if item.kind != "model":
-            continue
-        names = {item.name, *(truncated_name(item.name, size) for size in settings.truncate_dim)}
-        tables = benchmark.report([own for own in evaluation.scores if own.kind == "baseline" or own.name in names])
-        body = "\n".join(f"#{line}" if line.startswith("## ") else line for line in tables.split("\n"))
-        text = f"## {suite.heading}\n\nWritten by `hf-paraphrase evaluate`; {benchmark.trained}.\n\n{body}"
-        name, kept = f"evaluate {benchmark.name or settings.suite}", benchmark.provenance(settings, item)
-        folder = settings.models_by_name()[item.name]
-        add_results(folder, name, kept, item.measurements, section=suite.section, text=text)
-        log(f"results in {Path(folder) / 'README.md'}")
+def _results(scores: Sequence[Scores], models: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Lists what the scorers reached; `models` are the fingerprints of those that have a folder."""
+    results = []
+    for item in scores:
+        known = {"sha256": models[item.name]} if item.kind == "model" and item.name in models else {}
+        results.append({"name": item.name, "kind": item.kind, **known, **item.record})
+    return results
 
 
-def _report(settings: EvaluateSettings, suite: Suite, benchmark: Benchmark, evaluation: Evaluation) -> str:
-    """Makes the page with the tables."""
-    models = [item for item in evaluation.record["results"] if "sha256" in item]
-    record = {
-        **evaluation.record,
-        "command": "hf-paraphrase evaluate",
-        "results": {},  # they are in the tables
-        "inputs": [*evaluation.record["inputs"], *({**item, "name": Path(item["name"]).name} for item in models)],
-    }
-    protocol = f"{benchmark.protocol}\n\n" if benchmark.protocol else ""
-    text = f"# {suite.heading} ({settings.suite})\n\n{protocol}{evaluation.text}"
-    return render_report(text, record)
+def _update_cards(
+    settings: EvaluateSettings, measured: Sequence[tuple[EvaluateSettings, Benchmark, Sequence[Scores]]]
+) -> None:
+    """Puts the tables of each model, beside the baselines, into its card; a suite has one section."""
+    tables: dict[tuple[str, str], str] = {}
+    for part, benchmark, scores in measured:
+        suite: Suite = SUITES[part.suite or ""]
+        for item in scores:
+            if item.kind != "model":
+                continue
+            names = {item.name, *(truncated_name(item.name, size) for size in settings.truncate_dim)}
+            own = benchmark.report([other for other in scores if other.kind == "baseline" or other.name in names])
+            section = "hf-paraphrase evaluate" + ("" if part.suite == "sts" else f": {part.suite}")
+            key = (item.name, section)
+            tables[key] = f"{tables[key]}\n{own}" if key in tables else own
+            body = re.sub("^## ", "### ", tables[key], flags=re.MULTILINE)
+            text = f"## {suite.heading}\n\nWritten by `hf-paraphrase evaluate`; {benchmark.trained}.\n\n{body}"
+            kept = {"kind": f"evaluate-{part.suite}", **benchmark.record(part), **item.record}
+            folder = settings.models_by_name()[item.name]
+            name = f"evaluate {benchmark.name or part.suite}"
+            add_results(folder, name, kept, item.measurements, section=section, text=text)
+            log(f"results in {Path(folder) / 'README.md'}")

@@ -1,18 +1,18 @@
-"""Semantic textual similarity: correlations of cosines with human scores, and the protocols that average them.
+"""The suites `sts` and `graded`: correlations of cosines with human scores, and the protocols that average them.
 
-A set's result is the correlation of the embeddings' cosines with the human scores; nothing is trained. The protocol of
-the paraphrastic embedding papers, `paper`, has every set and the plain mean over the sets of a group (Wieting et al.
-2016; Wieting, Mallinson and Gimpel 2017, section 4). The STS benchmark and SICK are among the sets, zero-shot:
-SentEval's figures of these, for which a regression is trained, are another thing. The same cosines give other numbers
-under the other protocols (2012 from 52.9 to 56.6 for one untrained scorer), so no two are ever averaged.
+Nothing is trained. The STS benchmark and SICK are among the sets, zero-shot: SentEval's figures of these, for which a
+regression is trained, are another thing. The same cosines give other numbers under other protocols (2012 from 52.9 to
+56.6 for one untrained scorer), so no two are ever averaged:
 
+* `paper`: every set, and the plain mean over the sets of a group (Wieting et al. 2016; Wieting, Mallinson and Gimpel
+  2017, section 4).
 * `senteval`: Conneau and Kiela 2018, "SentEval". For each year the correlations of the sets are averaged plainly and
   weighted by the sets' numbers of scored pairs. 2013 is without SMT, whose sentences may not be passed on. SentEval
   hands over sentences that Moses has tokenised; here each encoder gets them as they are and tokenises them itself.
 * `all`: Reimers and Gurevych 2019, "Sentence-BERT", section 4; settled and named by Gao, Yao and Chen 2021, "SimCSE",
-  appendix on evaluation settings; taken over by Muennighoff et al. 2023, "MTEB". The sets of a year are put in one
-  list and Spearman's rho (all-S) is taken once; all-P is Pearson's r of the same list. The plain mean of seven tasks
-  is the usual headline. MTEB's own SICK-R pools all 9,927 pairs of SICK.
+  appendix on evaluation settings. The sets of a year are put in one list and Spearman's rho is taken once. The plain
+  mean of seven tasks is the usual headline.
+* `mteb`: Muennighoff et al. 2023, "MTEB": the same, but SICK-R is all 9,927 pairs of SICK.
 * `wieting2021`: what the code of Wieting et al. 2021 prints, "Paraphrastic Representations at Scale". The mean over 25
   sets differs from the 20-set mean of the earlier papers by STS 2016, which those keep for tuning.
 """
@@ -20,20 +20,33 @@ under the other protocols (2012 from 52.9 to 56.6 for one untrained scorer), so 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..artefacts.card_heads import Measurement
-from .baselines import Encode
+from ..errors import InputError
+from ..tables import short_names
+from .baselines import Encode, Scorer
 from .correlation import correlations
-from .graded_set import GradedSet, ScoredSet, score_with_encoder
-from .sts_files import STS_TASKS
+from .graded_set import GradedSet, ScoredSet, read_graded_folder, score, score_with_encoder
+from .sts_files import STS_TASKS, find_sts_sets, has_sts_sets
+from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
+
+if TYPE_CHECKING:
+    from .evaluate_settings import EvaluateSettings
 
 PAPER = "paper"
-"""The protocol of the paraphrastic embedding papers: each set, and the means of :data:`MEAN_GROUPS`."""
+PROTOCOLS = {
+    PAPER: "each set, and plain means over sets",
+    "senteval": "plain mean and pair-weighted mean (wmean) of the sets of a year, without STS13 SMT",
+    "all": "all pairs of a year in one list, without STS13 SMT; published figures are rho (SBERT, SimCSE)",
+    "mteb": "the same, with the whole of SICK; published figures are rho (MTEB)",
+    "wieting2021": "mean over the sets of STS 2012-2016, and over the means of the five years",
+}
+"""The protocols by the names that `evaluate --protocols` takes."""
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
 """The five SemEval shared tasks."""
 DEV_MEAN = "STS16 mean"
@@ -94,6 +107,14 @@ def mean_over_years(sets: Correlations) -> Values:
     return _average(sets, [1 / families.count(family) for family in families])
 
 
+def mean_over_tasks(sets: Correlations) -> Values:
+    """Averages the correlations of the tasks, in each of which the sets of a family are one list."""
+    families = dict.fromkeys(scored.graded.family for scored, _ in sets)
+    tasks = [pooled([item for item in sets if item[0].graded.family == family]) for family in families]
+    pearson, spearman = np.mean([task[:2] for task in tasks], axis=0).tolist()
+    return pearson, spearman, "; ".join(dict.fromkeys(task[2] for task in tasks if task[2]))
+
+
 def _average(sets: Correlations, weights: Sequence[float]) -> Values:
     values = [(result["pearson"], result["spearman"]) for _, result in sets]
     pearson, spearman = np.average(values, axis=0, weights=weights)
@@ -103,65 +124,40 @@ def _average(sets: Correlations, weights: Sequence[float]) -> Values:
 
 @dataclass(frozen=True)
 class Line:
-    """What a row of a protocol's table is over, and how.
+    """A row of the table of protocols: what it is over, and how.
 
     Attributes:
+        protocols: Those that have it.
         sets: Keys of the sets that belong to it; without any of them there is no row.
-        whole: Whether it is left out where a set is missing, and the protocol complete without it.
+        whole: Whether there is none either where a set is missing.
     """
 
     name: str
+    protocols: tuple[str, ...]
     sets: tuple[str, ...]
-    values: Callable[[Correlations], Values] = pooled
+    values: Callable[[Correlations], Values]
     whole: bool = False
 
 
-@dataclass(frozen=True)
-class StsProtocol:
-    """An entry of the table of protocols.
-
-    Attributes:
-        columns: What to call Pearson and Spearman in it.
-        mean: The name of a last row, the plain mean of all that belong to the protocol if all are complete.
-    """
-
-    title: str
-    lines: tuple[Line, ...]
-    columns: tuple[str, str] = ("r", "rho")
-    mean: str | None = None
-
-
+_WITHOUT_SMT = {year: sets_of_year(year, smt=False) for year in YEARS}
+_SIX_TASKS = (*(key for keys in _WITHOUT_SMT.values() for key in keys), "STS-B test")
+_SICK = ("SICK train", "SICK trial", "SICK test")
 _EVERY_SET = tuple(key for year in YEARS for key in sets_of_year(year, smt=True))
 
-PROTOCOLS: dict[str, StsProtocol] = {
-    "senteval": StsProtocol(
-        "plain mean and pair-weighted mean (wmean) of the sets' correlations, year by year; STS13 without SMT",
-        tuple(
-            Line(f"{year} {name}", sets_of_year(year, smt=False), values)
-            for year in YEARS
-            for name, values in (("mean", mean_over_sets), ("wmean", mean_over_pairs))
-        ),
-    ),
-    "all": StsProtocol(
-        "all pairs of a year in one list (SBERT, SimCSE, MTEB); STS13 without SMT",
-        (
-            *(Line(year, sets_of_year(year, smt=False)) for year in YEARS),
-            Line("STS-B test", ("STS-B test",)),
-            Line("SICK-R test", ("SICK test",)),
-            Line("SICK-R train+trial+test (MTEB)", ("SICK train", "SICK trial", "SICK test"), whole=True),
-        ),
-        ("all-P", "all-S"),
-        mean="mean of 7",
-    ),
-    "wieting2021": StsProtocol(
-        "mean over the sets of STS 2012-2016, and mean over the five yearly means; STS13 with SMT",
-        (
-            Line("mean over sets", _EVERY_SET, mean_over_sets),
-            Line("mean over years", _EVERY_SET, mean_over_years),
-        ),
-    ),
-}
-"""The protocols by the names that `evaluate --protocols` takes."""
+LINES = (
+    *(Line(name, (PAPER,), keys, mean_over_sets) for name, keys in MEAN_GROUPS.items()),
+    *(Line(f"{year} mean", ("senteval",), keys, mean_over_sets) for year, keys in _WITHOUT_SMT.items()),
+    *(Line(f"{year} wmean", ("senteval",), keys, mean_over_pairs) for year, keys in _WITHOUT_SMT.items()),
+    *(Line(f"{year} all pairs", ("all", "mteb"), keys, pooled) for year, keys in _WITHOUT_SMT.items()),
+    Line("STS-B test", ("all", "mteb"), ("STS-B test",), pooled),
+    Line("SICK test", ("all",), ("SICK test",), pooled),
+    Line("SICK whole", ("mteb",), _SICK, pooled, whole=True),
+    Line("mean of 7", ("all",), (*_SIX_TASKS, "SICK test"), mean_over_tasks, whole=True),
+    Line("mean of 7", ("mteb",), (*_SIX_TASKS, *_SICK), mean_over_tasks, whole=True),
+    Line("mean over sets", ("wieting2021",), _EVERY_SET, mean_over_sets),
+    Line("mean over years", ("wieting2021",), _EVERY_SET, mean_over_years),
+)
+"""The table of protocols."""
 
 
 def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> dict[str, Any]:
@@ -174,7 +170,8 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
 
     Returns:
         `sets`, a result a set with Pearson's r and Spearman's rho × 100; `means` by the names of :data:`MEAN_GROUPS`;
-        `dev_mean`, Pearson × 100 over the STS 2016 sets present, None without any; and `protocols` by their names.
+        `dev_mean`, Pearson × 100 over the STS 2016 sets present, None without any; and `protocols`, of each of the
+        others the lines for which there are sets.
     """
     sets: dict[str, tuple[ScoredSet, dict[str, Any]]] = {}
     for item in scored:
@@ -182,31 +179,21 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
         pearson, spearman, note = correlations(item.similarities, graded.scores)
         result = {"name": graded.name, "family": graded.family, "n": len(graded)}
         sets[graded.key] = (item, {**result, "pearson": pearson, "spearman": spearman, "note": note})
-    means = {name: _row(Line(name, keys, mean_over_sets), sets) for name, keys in MEAN_GROUPS.items()}
+    means = {line.name: _row(line, sets) for line in LINES if PAPER in line.protocols}
     return {
         "sets": [result for _, result in sets.values()],
         "means": means,
         "dev_mean": means[DEV_MEAN]["pearson"],
-        "protocols": {name: _evaluate_protocol(PROTOCOLS[name], sets) for name in protocols},
+        "protocols": {
+            name: {line.name: _row(line, sets) for line in LINES if name in line.protocols and _is_there(line, sets)}
+            for name in protocols
+            if name != PAPER
+        },
     }
 
 
-def _evaluate_protocol(protocol: StsProtocol, sets: Results) -> dict[str, Any]:
-    rows = {line.name: _row(line, sets) for line in protocol.lines if not line.whole or set(line.sets) <= sets.keys()}
-    required = [line for line in protocol.lines if not line.whole]
-    shown = {name: row for name, row in rows.items() if row["sets"]}
-    missing = dict.fromkeys(key for line in required for key in line.sets if key not in sets)
-    remarks = []
-    if protocol.mean is not None and shown:
-        tasks = [rows[line.name] for line in required]
-        if missing:
-            complete = sum(row["complete"] for row in tasks)
-            remarks = [f"no {protocol.mean}: {complete} of the {len(tasks)} tasks complete"]
-        else:
-            pearson, spearman = np.mean([(row["pearson"], row["spearman"]) for row in tasks], axis=0).tolist()
-            keys = tuple(key for line in required for key in line.sets)
-            shown[protocol.mean] = _row(Line(protocol.mean, keys, lambda _: (pearson, spearman, "")), sets)
-    return {"title": protocol.title, "results": shown, "missing": list(missing), "remarks": remarks}
+def _is_there(line: Line, sets: Results) -> bool:
+    return (all if line.whole else any)(key in sets for key in line.sets)
 
 
 def _row(line: Line, sets: Results) -> dict[str, Any]:
@@ -214,8 +201,7 @@ def _row(line: Line, sets: Results) -> dict[str, Any]:
     present = [key for key in line.sets if key in sets]
     own = [sets[key] for key in present]
     pearson, spearman, note = line.values(own) if own else (None, None, "")
-    some = "" if len(present) == len(line.sets) else f" ({len(present)} of {len(line.sets)} sets)"
-    return {
+    row = {
         "name": line.name,
         "n": sum(len(scored) for scored, _ in own),
         "sets": present,
@@ -223,9 +209,9 @@ def _row(line: Line, sets: Results) -> dict[str, Any]:
         "pearson": pearson,
         "spearman": spearman,
         "note": note,
-        "complete": not some,
-        "label": line.name + some,
+        "complete": len(present) == len(line.sets),
     }
+    return {**row, "label": line.name + _present(row)}
 
 
 def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
@@ -242,7 +228,7 @@ def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
             folder, _, split = item["name"].rpartition("/")
             data = {"dataset": item["family"], "config": item["name"]}
             if item["family"] == "graded":
-                data = {"dataset": folder, "split": split}
+                data = {"dataset": folder or split, "split": split if folder else None}
             measurements.append(measured(value=item[key], name=name, **data))
         for mean in result["means"].values():
             if mean["complete"]:
@@ -260,3 +246,114 @@ def shorten(keys: Iterable[str]) -> list[str]:
         size = sum(1 for other in keys if other.startswith(f"{year} "))
         short[f"{year} ({size} sets)" if whole else key] = None
     return list(short)
+
+
+def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), notes: Sequence[str] = ()) -> str:
+    """Formats the sets, if `paper` is asked for, and the lines of protocols as one table, and notes below it.
+
+    The same figure of several protocols is one row, as are groups of which the same sets are there.
+    """
+    names, records = [item.name for item in scores], [item.record for item in scores]
+    groups: dict[Any, list[tuple[str, list[Mapping[str, Any]]]]] = {}
+    for place, graded in enumerate(records[0]["sets"] if PAPER in protocols else ()):
+        key = f"{graded['family']} {graded['name']}"
+        as_row = {"name": key, "label": key, "sets": [key], "missing": [], "complete": True}
+        groups[(key,), None] = [(PAPER, [{**record["sets"][place], **as_row} for record in records])]
+    for line in LINES:
+        for protocol in (name for name in line.protocols if name in protocols):
+            lines = [record["means"] if protocol == PAPER else record["protocols"][protocol] for record in records]
+            if line.name not in lines[0] or not lines[0][line.name]["sets"]:
+                continue
+            own = [found[line.name] for found in lines]
+            # All means over one set are the same.
+            way = line.values if len(own[0]["sets"]) > 1 else len(line.sets) > 1 or None
+            groups.setdefault((tuple(own[0]["sets"]), way), []).append((protocol, own))
+    rows, missing, remarks = [], [], []
+    for group in groups.values():
+        best = max((own for _, own in group), key=lambda own: own[0]["complete"])
+        label = best[0]["label"] + (", dev" if best[0]["name"] == DEV_MEAN else "")
+        marks = dict.fromkeys(
+            f"{protocol}{'' if row['complete'] == best[0]['complete'] else _present(row)}"
+            for protocol, (row, *_) in group
+        )
+        values = [value for row in best for value in (row["pearson"], row["spearman"])]
+        rows.append(([label, ", ".join(marks), str(best[0]["n"])], values))
+        missing += [key for _, (row, *_) in group for key in row["missing"]]
+        if others := list(dict.fromkeys(row["name"] for _, (row, *_) in group if row["name"] != best[0]["name"])):
+            remarks.append(f"{label}: the same sets as of {', '.join(others)}")
+        remarks += [
+            f"{name}, {label}: {row['note']}"
+            for name, row in zip(short_names(names), best, strict=True)
+            if row["note"]
+        ]
+    used = [name for name in PROTOCOLS if any(name == protocol for group in groups.values() for protocol, _ in group)]
+    unused = [f"{name}: no data" for name in protocols if name not in used]
+    if len(used) < 2:
+        rows = [([label, pairs], values) for (label, _, pairs), values in rows]
+    header = ["set", "protocols", "pairs"] if len(used) > 1 else ["set", "pairs"]
+    lines = [
+        side_by_side(header, rows, names, "r,rho"),
+        "r: Pearson × 100, rho: Spearman × 100, of cosines and human scores.",
+    ]
+    lines += [f"{name}: {PROTOCOLS[name]}" for name in used if len(used) > 1]
+    lines += [f"not found: {', '.join(shorten(missing))}"] if missing else []
+    return "\n".join([*lines, *remarks, *notes, *unused]) + "\n"
+
+
+def _present(row: Mapping[str, Any]) -> str:
+    return f" ({len(row['sets'])} of {len(row['sets']) + len(row['missing'])} sets)" if row["missing"] else ""
+
+
+def _read_sts(settings: EvaluateSettings) -> Benchmark:
+    sts = find_sts_sets(*settings.data)
+    if not sts.sets:
+        raise InputError(
+            "no STS set with both sentences and scores below this folder",
+            path=settings.data[0],
+            remedy="it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt",
+        )
+    lacking = {"scores without sentences": sts.without_input, "sets without scores": sts.without_scores}
+    notes = [f"{label} (not evaluated): {', '.join(keys)}" for label, keys in lacking.items() if keys]
+
+    def report(scores: Sequence[Scores]) -> str:
+        with_rows = [name for name in PROTOCOLS if name == PAPER or scores[0].record["protocols"].get(name)]
+        return format_sts(scores, settings.protocols or with_rows, notes)
+
+    return _benchmark(
+        sts.sets,
+        settings.protocols or list(PROTOCOLS),
+        inputs=sts.paths,
+        facts={"without_input": list(sts.without_input), "without_scores": list(sts.without_scores)},
+        report=report,
+    )
+
+
+def _read_graded(settings: EvaluateSettings) -> Benchmark:
+    paths = named_folders(settings)
+    sets = [(name, read_graded_folder(path, settings.split), path) for name, path in paths.items()]
+    named = [
+        replace(graded, name=f"{name}/{graded.name.rpartition('/')[2]}" if path.is_dir() else name)
+        for name, graded, path in sets
+    ]
+    return _benchmark(
+        named, (), inputs=list(paths.values()), report=format_sts, name=f"graded {' '.join(paths)}/{settings.split}"
+    )
+
+
+def _benchmark(sets: Sequence[GradedSet], protocols: Sequence[str], **about: Any) -> Benchmark:
+    def measure(scorer: Scorer) -> Scores:
+        result = evaluate_scored(score(scorer, sets), protocols)
+        return Scores(scorer.name, scorer.kind, result, tuple(sts_measurements(result)))
+
+    protocol = "Pearson and Spearman x 100 of cosine and human score per set; unweighted means over sets"
+    return Benchmark(measure, protocol=protocol, **about)
+
+
+STS = Suite(_read_sts, has_sts_sets, several=True, settings=("protocols",))
+GRADED = Suite(
+    _read_graded,
+    has_columns("sentence1", "sentence2", "score"),
+    several=True,
+    settings=("split",),
+    heading="Evaluation: graded pairs",
+)

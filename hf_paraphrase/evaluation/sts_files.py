@@ -8,7 +8,7 @@ Prepared: the Parquet files that `prepare sts`, `sick`, `pit2015` and `stsbenchm
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..data.folder import open_parquet, table_of
+from ..data.same_text import is_blank
 from ..data.sources.graded import SET_NAMES, recognise_graded_file
 from ..data.text_blocks import files_below
 from ..data.text_files import StrictLines
 from ..errors import InputError, no_folder
 from .graded_set import GradedSet
+from .suite import columns_of
 
 STS_TASKS: dict[str, tuple[str, ...]] = {
     **{family: SET_NAMES[family] for family in ("STS12", "STS13", "STS14", "STS15")},
@@ -47,8 +49,19 @@ class FoundSets:
     paths: tuple[Path, ...]
 
 
-def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] | None = None) -> FoundSets:
-    """Finds every STS set below `folder`, at any depth, and reads it.
+def has_sts_sets(path: Path) -> bool:
+    """Returns whether there is a file of an STS set below a folder, or whether a file is one."""
+    if path.is_file() and "sentence1" in columns_of(path):
+        return False
+    return any(True for file in _files(path) for _ in _sets_in(file))
+
+
+def _files(path: Path) -> Iterable[Path]:
+    return [path] if path.is_file() else files_below(path)
+
+
+def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | None = None) -> FoundSets:
+    """Finds every STS set below some folders, at any depth, and reads it.
 
     The year of a SemEval set is read from its folder's name (`STS12-en-test`, `sts2012`, …); sets in a folder for
     training or trial are read too, under another family (`STS12 train`), so they never enter a test mean.
@@ -56,46 +69,43 @@ def find_sts_sets(folder: str | os.PathLike[str], *, families: tuple[str, ...] |
     any score, or without its sentences, is named in the result and not read.
 
     Args:
-        folder: Where to look.
+        *folders: Where to look.
         families: Only these families are read; all by default.
     """
-    root = Path(folder)
-    if not root.is_dir():
-        raise no_folder(root, "give the folder that holds the STS sets")
-    sets_by_key: dict[str, tuple[GradedSet, Path]] = {}
-    lacking: dict[str, dict[str, None]] = {"sentences": {}, "scores": {}}
-    paths: dict[Path, None] = {}
-    for path in files_below(root):
+    for folder in folders:
+        if not Path(folder).exists():
+            raise no_folder(Path(folder), "give the folder that holds the STS sets")
+    found: dict[str, tuple[GradedSet, Path]] = {}
+    lacking: dict[str, list[str]] = {"sentences": [], "scores": []}
+    for path in (file for folder in folders for file in _files(Path(folder))):
         for family, name, lacks, read in _sets_in(path):
             if families is not None and family not in families:
                 continue
             graded = None if lacks or read is None else _graded_set(family, name, read(), path)
             if graded is None:
-                lacking[lacks or "scores"][f"{family} {name}"] = None
+                lacking[lacks or "scores"].append(f"{family} {name}")
                 continue
-            earlier = sets_by_key.get(graded.key)
-            if earlier is None:
-                sets_by_key[graded.key] = (graded, path)
-                paths[path] = None
-            elif not _same(earlier[0], graded):
+            earlier, other = found.setdefault(graded.key, (graded, path))
+            if not _same(earlier, graded):
                 raise InputError(
-                    f"{graded.key} was already read from {earlier[1]}, with other content",
+                    f"{graded.key} was already read from {other}, with other content",
                     path=path,
                     remedy="give a folder that holds each set once",
                 )
     order = [f"{family} {name}" for family, names in STS_TASKS.items() for name in names]
-    keys = [key for key in order if key in sets_by_key] + [key for key in sets_by_key if key not in order]
-    return FoundSets(
-        sets=tuple(sets_by_key[key][0] for key in keys),
-        without_input=tuple(key for key in lacking["sentences"] if key not in sets_by_key),
-        without_scores=tuple(key for key in lacking["scores"] if key not in sets_by_key),
-        paths=tuple(paths),
+    keys = [key for key in order if key in found] + [key for key in found if key not in order]
+    without_input, without_scores = (
+        tuple(dict.fromkeys(key for key in names if key not in found)) for names in lacking.values()
     )
+    paths = dict.fromkeys(path for _, path in found.values())
+    return FoundSets(tuple(found[key][0] for key in keys), without_input, without_scores, tuple(paths))
 
 
 def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet | None:
-    """Makes a set of the scored pairs; None without any."""
+    """Makes a set of the scored pairs with text on both sides, as `prepare` keeps them; None without any."""
     table = table.filter(pc.is_valid(table.column("score")))
+    pairs = zip(*(table.column(side).to_pylist() for side in ("sentence1", "sentence2")), strict=True)
+    table = table.filter(pa.array([not any(map(is_blank, pair)) for pair in pairs], pa.bool_()))
     if not table.num_rows:
         return None
     scores = table.column("score").to_numpy().astype(np.float64)

@@ -20,13 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_heads import Measurement
 from ..artefacts.provenance import fingerprint, versions
-from ..errors import UsageError
+from ..data.folder import DataFolder
+from ..data.records import column_names
+from ..data.schema import usual_pair_columns
+from ..data.sentences import kind_of_records
+from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
+Row = tuple[Sequence[str], Sequence[float | None]]
 NOTHING_TRAINED = "nothing was trained on top"
 """What the card says where only vectors were compared."""
 
@@ -47,13 +52,24 @@ class Scores:
     measurements: tuple[Measurement, ...] = field(default=(), repr=False)
 
 
+def side_by_side(header: Sequence[str], rows: Sequence[Row], names: Sequence[str], measures: str = "") -> str:
+    """Formats a Markdown table of scorers beside each other.
+
+    Each row has the cells of the `header`, and the values of all scorers in turn. `measures` are what the columns of
+    each scorer are called, separated by commas; a single one has no name.
+    """
+    first, *others = measures.split(",")
+    head = [*header, *(cell for name in short_names(names) for cell in (f"{name} {first}".strip(), *others))]
+    return format_table(head, [[*cells, *map(number, values)] for cells, values in rows])
+
+
 def format_measurements(scores: Sequence[Scores]) -> str:
     """Formats the measurements of several scorers as a Markdown table, one line a measurement."""
     rows = []
     for place, item in enumerate(scores[0].measurements):
-        data = [part for part in (item.dataset, item.config, item.split) if part]
-        rows.append([" ".join(data), item.name, *(number(each.measurements[place].value) for each in scores)])
-    return format_table(["data", "measure", *short_names([item.name for item in scores])], rows)
+        data = " ".join(part for part in (item.dataset, item.config, item.split) if part)
+        rows.append(([data, item.name], [each.measurements[place].value for each in scores]))
+    return side_by_side(["data", "measure"], rows, [item.name for item in scores])
 
 
 @dataclass(frozen=True)
@@ -84,37 +100,13 @@ class Benchmark:
         """The names of the inputs with their SHA-256, taken when it is first asked for."""
         return [{"name": f"{path.parent.name}/{path.name}", "sha256": fingerprint(path)} for path in self.inputs]
 
-    def record(
-        self, settings: EvaluateSettings, scores: Sequence[Scores], models: Mapping[str, str]
-    ) -> dict[str, Any]:
-        """Builds the content of the results file; `models` are the fingerprints of those that have a folder."""
-        results = []
-        for item in scores:
-            known = {"sha256": models[item.name]} if item.kind == "model" and item.name in models else {}
-            results.append({"name": item.name, "kind": item.kind, **known, **item.record})
-        return {
-            "suite": settings.suite,
-            "protocol": self.protocol,
-            "results": results,
-            **self.facts,
-            **self._origin(settings),
-        }
-
-    def provenance(self, settings: EvaluateSettings, scores: Scores) -> dict[str, Any]:
-        """Builds what the provenance of a model keeps of its evaluation."""
-        facts = {
-            "kind": f"evaluate-{settings.suite}",
-            "suite": settings.suite,
-            "protocol": self.protocol,
-            **self.facts,
-        }
-        return {**facts, **scores.record, **self._origin(settings)}
-
-    def _origin(self, settings: EvaluateSettings) -> dict[str, Any]:
+    def record(self, settings: EvaluateSettings) -> dict[str, Any]:
+        """Builds what the results file, and the provenance of a model, say of the data and the settings."""
         given = settings.record()
         if len(settings.data) == 1:
             given["data"] = settings.data[0]
-        return {"inputs": self.input_fingerprints, "settings": given, "versions": versions()}
+        origin = {"inputs": self.input_fingerprints, "settings": given, "versions": versions()}
+        return {"suite": settings.suite, "protocol": self.protocol, **self.facts, **origin}
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,14 +115,16 @@ class Suite:
 
     Attributes:
         read: Checks the settings that are its own, and reads the data.
+        recognise: Tells whether a file or folder is for this suite; the first of the registry that does has it.
+        several: Whether files and folders are read together; otherwise `read` is called for each of them.
         settings: Those of the settings of `evaluate` that are not for every suite and that this one has a use for.
-        section: The name of the section of a card that `--update-card` writes, in the comments that enclose it.
-        heading: That section's heading.
+        heading: The heading of the section of a card that `--update-card` writes.
     """
 
     read: Callable[[EvaluateSettings], Benchmark]
+    recognise: Callable[[Path], bool] = lambda path: False
+    several: bool = False
     settings: tuple[str, ...] = ()
-    section: str = "hf-paraphrase evaluate"
     heading: str = "Evaluation"
 
     def __repr__(self) -> str:
@@ -138,17 +132,40 @@ class Suite:
         return f"Suite({self.read.__module__}.{self.read.__qualname__})"
 
 
-def one_folder(settings: EvaluateSettings) -> Path:
-    """Returns the one folder of data."""
-    if len(settings.data) != 1:
-        raise UsageError(f"{len(settings.data)} folders of --data", remedy=f"--suite {settings.suite} takes one")
-    return Path(settings.data[0])
-
-
 def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
-    """Returns the folders of data by names that are as long as it takes to distinguish them."""
-    folders = [Path(folder) for folder in settings.data]
-    resolved = [str(folder.resolve()) for folder in folders]
-    if len(set(resolved)) < len(folders):
-        raise UsageError("a folder of --data occurs twice", remedy="give each folder once")
-    return dict(zip(short_names(resolved), folders, strict=True))
+    """Returns the files and folders of data by names that are as long as it takes to distinguish them."""
+    paths = [Path(path) for path in settings.data]
+    resolved = [path.resolve() for path in paths]
+    whole = [str(path if path.is_dir() else path.with_name(path.name.partition(".")[0])) for path in resolved]
+    return dict(zip(short_names(whole), paths, strict=True))
+
+
+def has_columns(*wanted: str, without: str = "") -> Callable[[Path], bool]:
+    """Makes a recogniser of files and data folders by the names of their columns."""
+
+    def recognise(path: Path) -> bool:
+        present = columns_of(path)
+        return present.issuperset(wanted) and without not in present
+
+    return recognise
+
+
+def columns_of(path: Path) -> set[str]:
+    """Lists the columns of a CSV, JSON lines or Parquet file or of a data folder, the sides of pairs by our names."""
+    try:
+        files = [path] if path.is_file() else []
+        if path.is_dir() and not any(path.rglob("*.parquet")):
+            files = sorted(file for file in path.iterdir() if file.suffix != ".json" and records_kind(file))
+        kind = records_kind(files[0]) if files else None
+        if kind in ("csv", "jsonl"):
+            names = column_names(files[0], kind)
+            return {*names, *usual_pair_columns(names)}
+        folder = DataFolder(path)
+        return {name for split in folder.splits for name in folder.schema(split).names}
+    except (InputError, OSError):
+        return set()
+
+
+def records_kind(path: Path) -> str | None:
+    """Returns `csv`, `jsonl` or `parquet` by the end of a file's name, None for any other."""
+    return "csv" if ".tsv" in path.suffixes[-2:] else kind_of_records(path)

@@ -1,55 +1,59 @@
-"""The suite `senteval`: transfer tasks, for each a regression of scikit-learn trained on fixed sentence vectors.
+"""The suites `senteval` and `classification`: regressions of scikit-learn trained on fixed vectors of labelled texts.
 
-Conneau and Kiela 2018, "SentEval", whose parts and penalties these are. Without a test part every example is tested
-once, by nested folds; a task with a test part chooses the penalty by folds of its train part. SentEval's own
-classifier is a softmax regression that Adam trains until a held-out part is best; here it is trained to its minimum,
-so that figures differ by up to about a point.
+`senteval` has the transfer tasks of Conneau and Kiela 2018, "SentEval", whose parts and penalties these are. Without a
+test part every example is tested once, by nested folds; a task with a test part chooses the penalty by folds of its
+train part. SentEval's own classifier is a softmax regression that Adam trains until a held-out part is best; here it
+is trained to its minimum, so that figures differ by up to about a point. `classification` takes texts of the user.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm.auto import tqdm
 
 from ..artefacts.card_heads import Measurement
-from ..tables import format_table, number, short_names
+from ..data.folder import DataFolder
+from ..data.records import read_records
+from ..data.text_files import StrictLines
+from ..errors import InputError
+from ..tables import number
 from .baselines import Encode, Scorer, encode_once
-from .classifiers import FOLDS, PENALTIES, SEED, check_sklearn, predict_classes
-from .suite import Benchmark, Scores, Suite, one_folder
-from .transfer_tasks import TASKS, Examples, find_transfer_tasks
+from .classifiers import FOLDS, PENALTIES, SEED, check_enough, check_sklearn, predict_classes
+from .suite import Benchmark, Scores, Suite, has_columns, named_folders, records_kind, side_by_side
+from .transfer_tasks import TASKS, Examples, find_transfer_tasks, has_transfer_tasks
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
-_TITLES = {
-    "accuracy": "accuracy (%; regression on fixed vectors, SentEval)",
-    "f1": "F1 × 100 (regression on fixed vectors, SentEval)",
-}
+Tasks = Mapping[str, Mapping[str, Examples]]
+"""Examples by the names of tasks and of their parts, `train` and `test`."""
+_COLUMNS = {"text": "text", "label": "label"}
 
 
-def evaluate_tasks(
-    encode: Encode, tasks: Mapping[str, Mapping[str, Examples]], *, folds: int = FOLDS
-) -> list[dict[str, Any]]:
+def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: bool = False) -> list[dict[str, Any]]:
     """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
 
     Returns:
         For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` on, those
-        that choose the settings not among them, and to `test` on; `metrics`: `accuracy` in per cent, and of two
-        classes with a test part `f1`; `dev`, what the penalty was chosen by; and `majority`, the same of always
-        giving the most frequent class of the training examples.
+        that choose the settings not among them, and to `test` on; `metrics`: `accuracy` in per cent, and `f1`, of two
+        classes with a test part, or with `macro` the mean over the classes of any; `dev`, what the penalty was chosen
+        by; and `majority`, the same of always giving the most frequent class of the training examples.
     """
     parts = [examples for task in tasks.values() for examples in task.values()]
     vectors = encode_once(encode, (text for examples in parts for side in examples.sides for text in side))
     return [
-        {"task": name, **_evaluated(task, {part: own.features(vectors) for part, own in task.items()}, folds)}
+        {"task": name, **_evaluated(task, {part: own.features(vectors) for part, own in task.items()}, folds, macro)}
         for name, task in tqdm(tasks.items(), unit=" tasks", desc="train")
     ]
 
 
-def _evaluated(task: Mapping[str, Examples], features: Mapping[str, np.ndarray], folds: int) -> dict[str, Any]:
+def _evaluated(
+    task: Mapping[str, Examples], features: Mapping[str, np.ndarray], folds: int, macro: bool
+) -> dict[str, Any]:
     from sklearn.metrics import f1_score
 
     train, has_test = task["train"].gold, "test" in task
@@ -58,8 +62,9 @@ def _evaluated(task: Mapping[str, Examples], features: Mapping[str, np.ndarray],
 
     def measures(answers: np.ndarray) -> dict[str, float]:
         found = {"accuracy": 100 * float((answers == tested).mean())}
-        if has_test and train.max() == 1:
-            found["f1"] = 100 * float(f1_score(tested, answers, zero_division=0))
+        if macro or (has_test and train.max() == 1):
+            average = "macro" if macro else "binary"
+            found["f1"] = 100 * float(f1_score(tested, answers, average=average, zero_division=0))
         return found
 
     return {
@@ -72,58 +77,125 @@ def _evaluated(task: Mapping[str, Examples], features: Mapping[str, np.ndarray],
     }
 
 
-def transfer_measurements(result: Mapping[str, Any]) -> list[Measurement]:
-    """Lists the measures of a task for the head of a card."""
-    split = result["tested_on"]
-    return [
-        Measurement("text-classification", result["task"], name, value, _TITLES[name], "Transfer", split=split)
-        for name, value in result["metrics"].items()
-    ]
-
-
-def format_transfer(scores: Sequence[Scores], missing: Mapping[str, Sequence[str]]) -> str:
-    """Formats the measures of all tasks as a Markdown table, and names what was not found."""
-    header = ["task", "measure", "train", "test", "tested on", "majority", *short_names([s.name for s in scores])]
+def format_transfer(scores: Sequence[Scores], notes: Sequence[str] = ()) -> str:
+    """Formats the measures of all tasks as a Markdown table, and notes below it."""
     rows = []
     for place, task in enumerate(scores[0].record["tasks"]):
         for name in task["metrics"]:
-            cells = [number(scorer.record["tasks"][place]["metrics"][name]) for scorer in scores]
+            values = [scorer.record["tasks"][place]["metrics"][name] for scorer in scores]
             about = [str(task["train"]), str(task["test"]), task["tested_on"], number(task["majority"][name])]
-            rows.append([task["task"], "F1" if name == "f1" else name, *about, *cells])
-    lines = ["", "accuracy and F1 in %; a regression was trained on fixed vectors."]
-    lines += [f"not found: {name} ({', '.join(files)})" for name, files in missing.items()]
-    return format_table(header, rows) + "\n".join(lines) + "\n"
+            rows.append(([task["task"], "F1" if name == "f1" else name, *about], values))
+    header = ["task", "measure", "train", "test", "tested on", "majority"]
+    table = side_by_side(header, rows, [scorer.name for scorer in scores])
+    return "\n".join([table, "accuracy and F1 in %; a regression was trained on fixed vectors.", *notes]) + "\n"
 
 
-def _read(settings: EvaluateSettings) -> Benchmark:
-    folder = one_folder(settings)
-    check_sklearn()
-    tasks, missing, paths = find_transfer_tasks(folder, settings.tasks or TASKS)
-
+def _benchmark(tasks: Tasks, title: str, notes: Sequence[str] = (), *, macro: bool = False, **about: Any) -> Benchmark:
     def measure(scorer: Scorer) -> Scores:
-        results = evaluate_tasks(scorer.encode, tasks)
-        measurements = tuple(one for result in results for one in transfer_measurements(result))
-        return Scores(scorer.name, scorer.kind, {"tasks": results}, measurements)
+        results = evaluate_tasks(scorer.encode, tasks, macro=macro)
+        how = "regression on fixed vectors" if macro else "regression on fixed vectors, SentEval"
+        titles = {"accuracy": f"accuracy (%; {how})", "f1": f"{'macro ' if macro else ''}F1 × 100 ({how})"}
+        measurements = [
+            Measurement(
+                "text-classification", result["task"], name, value, titles[name], title, split=result["tested_on"]
+            )
+            for result in results
+            for name, value in result["metrics"].items()
+        ]
+        return Scores(scorer.name, scorer.kind, {"tasks": results}, tuple(measurements))
 
-    classifier = "scikit-learn LogisticRegression"
     return Benchmark(
         measure,
+        report=lambda scores: format_transfer(scores, notes),
+        trained="a regression was trained on top of fixed vectors",
+        **about,
+    )
+
+
+_CLASSIFIER = {
+    "name": "scikit-learn LogisticRegression",
+    "folds": FOLDS,
+    "penalties": list(PENALTIES),
+    "seed": SEED,
+}
+
+
+def _read_senteval(settings: EvaluateSettings) -> Benchmark:
+    check_sklearn()
+    tasks, missing, paths = find_transfer_tasks(Path(settings.data[0]), settings.tasks or TASKS)
+    return _benchmark(
+        tasks,
+        "Transfer",
+        [f"not found: {name} ({', '.join(files)})" for name, files in missing.items()],
         inputs=paths,
         protocol="tasks of SentEval (Conneau and Kiela 2018): logistic regression on fixed sentence vectors; accuracy "
         "and F1 in per cent",
-        facts={
-            "classifier": {"name": classifier, "folds": FOLDS, "penalties": list(PENALTIES), "seed": SEED},
-            "missing": missing,
-        },
-        report=lambda scores: format_transfer(scores, missing),
+        facts={"classifier": _CLASSIFIER, "missing": missing},
         name=f"senteval {' '.join(tasks)}",
-        trained="a regression was trained on top of fixed vectors",
+    )
+
+
+def read_labelled_texts(*paths: Path) -> tuple[list[str], list[str]]:
+    """Reads the columns `text` and `label` of files: CSV with commas, semicolons or tabs, JSON lines or Parquet."""
+    texts, labels = [], []
+    for path in paths:
+        for lines, block in read_records(path, records_kind(path) or "csv", _COLUMNS, StrictLines()):
+            for line, text, label in zip(lines, block["text"].to_pylist(), block["label"].to_pylist(), strict=True):
+                if not label:
+                    raise InputError("a row without a label", path=path, line=int(line), remedy="fix the line")
+                texts.append(text or "")
+                labels.append(label)
+    return texts, labels
+
+
+def _files(source: Path) -> list[list[Path]]:
+    """Lists the files of the train part and, where there is one, of the test part."""
+    if not source.is_dir():
+        return [[source]]
+    files = [sorted(source.glob(f"{part}.*"))[:1] for part in ("train", "test")]
+    if not files[0]:
+        folder = DataFolder(source)
+        files = [folder.shards(part) if part in folder.splits else [] for part in ("train", "test")]
+    if not files[0]:
+        raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
+    return [paths for paths in files if paths]
+
+
+def _read_texts(settings: EvaluateSettings) -> Benchmark:
+    check_sklearn()
+    tasks: dict[str, dict[str, Examples]] = {}
+    inputs: list[Path] = []
+    for name, source in named_folders(settings).items():
+        files = _files(source)
+        parts = [read_labelled_texts(*paths) for paths in files]
+        numbers = np.unique([label for _, labels in parts for label in labels], return_inverse=True)[1]
+        gold = np.split(numbers, [len(parts[0][1])])
+        check_enough(gold[0], 2 * FOLDS, source.name, files[0][0])
+        if len(files) > 1 and not len(gold[1]):
+            raise InputError("the file contains no rows", path=files[1][0], remedy="give the train file alone")
+        examples = [Examples((texts,), own) for (texts, _), own in zip(parts, gold, strict=False)]
+        tasks[name] = dict(zip(("train", "test"), examples, strict=False))
+        inputs += [path for paths in files for path in paths]
+    return _benchmark(
+        tasks,
+        "Classification",
+        macro=True,
+        inputs=inputs,
+        protocol="logistic regression on fixed sentence vectors; the F1 is the mean over the classes",
+        facts={"classifier": _CLASSIFIER},
+        name=f"classification {' '.join(tasks)}",
     )
 
 
 TRANSFER = Suite(
-    _read,
+    _read_senteval,
+    has_transfer_tasks,
     settings=("tasks",),
-    section="hf-paraphrase evaluate: senteval",
     heading="Evaluation: transfer tasks",
+)
+CLASSIFICATION = Suite(
+    _read_texts,
+    has_columns("text", "label"),
+    several=True,
+    heading="Evaluation: classification",
 )

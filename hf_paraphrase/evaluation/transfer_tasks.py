@@ -22,6 +22,7 @@ from ..data.sources.msrp import MsrpSource
 from ..data.sources.rows import fitted
 from ..data.sources.source import NothingThereError, Part, Source
 from ..data.sources.transfer import BINARY, TREC, TransferSource
+from ..data.text_blocks import files_below
 from ..data.text_files import LineErrors
 from ..errors import InputError, no_folder
 from .classifiers import FOLDS, check_enough
@@ -89,6 +90,16 @@ class Examples:
             return vectors(self.sides[0])
         first, second = (vectors(side) for side in self.sides)
         return np.concatenate([np.abs(first - second), first * second], axis=1)
+
+
+def has_transfer_tasks(path: Path) -> bool:
+    """Returns whether there is a file of a task below a folder, raw or prepared by `prepare transfer`."""
+    raw = {name.lower() for task in TASKS.values() for names in task.files.values() for name in names}
+    shards = tuple(f"{part}-" for part in TransferSource.PARTS)
+    return any(
+        {file.name.lower(), file.stem.lower()} & raw or file.name.startswith(shards)
+        for file in (files_below(path) if path.is_dir() else ())
+    )
 
 
 def find_transfer_tasks(

@@ -16,9 +16,8 @@ from ..data.folder import DataFolder
 from ..data.same_text import is_blank
 from ..encoders.search.nearest_neighbours import nearest_neighbours
 from ..errors import InputError
-from ..tables import format_table, number, short_names
 from .baselines import Scorer, encode_once
-from .suite import Benchmark, Scores, Suite, named_folders
+from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -110,15 +109,16 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         return Scores(scorer.name, scorer.kind, {"bitexts": record}, measurements)
 
     def report(scores: Sequence[Scores]) -> str:
-        names = short_names([item.name for item in scores])
-        header = ["bitext", "pairs", *(column for name in names for column in (f"{name} →", "←", "margin error"))]
-        rows = []
-        for bitext, table in tables.items():
-            own = [item.record["bitexts"][bitext] for item in scores]
-            columns = ("source_to_target", "target_to_source", "margin_error")
-            rows.append([bitext, str(table.num_rows), *(number(row[column]) for row in own for column in columns)])
-        notes = "→, ←: the nearest sentence is a translation (%), from source to target and back."
-        return f"{format_table(header, rows)}\n{notes}\n"
+        columns = ("source_to_target", "target_to_source", "margin_error")
+        rows = [
+            (
+                [bitext, str(table.num_rows)],
+                [item.record["bitexts"][bitext][key] for item in scores for key in columns],
+            )
+            for bitext, table in tables.items()
+        ]
+        text = side_by_side(["bitext", "pairs"], rows, [item.name for item in scores], "→,←,margin error")
+        return f"{text}→, ←: the nearest sentence is a translation (%), from source to target and back.\n"
 
     return Benchmark(
         measure,
@@ -130,5 +130,9 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
 
 TRANSLATIONS = Suite(
-    _read, settings=("split",), section="hf-paraphrase evaluate: translations", heading="Evaluation: translations"
+    _read,
+    has_columns("source", "target", "source_lang", "target_lang", without="sentence1"),
+    several=True,
+    settings=("split",),
+    heading="Evaluation: translations",
 )

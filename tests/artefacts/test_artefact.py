@@ -241,14 +241,6 @@ def test_a_finished_output_needs_no_more_work_unless_it_is_of_another_job(tmp_pa
     assert not made(tmp_path / "out", "other", resume=True, overwrite=True).finished
 
 
-def test_an_incomplete_run_of_another_user_is_none_of_ours(tmp_path, monkeypatch):
-    folder = tmp_path / f".out.{'0' * 16}.partial"
-    folder.mkdir()
-    assert incomplete_runs(tmp_path / "out") == [folder]
-    monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
-    assert incomplete_runs(tmp_path / "out") == []
-
-
 def test_two_runs_never_write_one_output_and_a_lock_that_a_killed_run_has_left_is_taken_over(tmp_path):
     (tmp_path / ".out.lock").touch()
     with Artefact(tmp_path / "out", command="toy", settings={}) as artefact:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -74,17 +73,6 @@ def test_free_text_in_the_head_of_a_template_is_quoted_so_that_norwegian_is_not_
     assert unquoted <= {"library_name", "model_type", "weights", "split"} | {
         f"split.{name}" for name in ("name", "num_bytes", "num_examples")
     }
-
-
-def test_the_digest_in_the_head_of_a_data_card_is_that_of_its_parquet_files(tmp_path):
-    (tmp_path / "data").mkdir()
-    for name in ("train-0.parquet", "dev-0.parquet"):
-        (tmp_path / "data" / name).write_bytes(name.encode())
-    write_card(tmp_path, Card("pairs", PAIRS))
-    files = sorted((tmp_path / "data").iterdir())
-    digest = sha256(b"".join(sha256(path.read_bytes()).digest() for path in files)).hexdigest()
-    (configuration,) = DatasetCard.load(tmp_path / "README.md").data.configs
-    assert configuration["description"] == f"SHA-256 over those of the Parquet files: {digest}"
 
 
 def test_the_head_names_the_licence_and_the_hub_datasets_of_the_inputs(tmp_path, monkeypatch):

@@ -18,13 +18,6 @@ def test_what_is_not_a_json_object_is_an_error_that_names_the_file(tmp_path, con
     assert caught.value.path == str(path) and len(str(caught.value)) < 600
 
 
-def test_an_array_is_mapped_and_equal_to_what_was_saved(tmp_path):
-    values = np.arange(6, dtype=np.float32).reshape(3, 2)
-    np.save(tmp_path / "a.npy", values)
-    array = open_array(tmp_path / "a.npy")
-    assert isinstance(array, np.memmap) and np.array_equal(array, values)
-
-
 def test_a_damaged_array_is_an_error_that_names_the_file(tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, np.zeros((100, 4), np.float32))

@@ -12,7 +12,7 @@ from transformers import BertConfig, BertModel
 
 from hf_paraphrase.artefacts.files import opening
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
-from hf_paraphrase.artefacts.weights import TensorEntry, check_finite, read_header
+from hf_paraphrase.artefacts.weights import check_finite
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, ModelError
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -111,15 +111,6 @@ def test_weights_that_are_not_finite_are_refused(folder):
     for opener in OPENERS.values():
         with pytest.raises(ModelError, match=r"weights of embeddings are NaN|is not finite"):
             opener(folder)
-
-
-def test_a_header_gives_types_shapes_and_offsets(tmp_path):
-    path = tmp_path / "a.safetensors"
-    tensors = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.ones(3, dtype=torch.bfloat16)}
-    save_file(tensors, path, {"format": "pt"})
-    header = read_header(path)
-    assert header == {"a": TensorEntry("F32", (2, 3)), "b": TensorEntry("BF16", (3,))}
-    assert np.fromfile(path, np.float32, 6, offset=header["a"].offset).tolist() == list(range(6))
 
 
 def hub_cache(folder, repository):

@@ -10,9 +10,6 @@ from hf_paraphrase.artefacts.provenance import (
     described,
     fingerprint,
     hub_datasets,
-    inherited_metadata,
-    inherited_model_metadata,
-    inherited_sections,
     is_url,
     origin_of,
     read_provenance,
@@ -146,17 +143,6 @@ def test_inputs_are_recorded_one_level_deep_with_what_their_cards_and_records_sa
     assert item == {"name": "pairs", "sha256": fingerprint(pairs), "made_by": "hf-paraphrase filter"}
 
 
-@pytest.mark.parametrize("setting", ["decontaminate", "expansion_decontaminate"])
-def test_evaluation_data_that_was_kept_out_is_marked_and_nothing_else_is(tmp_path, setting):
-    read, kept_out = tmp_path / "text.txt", tmp_path / "sts.txt"
-    read.write_text("read")
-    kept_out.write_text("kept out")
-    settings = {setting: [str(kept_out)], "seed": 0}
-    record = write_provenance(tmp_path, command="x", settings=settings, inputs=hashed(read, kept_out))
-    marks = [(item["name"], item.get("kept_out")) for item in record["inputs"]]
-    assert marks == [("text.txt", None), ("sts.txt", True)]
-
-
 def test_inputs_are_listed_with_what_is_known_of_them():
     inputs = [
         {"name": "pairs", "made_by": "x", "license": ["mit"], "datasets": ["squad", "org/name"]},
@@ -173,15 +159,6 @@ def test_inputs_are_listed_with_what_is_known_of_them():
     assert "\n" not in hostile and hostile.count("`") == 2 and "javascript" not in hostile and "<script" not in hostile
     assert is_url("https://example.org/a?b=c")
     assert not any(map(is_url, ("ftp://example.org", "https://example.org/a b", "https://example.org/)", None)))
-
-
-def test_an_export_inherits_licence_language_and_the_sections_but_no_scores(tmp_path):
-    (tmp_path / "README.md").write_text(CARD)
-    assert inherited_metadata(tmp_path) == {"license": ["cc-by-2.0"], "language": ["no"]}
-    assert inherited_model_metadata(tmp_path) == {"language": ["no"], "license": "cc-by-2.0"}
-    assert inherited_sections(tmp_path) == "### Training\n\nWords.\n\n#### Details\n\n```bash\n# no heading\n```"
-    (tmp_path / "README.md").write_bytes(b"---\nlanguage: [\n---\n## Training\n")
-    assert inherited_model_metadata(tmp_path) == {} and inherited_sections(tmp_path) == ""
 
 
 def test_what_is_published_names_no_private_place_and_keeps_public_urls():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import math
 import re
 from html.parser import HTMLParser
 
@@ -93,24 +92,6 @@ def test_hostile_text_does_nothing_in_a_report():
     record |= {"inputs": [{"name": HOSTILE, "sha256": HOSTILE}], "versions": {HOSTILE: HOSTILE}}
     assert len(recorded_plots(record)) == 1
     check_harmless(render_report(f"# {HOSTILE}\n\n{HOSTILE}\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |", record))
-
-
-def test_recorded_numbers_are_drawn():
-    results = {
-        "log": [{"step": 1, "loss": 0.5}, {"step": 2, "loss": math.nan}, {"step": 3, "eval_loss": 1.0}],
-        "dev_scores": [{**entry, "sts": entry["dev_mean"], "name": "x"} for entry in SCORES],
-        "dev_by_components": {"100": 61.0, "300": 62.0},
-        "steps": 5,
-    }
-    assert [plot["title"] for plot in recorded_plots({"results": results})] == [
-        "Loss in training",
-        "Dev mean",
-        "Sts",
-        "Dev score by components",
-    ]
-    log = [{"step": 1, "eval_bleu": 2.0}, {"step": 2, "eval_bleu": 3.0}]
-    assert [plot["title"] for plot in recorded_plots({"results": {"log": log, "epochs": 2.0}})] == ["Bleu"]
-    assert recorded_plots({}) == []
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,8 @@ def replaced(name, function):
     [
         (without("weights"), {}, "cannot be opened: KeyError: 'weights'"),
         (replaced("weights", lambda scales: scales[:-1]), {}, r"`weights` \[6\], not int8 \[6, 5\] and float32 \[5\]"),
-        (replaced("embeddings", lambda table: table.astype(np.float32)), {}, r"not float32 \[6, 5\]"),
         (None, {"hidden_size": 4}, r"has `embeddings` int8 \[6, 4\] and .*, not int8 \[6, 5\]"),
         (replaced("weights", lambda scales: scales * np.nan), {}, "the scales of the table are not finite"),
-        # Without the key it is a folder with unexpected tensors.
-        (None, {"embedding_dtype": None}, "the weights do not fit the configuration: unexpected weights"),
         (None, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
     ],
 )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -268,21 +267,3 @@ def test_what_cannot_be_exported_is_one_line(models, tiny_model, tmp_path, capsy
     assert text in error_of(capsys)
     assert export(tiny_model, tmp_path / "out") == 2
     assert "`rnn_search` is not a sentence encoder" in error_of(capsys) and list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("package", ["onnxscript", "onnxruntime"])
-def test_a_missing_package_is_named_with_its_extra(models, exports, tmp_path, capsys, monkeypatch, package):
-    folder = exports("avg")
-    capsys.readouterr()
-    find = importlib.util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == package else find(name, *rest))
-    assert export(models["avg"], tmp_path / "out") == 2
-    assert f'`{package}` is not installed (it comes with the extra `onnx`: pip install "hf-' in error_of(capsys)
-    # Weights in fewer bits need neither.
-    assert export(models["avg"], tmp_path / "half", "--format", "safetensors", "--weights", "float16") == 0
-    capsys.readouterr()
-    if package == "onnxruntime":
-        (tmp_path / "text").write_text("a\n")
-        words = ["encode", "--input", str(tmp_path / "text"), "--output", str(tmp_path / "v.npy")]
-        assert main([*words, "--model", str(folder)]) == 2
-        assert "`onnxruntime` is not installed" in error_of(capsys)

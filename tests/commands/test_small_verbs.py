@@ -66,9 +66,3 @@ def test_pairs_in_place_of_bitext_are_told_by_their_columns_and_not_by_a_missing
     err = capsys.readouterr().err
     assert "missing columns source, target" in err
     assert "validation" not in err
-
-
-def test_a_graded_data_folder_under_the_suite_of_sts_files_is_told_its_suite(pairs, capsys):
-    assert main(["evaluate", "--data", str(pairs), "--baseline", "words"]) == 2
-    assert "for a data folder with a score: --suite graded --split SPLIT" in capsys.readouterr().err
-    assert main(["evaluate", "--data", str(pairs), "--baseline", "words", "--suite", "graded", "--split", "test"]) == 0

@@ -55,20 +55,6 @@ def test_trigrams_span_the_spaces_between_words_and_at_both_ends():
     assert character_trigrams("") == []
 
 
-def test_the_built_in_frequencies_are_plausible_english():
-    frequencies = english_trigram_frequencies()
-    assert len(frequencies) == 744
-    assert max(frequencies, key=frequencies.__getitem__) == "the" or frequencies["the"] > 0.005
-    assert 0.5 < sum(frequencies.values()) < 1.0
-
-
-def test_a_frequent_trigram_counts_less_than_a_rare_one():
-    plain, weighted = UNTRAINED_BASELINES["trigrams"].similarity, UNTRAINED_BASELINES["weighted-trigrams"].similarity
-    first, second = ["the zebra", "the zebra"], ["the quokka", "a zebra"]
-    assert weighted(first, second)[0] < plain(first, second)[0]
-    assert weighted(first, second)[1] > weighted(first, second)[0]
-
-
 @pytest.mark.real_data
 @pytest.mark.parametrize(("name", "published"), [("words", 54.7), ("trigrams", 65.8), ("weighted-trigrams", 68.7)])
 def test_the_baselines_reproduce_the_known_sts16_means(real_data_dir, name, published):

@@ -3,11 +3,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import hf_paraphrase
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.classification import read_labelled_texts
+from hf_paraphrase.evaluation.transfer import read_labelled_texts
 
 
 def write_csv(path, count=60, seed=0):
@@ -29,9 +32,23 @@ def test_a_folder_is_tested_on_its_test_part(tmp_path, capsys):
     write_csv(tmp_path / "test.csv", 30, seed=1)
     assert evaluate(tmp_path, tmp_path / "results.json") == 0
     record = json.loads((tmp_path / "results.json").read_text())
-    assert record["tested_on"] == "test" and record["examples"] == [60, 30] and record["classes"] == 3
-    assert record["results"][0]["accuracy"] == 100 and record["results"][0]["f1"] == pytest.approx(100)
-    assert "accuracy (%)" in capsys.readouterr().out
+    (task,) = record["results"][0]["tasks"]
+    assert (task["tested_on"], task["train"], task["test"]) == ("test", 60, 30)
+    assert task["metrics"] == {"accuracy": 100, "f1": pytest.approx(100)}
+    assert task["majority"]["accuracy"] == pytest.approx(100 / 3) and "| accuracy |" in capsys.readouterr().out
+
+
+def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_the_classes(tmp_path):
+    texts = ["good", "bad", "neither"] * 30
+    labels = texts.copy()
+    test = pa.table({"text": ["good", "bad", "bad", "neither"], "label": ["good", "good", "bad", "neither"]})
+    train = pa.table({"text": texts, "label": labels})
+    for split, table in (("train", train), ("test", test)):
+        write_split(tmp_path / "kinds", split, [table], table.schema)
+    found = hf_paraphrase.evaluate(data=[tmp_path / "kinds"], baseline=["words"])
+    (task,) = found.record["results"][0]["tasks"]
+    assert found.suite == "classification" and task["metrics"]["accuracy"] == 75
+    assert task["metrics"]["f1"] == pytest.approx(100 * (2 / 3 + 2 / 3 + 1) / 3)
 
 
 @pytest.mark.parametrize(

@@ -65,15 +65,6 @@ def test_folders_without_anything_to_tune_on_are_refused(tmp_path):
         dev_scorer(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("scores", "words"), [([1.0, None, 2.0, 3.0], "missing values"), ([1.0, float("nan"), 2.0, 3.0], "row 1")]
-)
-def test_a_graded_folder_with_holes_is_refused(tmp_path, scores, words):
-    write_graded(tmp_path, "validation", scores)
-    with pytest.raises(InputError, match=words):
-        dev_scorer(tmp_path)
-
-
 def test_a_bitext_is_scored_by_how_many_sentences_find_their_translation(tmp_path):
     columns = {"source": ["banane", "ombrelle", "île"], "target": ["aaa", "oe", "ii"]}
     write_split(tmp_path, "validation", [pa.table(columns)], pa.table(columns).schema)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -35,49 +33,42 @@ def pairs(*texts):
 def test_labels_are_read_and_pairs_without_one_left_out_and_counted(tmp_path):
     found = read_labelled_folder(write(tmp_path, label=[1, None, 0, 1]), "test")
     assert found.labels.tolist() == [1, 0, 1] and found.sentences1 == ["a 0", "a 2", "a 3"]
-    assert (found.undecided, found.positives, len(found)) == (1, 2, 3)
-
-
-def test_scores_above_the_border_are_paraphrases_and_those_at_it_are_left_out(tmp_path):
-    folder = write(tmp_path, score=[1.0, 2.5, 3.0, None, 2.0, 4.0], label=[1, 1, 1, 1, 1, 1])
-    found = read_labelled_folder(folder, "test", positive_above=2.5)
-    assert found.labels.tolist() == [0, 1, 0, 1] and found.undecided == 2
-    assert found.sentences2 == ["b 0", "b 2", "b 4", "b 5"]
+    assert (found.undecided, len(found)) == (1, 3)
 
 
 def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_path):
     write(tmp_path, "labelled.validation", label=[0, 1])
+    write(tmp_path, "train", label=[0, 1])
     assert read_labelled_folder(tmp_path, "validation").name.endswith("/labelled.validation")
     write(tmp_path, "validation", label=[0, 1, 1])
     assert len(read_labelled_folder(tmp_path, "validation")) == 3
 
 
 @pytest.mark.parametrize(
-    ("columns", "border", "expected"),
+    ("columns", "expected"),
     [
-        ({"label": [0, 2]}, None, "row 1: the label is 2"),
-        ({"label": [0, -1]}, None, "row 1: the label is -1"),
-        ({"label": ["0", "1"]}, None, "row 0: the label is 0"),
-        ({"label": [0.5, 1.0]}, None, "row 0: the label is 0.5"),
-        ({"label": [[0], [1]]}, None, "row 0: the label is [0]"),
-        ({"score": [1.0, 4.0]}, None, "give --positive-above"),
-        ({"grade": [1.0, 4.0]}, None, "the columns are sentence1, sentence2, grade"),
-        ({"label": [0, 1]}, 2.5, "no column score"),
-        ({"score": [1.0, float("nan")]}, 2.5, "row 1: the score is nan"),
-        ({"score": ["1", "high"]}, 2.5, "not numeric"),
-        ({"label": [0, 1], "sentence1": ["x", None]}, None, "missing values in column sentence1"),
+        ({"label": [0, 2]}, "row 1: the label is 2"),
+        ({"label": [0.5, 1.0]}, "row 0: the label is 0.5"),
+        ({"label": [[0], [1]]}, r"row 0: the label is \[0]"),
+        ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
+        ({"label": [0, 1], "sentence1": ["x", None]}, "missing values in column sentence1"),
     ],
 )
-def test_what_is_no_label_is_named_with_its_row(tmp_path, columns, border, expected):
-    with pytest.raises(InputError, match=expected.replace("[", r"\[")):
-        read_labelled_folder(write(tmp_path, **columns), "test", border)
+def test_what_is_no_label_is_named_with_its_row(tmp_path, columns, expected):
+    with pytest.raises(InputError, match=expected):
+        read_labelled_folder(write(tmp_path, **columns), "test")
 
 
-def test_a_split_that_is_not_there_is_named_with_those_that_are(tmp_path):
-    with pytest.raises(InputError, match="the splits are test"):
-        read_labelled_folder(write(tmp_path, label=[0, 1]), "validation")
-    with pytest.raises(InputError, match="no such data folder"):
-        read_labelled_folder(Path(tmp_path / "absent"), "test")
+def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of_labels(tmp_path):
+    path = tmp_path / "judged.csv"
+    path.write_text('id,text1,text2,label\n1,"a, b",c,1.0\n2,d,e,False\n3,f,g,\n4,h,i,True\n')
+    found = read_labelled_folder(path, "test")
+    assert (found.name, found.labels.tolist(), found.undecided) == ("judged", [1, 0, 1], 1)
+    assert found.sentences1 == ["a, b", "d", "h"]
+    path.write_text("text1,text2,label\na,b,1\nc,d,maybe\n")
+    with pytest.raises(InputError, match="label `maybe` is not a whole number") as raised:
+        read_labelled_folder(path, "test")
+    assert raised.value.line == 3
 
 
 def test_pairs_of_the_other_set_go_whichever_way_round_and_however_they_are_written():

@@ -6,20 +6,14 @@ import pytest
 
 from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.evaluation.paraphrase import detection_measurements
-from hf_paraphrase.evaluation.transfer import transfer_measurements
 from hf_paraphrase.studies.supervised.scores import score_measurements
-from hf_paraphrase.tables import format_table, short_names
+from hf_paraphrase.tables import format_table
 
 
 def test_table_columns_line_up_and_pipes_are_escaped():
     lines = format_table(["name", "n"], [["a|b", "1"], ["longer name", "1,000"]]).splitlines()
     assert len({len(line) for line in lines}) == 1
     assert lines[2].startswith("| a\\|b ") and lines[2].endswith("    1 |")
-
-
-def test_short_names_are_as_long_as_it_takes_to_distinguish_them():
-    assert short_names(["runs/avg/", "runs/gran"]) == ["avg", "gran"]
-    assert short_names(["one/avg", "two/avg"]) == ["one/avg", "two/avg"]
 
 
 def test_paraphrase_detection_has_its_accuracy_and_what_the_cosine_reaches_in_per_cent():
@@ -31,14 +25,6 @@ def test_paraphrase_detection_has_its_accuracy_and_what_the_cosine_reaches_in_pe
     ]  # fmt: skip
     assert {(item.dataset, item.split, item.known) for item in found} == {("opusparcus-fi", "test", True)}
     assert len(detection_measurements({**result, "perceptron": None})) == 3
-
-
-def test_transfer_tasks_have_their_measures_and_say_what_they_were_tested_on():
-    classes = {"task": "MRPC", "tested_on": "test", "metrics": {"accuracy": 70.5, "f1": 80.25}}
-    assert [(item.dataset, item.metric, item.value, item.split) for item in transfer_measurements(classes)] == [
-        ("MRPC", "accuracy", 70.5, "test"),
-        ("MRPC", "f1", 80.25, "test"),
-    ]
 
 
 def test_an_encoder_has_its_dev_score_only_if_there_was_a_dev_set():

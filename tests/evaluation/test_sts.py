@@ -8,16 +8,16 @@ from scipy import stats
 
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES
-from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score_with_similarity
-from hf_paraphrase.evaluation.similarity_suites import format_protocol, format_sets
+from hf_paraphrase.evaluation.correlation import cosine_similarities
+from hf_paraphrase.evaluation.graded_set import GradedSet, ScoredSet, score_with_encoder, score_with_similarity
 from hf_paraphrase.evaluation.sts import (
     MEAN_GROUPS,
     PROTOCOLS,
     YEARS,
     evaluate_scored,
     evaluate_sts,
+    format_sts,
     sets_of_year,
-    shorten,
     sts_measurements,
 )
 from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
@@ -75,15 +75,6 @@ def lettered_set(key, seed, size=40):
     return GradedSet(name, family, texts[:size], texts[size:], generator.uniform(0, 5, size))
 
 
-def test_the_groups_have_the_sizes_they_are_named_after_and_nest_as_documented():
-    for size in (22, 21, 20, 19):
-        assert len(set(MEAN_GROUPS[f"{size} sets"])) == size
-    assert set(MEAN_GROUPS["22 sets"]) - set(MEAN_GROUPS["21 sets"]) == {"Twitter test"}
-    assert set(MEAN_GROUPS["21 sets"]) - set(MEAN_GROUPS["20 sets"]) == {"SICK test"}
-    assert set(MEAN_GROUPS["20 sets"]) - set(MEAN_GROUPS["19 sets"]) == {"STS13 SMT"}
-    assert not set(MEAN_GROUPS["STS16 mean"]) & set(MEAN_GROUPS["22 sets"])
-
-
 def test_each_set_equals_scipy_on_the_cosines_computed_one_by_one_and_each_sentence_is_encoded_once():
     sets = [lettered_set(key, seed) for seed, key in enumerate(EVERY_KEY)]
     seen = []
@@ -119,7 +110,7 @@ def test_training_parts_and_other_benchmarks_enter_no_mean_and_no_protocol():
     nothing = evaluate_scored(extra[1:], PROTOCOLS)
     assert all(mean["pearson"] is None and not mean["sets"] for mean in nothing["means"].values())
     assert nothing["dev_mean"] is None
-    assert all(not found["results"] and found["missing"] for found in nothing["protocols"].values())
+    assert not any(nothing["protocols"].values())
 
 
 def test_senteval_weighs_sets_by_their_pairs_as_computed_by_hand():
@@ -129,47 +120,68 @@ def test_senteval_weighs_sets_by_their_pairs_as_computed_by_hand():
         scored_set("STS12 MSRvid", [0.4, 0.3, 0.2, 0.1], [1, 2, 3, 4]),
         scored_set("STS12 OnWN", [0.0, 0.1, 0.2], [0, 2, 1]),
     ]
-    rows = evaluate_protocol("senteval", sets)["results"]
+    rows = evaluate_protocol("senteval", sets)
     assert both(rows["STS12 mean"]) == pytest.approx([100 * (1 - 1 + 0.5) / 3] * 2)
     assert both(rows["STS12 wmean"]) == pytest.approx([100 * (2 * 1 - 4 * 1 + 3 * 0.5) / 9] * 2)
     assert rows["STS12 mean"]["n"] == rows["STS12 wmean"]["n"] == 9
 
 
-def test_all_pools_the_pairs_of_a_year_without_smt():
+@pytest.mark.parametrize("protocol", ["all", "mteb"])
+def test_the_pairs_of_a_year_are_one_list_without_smt(protocol):
     sets = random_sets(TWENTY_FIVE)
-    rows = evaluate_protocol("all", sets)["results"]
+    rows = evaluate_protocol(protocol, sets)
     for year in YEARS:
         own = [item for item in sets if item.graded.family == year and item.key != "STS13 SMT"]
-        assert both(rows[year]) == pytest.approx(scipy_correlations(own), abs=1e-9)
-        assert rows[year]["n"] == sum(map(len, own))
+        assert both(rows[f"{year} all pairs"]) == pytest.approx(scipy_correlations(own), abs=1e-9)
+        assert rows[f"{year} all pairs"]["n"] == sum(map(len, own))
 
 
-def test_the_mean_of_seven_is_the_plain_mean_of_the_seven_tasks():
-    result = evaluate_protocol("all", random_sets(SEVEN_TASKS))
-    *tasks, seven = result["results"].values()
-    assert list(result["results"]) == [*YEARS, "STS-B test", "SICK-R test", "mean of 7"]
-    assert result["missing"] == result["remarks"] == []
-    assert both(seven) == pytest.approx(np.mean([both(row) for row in tasks], axis=0))
+@pytest.mark.parametrize(("protocol", "sick"), [("all", ["test"]), ("mteb", ["train", "trial", "test"])])
+def test_the_mean_of_seven_is_the_plain_mean_of_the_tasks_and_mteb_has_the_whole_of_sick(protocol, sick):
+    sets = random_sets([*SEVEN_TASKS, "SICK train", "SICK trial", "STS-B dev"])
+    rows = evaluate_protocol(protocol, sets)
+    tasks = [[item for item in sets if item.graded.family == year and item.key != "STS13 SMT"] for year in YEARS] + [
+        [item for item in sets if item.key == "STS-B test"],
+        [item for item in sets if item.graded.family == "SICK" and item.graded.name in sick],
+    ]
+    expected = np.mean([scipy_correlations(own) for own in tasks], axis=0)
+    assert both(rows["mean of 7"]) == pytest.approx(expected) and rows["mean of 7"]["complete"]
 
 
 @pytest.mark.parametrize("absent", ["STS12 MSRvid", "STS14 images", "STS-B test", "SICK test"])
 def test_there_is_no_mean_of_seven_when_one_set_is_missing_and_nothing_stands_in_for_it(absent):
     keys = [*(key for key in SEVEN_TASKS if key != absent), "STS-B dev", "SICK train", "SICK trial"]
-    result = evaluate_protocol("all", random_sets(keys))
-    names = result["results"]
-    assert "mean of 7" not in names
-    assert result["remarks"] == ["no mean of 7: 6 of the 7 tasks complete"]
-    assert result["missing"] == [absent]
-    assert set(names) <= {*YEARS, "STS-B test", "SICK-R test", "SICK-R train+trial+test (MTEB)"}
+    for protocol in ("all", "mteb"):
+        assert "mean of 7" not in evaluate_protocol(protocol, random_sets(keys))
 
 
-def test_the_whole_of_sick_in_one_list_is_a_line_of_its_own_outside_the_mean():
-    sets = random_sets([*SEVEN_TASKS, "SICK train", "SICK trial"])
-    rows = evaluate_protocol("all", sets)["results"]
-    without = evaluate_protocol("all", random_sets(SEVEN_TASKS))["results"]
-    own = [item for item in sets if item.graded.family == "SICK"]
-    assert both(rows["SICK-R train+trial+test (MTEB)"]) == pytest.approx(scipy_correlations(own), abs=1e-9)
-    assert rows["mean of 7"] == without["mean of 7"]
+def test_the_protocol_mteb_gives_the_figure_of_the_package_mteb():
+    mteb = pytest.importorskip("mteb")
+    from datasets import Dataset, DatasetDict
+
+    sets = [lettered_set(key, seed) for seed, key in enumerate(sets_of_year("STS12", smt=False))]
+    ours = evaluate_scored(score_with_encoder(letter_counts, sets), ["mteb"])["protocols"]["mteb"]["STS12 all pairs"]
+
+    class Encoder:
+        mteb_model_meta = None
+
+        def encode(self, inputs, **_):
+            return np.concatenate([letter_counts(batch["text"]) for batch in inputs])
+
+        def similarity(self, first, second):
+            return cosine_similarities(np.asarray(first), np.asarray(second))
+
+        similarity_pairwise = similarity
+
+    task = mteb.get_task("STS12")
+    pairs = {
+        "sentence1": [text for graded in sets for text in graded.sentences1],
+        "sentence2": [text for graded in sets for text in graded.sentences2],
+        "score": [float(value) for graded in sets for value in graded.scores],
+    }
+    task.dataset, task.data_loaded = DatasetDict({"test": Dataset.from_dict(pairs)}), True
+    found = task.evaluate(Encoder(), "test", encode_kwargs={"batch_size": 32})["default"]
+    assert both(ours) == pytest.approx([100 * found["cosine_pearson"], 100 * found["cosine_spearman"]], abs=1e-4)
 
 
 def test_the_two_averages_of_2021_are_over_sets_and_over_years_by_hand():
@@ -178,19 +190,10 @@ def test_the_two_averages_of_2021_are_over_sets_and_over_years_by_hand():
         scored_set("STS12 MSRvid", [0.1, 0.2], [5, 1]),  # r = -1
         scored_set("STS13 SMT", [0.0, 0.1, 0.2], [0, 2, 1]),  # r = 0.5
     ]
-    rows = evaluate_protocol("wieting2021", sets)["results"]
+    rows = evaluate_protocol("wieting2021", sets)
     assert rows["mean over sets"]["pearson"] == pytest.approx(100 * 0.5 / 3)
     assert rows["mean over years"]["pearson"] == pytest.approx(100 * (0 + 0.5) / 2)
     assert rows["mean over years"]["label"] == "mean over years (3 of 25 sets)"
-
-
-def test_no_protocol_changes_with_the_order_of_the_sets():
-    sets = random_sets([*TWENTY_FIVE, "STS-B dev", "STS-B test", "SICK train", "SICK test", "Twitter test"])
-    for protocol in PROTOCOLS:
-        one, other = (evaluate_protocol(protocol, order)["results"] for order in (sets, sets[::-1]))
-        assert list(one) == list(other)
-        for name, row in one.items():
-            assert both(row) == pytest.approx(both(other[name]), abs=1e-9)
 
 
 def test_a_similarity_that_is_not_a_number_counts_as_zero():
@@ -222,62 +225,49 @@ def flattened(sets):
 
 def test_a_constant_scorer_gets_zero_with_a_note_and_valid_json_everywhere():
     result = evaluate_scored(flattened(random_sets([*SEVEN_TASKS, "STS-B dev"])), PROTOCOLS)
-    for found in result["protocols"].values():
-        assert found["results"] and all(both(row) == [0.0, 0.0] for row in found["results"].values())
+    for rows in result["protocols"].values():
+        assert rows and all(both(row) == [0.0, 0.0] for row in rows.values())
     json.dumps(result, allow_nan=False)
     assert "all similarities are equal" in result["sets"][0]["note"]
-    rows = {name: found["results"] for name, found in result["protocols"].items()}
-    assert "STS12 MSRpar: all similarities are equal" in rows["senteval"]["STS12 mean"]["note"]
-    assert "all similarities are equal" in rows["all"]["STS12"]["note"]
+    for protocol, line in (("senteval", "STS12 mean"), ("all", "STS12 all pairs"), ("all", "mean of 7")):
+        assert "all similarities are equal" in result["protocols"][protocol][line]["note"]
 
 
-def good_and_flat(keys):
+def table_of(keys, protocols, **options):
     sets = random_sets(keys)
-    return [
-        Scores(name, "model", evaluate_scored(own, ["all"]))
+    scores = [
+        Scores(name, "model", evaluate_scored(own, protocols))
         for name, own in (("runs/good", sets), ("runs/flat", flattened(sets)))
     ]
+    text = format_sts(scores, protocols, **options)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
+    return scores, text, {row[0]: row[1:] for row in rows}
 
 
-def cells(line):
-    return [cell.strip() for cell in line.strip("|").split("|")]
-
-
-def test_the_report_has_every_set_and_each_mean_once_and_names_what_is_missing():
-    scores = good_and_flat(["STS13 headlines"])
-    text = format_sets(scores, notes=["scores without sentences (not evaluated): STS13 SMT"])
-    row = next(line for line in text.splitlines() if line.startswith("| STS13 headlines"))
+def test_the_table_has_every_set_and_each_figure_of_the_paper_once_and_names_what_is_missing():
+    scores, text, rows = table_of(["STS13 headlines"], ["paper"], notes=["scores without sentences: STS13 SMT"])
     (graded,) = scores[0].record["sets"]
-    assert cells(row)[1:] == [str(graded["n"]), *(f"{value:.1f}" for value in both(graded)), "0.0", "0.0"]
+    assert rows["STS13 headlines"] == [str(graded["n"]), *(f"{value:.1f}" for value in both(graded)), "0.0", "0.0"]
     # One mean over one set, said once, though six groups have that set.
-    assert [line.split(" |")[0] for line in text.splitlines() if "22 sets)" in line and "|" in line] == [
-        "| 22 sets (1 of 22 sets)"
-    ]
-    same = "the same sets as of the 21 sets, 20 sets, 19 sets, STS13 mean"
-    assert f"22 sets (1 of 22 sets); {same}; missing: STS12 (5 sets)" in text
-    assert "scores without sentences (not evaluated): STS13 SMT" in text
-    assert "flat, STS13 headlines: all similarities are equal" in text
-    assert "STS12 mean" not in text
+    assert [label for label in rows if "sets)" in label] == ["22 sets (1 of 22 sets)"]
+    assert "22 sets (1 of 22 sets): the same sets as of 21 sets, 20 sets, 19 sets, STS13 mean" in text
+    assert "not found: STS12 (5 sets)" in text and "scores without sentences: STS13 SMT" in text
+    assert "flat, STS13 headlines: all similarities are equal" in text and "good, " not in text
 
 
-def test_a_protocol_table_has_its_title_its_columns_and_names_what_is_missing():
-    scores = good_and_flat(["STS12 MSRpar", "STS12 MSRvid", "STS16 headlines"])
-    lines = format_protocol(scores, "all").splitlines()
-    assert lines[0].startswith("## all: all pairs of a year in one list")
-    assert cells(lines[2]) == ["all", "pairs", "good all-P", "all-S", "flat all-P", "all-S"]
-    row = scores[0].record["protocols"]["all"]["results"]["STS12"]
-    assert cells(lines[4]) == [
-        "STS12 (2 of 5 sets)", str(row["n"]), *(f"{value:.1f}" for value in both(row)), "0.0", "0.0"
-    ]  # fmt: skip
-    text = "\n".join(lines)
-    assert "not found: STS12 SMTeuroparl, STS12 OnWN, STS12 SMTnews, STS13 (3 sets), STS14 (6 sets)" in text
-    assert "no mean of 7: 0 of the 7 tasks complete" in text
-    assert "flat, STS12: all similarities are equal" in text and "good, " not in text
-
-
-def test_only_a_whole_year_is_abbreviated():
-    assert shorten(sets_of_year("STS13", smt=True)) == ["STS13 (4 sets)"]
-    assert shorten(["STS13 SMT", "STS14 images", "SICK test"]) == ["STS13 SMT", "STS14 images", "SICK test"]
+def test_protocols_that_give_the_same_figure_are_one_row():
+    keys = [*TWENTY_FIVE, "STS-B test", "SICK test"]
+    _, text, rows = table_of(keys, list(PROTOCOLS))
+    assert rows["STS12 mean"][0] == "paper, senteval" and rows["STS12 wmean"][0] == "senteval"
+    assert rows["STS12 all pairs"][0] == "all, mteb" and rows["mean of 7"][0] == "all"
+    assert rows["STS-B test"][0] == "paper, all, mteb" and rows["SICK test"][0] == "paper, all"
+    # With SMT the year 2013 has two means; without it, one that is the whole of the other.
+    assert text.count("| STS13 mean") == 2
+    _, text, rows = table_of([key for key in keys if key != "STS13 SMT"], list(PROTOCOLS))
+    assert text.count("| STS13 mean") == 1 and rows["STS13 mean"][0] == "paper (3 of 4 sets), senteval"
+    _, text, rows = table_of(["STS12 MSRpar", "STS12 MSRvid"], ["mteb", "wieting2021"])
+    assert rows["STS12 all pairs (2 of 5 sets)"][0] == "mteb" and "STS12 MSRpar" not in rows
+    assert "mteb: the same, with the whole of SICK" in text
 
 
 def test_the_card_has_every_set_and_every_mean_over_a_whole_group_and_the_split_of_a_graded_folder():
@@ -296,9 +286,9 @@ def test_the_same_trigram_cosines_give_each_protocol_its_known_figure(real_data_
     scored = score_with_similarity(
         UNTRAINED_BASELINES["trigrams"].similarity, find_sts_sets(real_data_dir / "sts").sets
     )
-    senteval, pooled = (evaluate_protocol(name, scored)["results"] for name in ("senteval", "all"))
+    senteval, pooled = (evaluate_protocol(name, scored) for name in ("senteval", "mteb"))
     assert senteval["STS12 mean"]["pearson"] == pytest.approx(55.7, abs=0.1)
     assert senteval["STS12 wmean"]["pearson"] == pytest.approx(56.6, abs=0.1)
-    assert both(pooled["STS12"]) == pytest.approx([53.3, 52.9], abs=0.1)
+    assert both(pooled["STS12 all pairs"]) == pytest.approx([53.3, 52.9], abs=0.1)
     assert senteval["STS13 mean"]["pearson"] == pytest.approx(47.8, abs=0.1)
     assert [senteval[f"{year} mean"]["n"] for year in ("STS12", "STS13", "STS16")] == [3108, 1500, 1186]

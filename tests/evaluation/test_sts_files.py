@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hf_paraphrase.data.sources import SourceBuilder
+from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HfParaphraseError, InputError
 from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
 
@@ -23,6 +23,14 @@ def test_a_blank_gold_line_leaves_the_pair_out_and_keeps_the_others_aligned(tmp_
     (graded,) = find_sts_sets(tmp_path).sets
     assert graded.key == "STS16 headlines"
     assert (graded.sentences1, graded.sentences2, graded.scores.tolist()) == (["a", "c"], ["b", "d"], [1.0, 5.0])
+
+
+def test_a_pair_with_a_blank_sentence_counts_neither_in_the_raw_set_nor_in_the_prepared_one(tmp_path):
+    write_set(tmp_path / "raw" / "STS16", "headlines", ["a\tb", "c\t ", "\u200b\td", "e\tf"], ["1", "2", "3", "4"])
+    assert main(["prepare", "sts", "--data-dir", str(tmp_path / "raw"), "--output", str(tmp_path / "prepared")]) == 0
+    for folder in ("raw", "prepared"):
+        (graded,) = find_sts_sets(tmp_path / folder).sets
+        assert (graded.sentences1, graded.scores.tolist()) == (["a", "e"], [1.0, 4.0])
 
 
 @pytest.mark.parametrize(
@@ -44,15 +52,6 @@ def test_quotes_and_rare_line_separators_belong_to_the_sentence(tmp_path):
     write_set(tmp_path / "STS14", "images", pairs, ["0", "2.5", "5"])
     (graded,) = find_sts_sets(tmp_path).sets
     assert graded.sentences1 == ['"open quote', "a\u2028b\x85c\x0bd", 'x "y" z']
-
-
-def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path):
-    folder = tmp_path / "STS15"
-    folder.mkdir()
-    (folder / "STS.input.belief.txt").write_bytes(b"\xef\xbb\xbfa\tb\r\nc\td\r\n")
-    (folder / "STS.gs.belief.txt").write_bytes(b"\xef\xbb\xbf1\r\n\r\n")
-    (graded,) = find_sts_sets(tmp_path).sets
-    assert (graded.sentences1, graded.sentences2) == (["a"], ["b"])
 
 
 def test_scores_without_sentences_are_reported_as_missing_and_no_error(tmp_path):
@@ -149,15 +148,6 @@ def test_sts_2017_has_its_gold_in_a_sibling_folder_or_in_the_third_field(tmp_pat
     assert found.without_scores == ("STS16 headlines",) and found.without_input == ()
 
 
-def test_a_scored_file_of_malformed_lines_only_is_named(tmp_path):
-    (tmp_path / "STS2017.eval").mkdir()
-    (tmp_path / "STS2017.eval" / "STS.input.track1.ar-ar.txt").write_text("a\tb\t9.0\n")
-    with pytest.raises(InputError, match="contains no scored pair"):
-        SourceBuilder(
-            "sts", data_dir=str(tmp_path), on_error="skip", cache_dir=str(tmp_path / "c")
-        ).download_and_prepare()
-
-
 def test_sick_is_read_by_its_header(tmp_path):
     (tmp_path / "SICK_test_annotated.txt").write_text(
         "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n6\tone\ttwo\t3.3\tNEUTRAL\n"
@@ -185,12 +175,6 @@ def test_the_twitter_test_scores_all_pairs_the_debatable_ones_too(tmp_path):
     (tmp_path / "test.label").write_text("false\t0.0\n")
     with pytest.raises(InputError, match="3 lines, but 1"):
         find_sts_sets(tmp_path)
-
-
-def test_twitter_dev_scores_are_shares_of_votes(tmp_path):
-    (tmp_path / "dev.data").write_text("1\tT\ta\tb\t(3, 2)\tx\ty\n1\tT\tc\td\t(0, 5)\tx\ty\n")
-    (graded,) = find_sts_sets(tmp_path).sets
-    assert (graded.key, graded.scores.tolist()) == ("Twitter dev", [0.6, 0.0])
 
 
 def test_the_sts_benchmark_is_read_without_csv_quoting(tmp_path):

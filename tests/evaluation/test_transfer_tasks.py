@@ -8,7 +8,7 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.transfer import evaluate_tasks
-from hf_paraphrase.evaluation.transfer_tasks import TASKS, Examples, find_transfer_tasks
+from hf_paraphrase.evaluation.transfer_tasks import TASKS, find_transfer_tasks
 
 LETTERS = "abcdefghij"
 
@@ -95,12 +95,6 @@ def test_prepared_data_folders_give_the_tasks_that_their_raw_files_give(tmp_path
             assert both[1][0][name][part].sides == examples.sides
             np.testing.assert_array_equal(both[1][0][name][part].gold, examples.gold)
     assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"], folds=2)[2]} == {".label"}
-
-
-def test_pair_features_are_the_difference_and_the_product():
-    examples = Examples((["a a b"], ["a c"]), np.array([1]))
-    features = examples.features(encode)
-    assert features[0, :3].tolist() == [1, 1, 1] and features[0, 10:13].tolist() == [2, 0, 0]
 
 
 def test_bad_files_are_named(tmp_path):

@@ -24,12 +24,6 @@ def test_no_number_of_a_row_in_8_bits_is_off_by_more_than_half_a_scale(matrix):
     assert (stored.scales[largest > 1e-30] <= largest[largest > 1e-30] / 127 * 1.001).all()
 
 
-@given(MATRICES)
-def test_half_precision_rounds_like_numpy_and_single_precision_not_at_all(matrix):
-    np.testing.assert_array_equal(store(matrix, "float16", name="w").rounded(), matrix.astype(np.float16))
-    np.testing.assert_array_equal(store(matrix, "float32", name="w").rounded(), matrix)
-
-
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_are_refused_by_name(weights, value):

@@ -21,7 +21,7 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
 from hf_paraphrase.hub.pushed_files import list_files
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 
 def files_of(folder):
@@ -129,23 +129,6 @@ def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_
         patterns = {"allow_patterns": hub_models.FETCHED, "ignore_patterns": hub_models.NOT_FETCHED}
         left_out = names - set(filter_repo_objects(names, **patterns))
         assert REPORT in left_out and {name for name in left_out if not name.endswith(".py")} == {REPORT}
-
-
-def test_an_encoder_of_another_library_is_fetched_and_its_code_never(published, tmp_path):
-    from transformers import BertConfig, BertModel
-
-    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-
-    folder = tmp_path / "bert"
-    size = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
-    tokenizer = build_word_level_tokenizer(["the", "cat"])
-    BertModel(BertConfig(vocab_size=len(tokenizer), **size)).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    (folder / "modeling_evil.py").write_text("raise SystemExit(1)\n")
-    published.make("ann/bert", files={path.name: path.read_bytes() for path in folder.iterdir()})
-    vectors = SentenceEncoder.from_pretrained("ann/bert").encode(["the cat"])
-    np.testing.assert_allclose(vectors, SentenceEncoder.from_pretrained(folder).encode(["the cat"]), atol=1e-6)
-    assert not any(name.endswith(".py") for name in published.fetched)
 
 
 @pytest.mark.parametrize("place", ["", "0_StaticEmbedding/"])

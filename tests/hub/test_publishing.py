@@ -10,11 +10,10 @@ from fake_hub import TOKEN, URL
 from huggingface_hub.errors import HfHubHTTPError
 from tiny_encoders import write_average
 
-import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HubError, InputError, UsageError
-from hf_paraphrase.hub.publishing import check_licence, find_token, plan_push, send
+from hf_paraphrase.hub.publishing import check_licence, plan_push, send
 
 
 def content(folder):
@@ -129,15 +128,6 @@ def test_a_token_is_never_published_and_never_breaks_a_header(hub, model_folder)
     assert hub.calls == []
 
 
-def test_the_token_is_that_of_the_environment_or_of_the_login(monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    assert find_token() == TOKEN
-    monkeypatch.delenv("HF_TOKEN")
-    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nonexistent")
-    with pytest.raises(UsageError, match=r"hf auth login.*HF_TOKEN"):
-        find_token()
-
-
 @pytest.mark.parametrize("words", [["--token", TOKEN], [f"--hf_token={TOKEN}"], [TOKEN], ["--repo-id", TOKEN * 4]])
 def test_a_token_among_the_flags_is_refused_and_not_shown(hub, model_folder, capsys, words):
     assert main(["push", "--path", str(model_folder), "--repo-id", "ann/avg", *words]) == 2
@@ -161,17 +151,6 @@ def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_fol
     sent = hub.files("ann/a-rather-long-name", "dataset")
     assert out == "".join(f"{len(data)}\t{name}\n" for name, data in sorted(sent.items()))
     assert b'load_dataset("ann/a-rather-long-name", split' in sent["README.md"]
-
-
-def test_a_push_prints_the_url_alone_and_the_rest_to_stderr(hub, model_folder, capsys, monkeypatch):
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    words = ["push", "--path", str(model_folder), "--repo-id", "ann/avg", "--private", "--revision", "v2"]
-    assert main(words) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{URL}/ann/avg/tree/v2\n"
-    assert "7 files" in err and "commit " in err and TOKEN not in err
-    done = hf_paraphrase.push(path=str(model_folder), repo_id="ann/avg", revision="v2")
-    assert str(done) == out and not done.pushed.is_new
 
 
 def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(hub, tmp_path):

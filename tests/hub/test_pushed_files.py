@@ -59,13 +59,6 @@ def test_links_are_refused_wherever_they_lead(folder, tmp_path):
         (folder / "data" / "link").unlink()
 
 
-def test_a_folder_without_files_is_refused(tmp_path):
-    (tmp_path / "empty" / ".git").mkdir(parents=True)
-    for path, wording in {tmp_path / "absent": "no such folder", tmp_path / "empty": "nothing to send"}.items():
-        with pytest.raises(InputError, match=wording):
-            list_files(path)
-
-
 def test_the_repository_type_is_detected(model_folder, data_folder, metric_folder):
     folders = (model_folder, data_folder, metric_folder)
     assert [plan_push(folder, "ann/x").repo_type for folder in folders] == ["model", "dataset", "space"]

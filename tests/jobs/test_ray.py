@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import socket
 import sys
 from collections import Counter
 from types import ModuleType, SimpleNamespace
@@ -13,8 +12,7 @@ import pytest
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.encoders.encode_file import EncodeSettings, SentenceEmbedder
-from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.measuring import PairScorer
 from hf_paraphrase.jobs import ray as engine
 from hf_paraphrase.jobs import shards as shards_module
@@ -150,13 +148,6 @@ def test_a_task_for_which_no_node_is_large_enough_is_refused(fake, pairs, tmp_pa
             list(run_on_ray(job, shards, tmp_path, settings=ShardSettings(**options)))
 
 
-def test_a_worker_that_does_not_see_the_folders_is_named(fake, pairs, tmp_path):
-    job, shards = plan(pairs)
-    fake()
-    with pytest.raises(OutputError, match=rf"gone: the worker on {socket.gethostname()} does not see the folder"):
-        list(run_on_ray(job, shards, tmp_path / "gone", settings=ShardSettings()))
-
-
 @pytest.mark.parametrize("error", [ConnectionError("no token"), ValueError("no port"), SystemExit("no head")])
 def test_a_cluster_that_cannot_be_joined_is_one_line_and_leaves_nothing(
     fake, error, pairs, tmp_path, capsys, monkeypatch
@@ -168,14 +159,6 @@ def test_a_cluster_that_cannot_be_joined_is_one_line_and_leaves_nothing(
     problem = capsys.readouterr().err
     assert f"cannot join the Ray cluster at head:1: {error}" in problem and problem.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["pairs"]
-
-
-def test_without_ray_the_package_to_install_is_named(monkeypatch, pairs, tmp_path, capsys):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "ray" else find(name, *more))
-    assert main(["score", "--pairs", str(pairs), "--output", str(tmp_path / "made"), "--engine", "ray"]) == 2
-    error = capsys.readouterr().err
-    assert 'needs the package ray (pip install "hf-paraphrase[ray]")' in error and error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -195,17 +178,3 @@ def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
     assert main(words.split()) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1
-
-
-def test_workers_take_the_device_that_this_machine_need_not_have():
-    settings = EncodeSettings(input="p", output="o", columns=["a"], engine="ray", device="cuda")
-    settings.check()
-    assert settings.gpus_of_worker == 1.0
-    for gpus, asked in ((0.25, 0.25), (1 / 3, 0.3333)):  # Ray counts in ten-thousandths
-        settings.ray_gpus = gpus
-        assert settings.gpus_of_worker == asked
-    assert "engine" not in settings.record() and not [name for name in settings.record() if name.startswith("ray")]
-    embedder = SentenceEmbedder(settings.model, ("a",), device="cuda")
-    assert settings.here(embedder).device == "cpu"
-    settings.engine = "local"
-    assert settings.here(embedder) is embedder

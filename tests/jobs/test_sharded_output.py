@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from unittest import mock
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 from hf_paraphrase.artefacts.artefact import Card
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.sharded_output import ShardedOutput
@@ -145,35 +143,3 @@ def test_a_part_that_runs_twice_at_the_same_time_ends_without_error_and_leftover
     assert score(pairs, output, "--shard", "1/1") == 0
     assert "another part has finished the output" in capsys.readouterr().err
     assert tree(output) == tree(whole) and [path.name for path in tmp_path.iterdir()] == ["scored"]
-
-
-def test_a_part_waits_for_one_that_finishes_and_finds_the_output(tmp_path):
-    (shard,) = cut("train", 2)
-    found = []
-
-    def come_late():
-        with part(tmp_path, "2/2") as late:
-            found.append(late.finished)
-
-    with part(tmp_path, "1/2") as last:
-        write(shard, last.begin())
-        assert last.is_whole([shard])
-        other = threading.Thread(target=come_late)
-        other.start()
-        other.join(0.3)
-        assert other.is_alive() and not found
-        with mock.patch("hf_paraphrase.artefacts.artefact.write_card"):
-            last.finish(results={}, card=Card("toy", {}))
-    other.join(60)
-    assert found == [True] and [path.name for path in tmp_path.iterdir()] == ["made"]
-
-
-def test_after_an_error_work_of_which_nothing_was_done_goes_and_what_was_done_stays(tmp_path):
-    (shard,) = cut("train", 2)
-    for done in (False, True):
-        with pytest.raises(UsageError), part(tmp_path, None) as output:
-            staging = output.begin()
-            if done:
-                write(shard, staging)
-            raise UsageError("no room")
-        assert staging.exists() == done

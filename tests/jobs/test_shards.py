@@ -120,14 +120,6 @@ def test_an_error_in_a_shard_reaches_the_caller_whole_and_leaves_no_half_shard(p
     assert all(path.suffix == ".parquet" for path in (tmp_path / "out" / "data").iterdir())
 
 
-def test_the_plan_depends_on_the_rows_alone(pairs):
-    train, test = plan(pairs)
-    assert (train.start, train.stop, train.count) == (0, 200, 1)
-    assert (test.start, test.stop, test.count) == (0, 0, 1)
-    assert [shard.rows for shard in plan(pairs, 90)] == [90, 90, 20, 0]
-    assert [len(cut("train", rows)) for rows in (10_000, 10_001, 160_001, 4_000_001)] == [1, 2, 16, 17]
-
-
 def test_the_memory_of_scoring_does_not_grow_with_the_pairs_of_a_shard(tmp_path):
     def scored(folder):
         job = ShardJob(DataFolder(folder), {"train": PairScorer(("length", "overlap"))}, ROWS_AT_A_TIME)
