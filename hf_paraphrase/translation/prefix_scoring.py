@@ -26,22 +26,15 @@ def prefix_tree_scores(
     attention_mask: Tensor,
     sentences: Sequence[int],
     hypotheses: Sequence[Sequence[int]],
-    *,
-    candidates: Tensor | None = None,
 ) -> list[float]:
-    """Computes Σ log p of the units of each hypothesis, as teacher forcing does.
+    """Computes Σ log p of the units of each hypothesis, as teacher forcing does; 0 for one without units.
 
-    `sentences` has for each hypothesis the row of its source; `candidates` are the units over which the softmax is
-    taken, all if not given. A hypothesis without units has 0, one with a unit that is no candidate −inf.
+    `sentences` has for each hypothesis the row of its source.
     """
     device, vocabulary = input_ids.device, int(model.config.vocab_size)
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
-    steps = DecoderSteps(DecoderMatrices(model), candidates)
+    steps = DecoderSteps(DecoderMatrices(model))
     annotated = Annotated.prepare(model.decoder.project_annotations(annotations, attention_mask), steps.dtype)
-    columns = torch.arange(vocabulary, device=device)
-    if candidates is not None:
-        columns = torch.full_like(columns, -1)
-        columns[candidates] = torch.arange(candidates.numel(), device=device)
 
     # One depth of the prefix tree after the other. `active` are the hypotheses that are longer than the depth, `rows`
     # the prefix of each, `owners` the sentence of each prefix, ascending.
@@ -61,7 +54,7 @@ def prefix_tree_scores(
         keys = rows * vocabulary + units[active, depth]
         distinct, place = np.unique(keys, return_inverse=True)
         places.append((active, place + sum(map(len, parts))))
-        parts.append(_log_probs(steps, readout, distinct // vocabulary, distinct % vocabulary, columns))
+        parts.append(_log_probs(steps, readout, distinct // vocabulary, distinct % vocabulary))
         longer = lengths[active] > depth + 1
         active = active[longer]
         if active.size:
@@ -99,7 +92,7 @@ def _attend(steps: DecoderSteps, state: Tensor, sentences: np.ndarray, annotated
     return Attended(*(torch.cat(tensors).index_select(0, back) for tensors in zip(*parts, strict=True)))
 
 
-def _log_probs(steps: DecoderSteps, readout: Tensor, rows: np.ndarray, units: np.ndarray, columns: Tensor) -> Tensor:
+def _log_probs(steps: DecoderSteps, readout: Tensor, rows: np.ndarray, units: np.ndarray) -> Tensor:
     """Computes the log-probabilities of units, (continuations,), behind rows of readouts, which are ascending."""
     size = max(1, _LOGITS_AT_ONCE // steps.output_size)
     parts: list[Tensor] = []
@@ -107,7 +100,6 @@ def _log_probs(steps: DecoderSteps, readout: Tensor, rows: np.ndarray, units: np
         logits = steps.logits(readout[start : start + size])
         low, high = np.searchsorted(rows, [start, start + size])
         own = torch.from_numpy(rows[low:high] - start).to(readout.device)
-        chosen = columns[torch.from_numpy(units[low:high]).to(readout.device)]
-        values = logits[own, chosen].float() - log_normalizers(logits)[own]
-        parts.append(values.masked_fill(chosen < 0, -torch.inf))
+        chosen = torch.from_numpy(units[low:high]).to(readout.device)
+        parts.append(logits[own, chosen].float() - log_normalizers(logits)[own])
     return torch.cat(parts)
