@@ -137,7 +137,7 @@ def translate_batch(
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
     if fast_search_applies(model):
-        nbest, _ = fast_beam_search(
+        found, _ = fast_beam_search(
             model,
             sources,
             mask,
@@ -148,7 +148,7 @@ def translate_batch(
             candidates=None if candidates is None else candidates.to(model.device),
             matrices=matrices,
         )
-        sequences = nbest[:, :num_return_sequences].flatten(0, 1)
+        sequences = found[:, :num_return_sequences].flatten(0, 1)
     else:
         if candidates is not None:
             raise ValueError("candidates are for the fast search")

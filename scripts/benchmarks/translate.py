@@ -36,7 +36,7 @@ from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.training.devices import is_bf16
 from hf_paraphrase.translation.fast_search import fast_beam_search
-from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
+from hf_paraphrase.translation.scoring import prefix_tree_scores
 from hf_paraphrase.translation.search_settings import SearchOptions
 from hf_paraphrase.translation.translator import Translator
 from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
@@ -172,9 +172,16 @@ def search(
             own = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": steps, "length_penalty": 0.0}
             model.generate(sources, attention_mask=mask, do_sample=False, **own)
             return
-        limits = [steps] * len(sources)
-        own = {"num_beams": beams, "limits": limits, "ends": [END], "length_penalty": 0.0, "candidates": candidates}
-        found, _ = fast_beam_search(model, sources, mask, **own)
+        found, _ = fast_beam_search(
+            model,
+            sources,
+            mask,
+            num_beams=beams,
+            limits=[steps] * len(sources),
+            ends=[END],
+            length_penalty=0.0,
+            candidates=candidates,
+        )
         if scorer is not None:
             rows = [row for row in range(len(sources)) for _ in range(beams)]
             prefix_tree_scores(scorer, sources, mask, rows, found.flatten(0, 1).tolist())

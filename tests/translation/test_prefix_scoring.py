@@ -5,8 +5,8 @@ import torch
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.translation import prefix_scoring
-from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
+from hf_paraphrase.translation import scoring
+from hf_paraphrase.translation.scoring import prefix_tree_scores
 
 START, END = 1, 2
 
@@ -57,8 +57,8 @@ def test_scores_equal_teacher_forcing_of_each_hypothesis_alone(model):
 
 def test_scores_do_not_depend_on_how_many_rows_are_computed_together(model, monkeypatch):
     expected = scores(model)
-    monkeypatch.setattr(prefix_scoring, "_LOGITS_AT_ONCE", 80)
-    monkeypatch.setattr(prefix_scoring, "_ENERGIES_AT_ONCE", 64)
+    monkeypatch.setattr(scoring, "_LOGITS_AT_ONCE", 80)
+    monkeypatch.setattr(scoring, "_ENERGIES_AT_ONCE", 64)
     assert scores(model) == pytest.approx(expected, abs=1e-5)
 
 
