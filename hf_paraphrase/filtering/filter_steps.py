@@ -18,18 +18,6 @@ from .measuring import Measures, add_measures, measures_of
 from .pair_batch import SIDES, holds_text, sides_of
 from .selections import Selection, apply_selection, check_selections, named_selection, parse_selection
 
-WAYS: dict[str, tuple[str, ...]] = {
-    "best": ("rank",),
-    "random": (),
-    "diverse": ("bleu",),
-}
-"""The ways to choose one translation of a reference, and the column each needs besides the reference.
-
-* `best`: the lowest `rank`, the one most probable under the translation model.
-* `random`: any of them, drawn with the seed.
-* `diverse`: the lowest sentence BLEU against the reference, the wording furthest from it.
-"""
-
 
 def _computed_on_demand() -> str:
     measures = [measure for measure in Measures().values() if measure.lacks is None]
@@ -50,9 +38,9 @@ class FilterSteps(DecontaminationSettings):
         [],
     )
     one_per_reference: str | None = setting(
-        "keep one translation of each reference (id): best = lowest rank, random, diverse = lowest BLEU against it",
+        "keep one translation of each reference (id): best = the lowest rank of those that are left",
         None,
-        choices=WAYS,
+        choices=["best"],
     )
     first: int | None = setting(
         "take this many of the remaining pairs from the beginning: the best of a ranked list such as Opusparcus",
@@ -86,7 +74,7 @@ class FilterSteps(DecontaminationSettings):
     def columns(self) -> tuple[str, ...]:
         """The columns that the steps look at; those of named selections too."""
         wanted = [column for selection in self.selections for column in selection.columns]
-        wanted += WAYS.get(self.one_per_reference or "", ())
+        wanted += ["rank"] if self.one_per_reference is not None else []
         return tuple(dict.fromkeys(wanted))
 
 
@@ -155,5 +143,5 @@ def check_steps(steps: FilterSteps, schema: pa.Schema, path: str) -> None:
     """Checks that every step finds the columns it needs."""
     check_pairs(schema, path, sides_of(schema.names))
     check_selections(steps.selections, schema)
-    if steps.one_per_reference == "best":
+    if steps.one_per_reference is not None:
         require_columns(schema.names, ("rank",), path)

@@ -6,7 +6,7 @@ pairs themselves stream through as record batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..data.cleaning import count_words
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..tables import format_table
-from .filter_steps import WAYS, FilterSteps, check_steps, with_columns
+from .filter_steps import FilterSteps, check_steps, with_columns
 from .measuring import measures_of, required_columns
 from .pair_batch import numeric_column, sides_of
 
@@ -104,8 +104,7 @@ def _numbers(table: pa.Table, steps: FilterSteps) -> dict[str, np.ndarray]:
     numbers = {_POSITION: table.column(_POSITION).to_numpy()}
     if steps.one_per_reference is not None:
         numbers["reference"] = np.array(reference_keys(table), dtype=np.int64)
-        for column in WAYS[steps.one_per_reference]:
-            numbers["value"] = numeric_column(table, column)
+        numbers["rank"] = numeric_column(table, "rank")
     if steps.max_tokens is not None:
         numbers["tokens"] = tokens_of(table)
     return numbers
@@ -122,9 +121,9 @@ def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Ch
         choice.passed[numbers[_POSITION]] += 1
         choice.funnel[step] = len(places)
 
-    if (way := steps.one_per_reference) is not None:
-        chosen = choose_one_per_reference(numbers["reference"], way, numbers.get("value"), steps.seed)
-        take(f"one per reference ({way})", chosen)
+    if steps.one_per_reference is not None:
+        best = lowest_of_each(numbers["reference"], numbers["rank"])
+        take(f"one per reference ({steps.one_per_reference})", best)
     if steps.first is not None:
         take(f"first {steps.first}", np.arange(min(steps.first, len(numbers[_POSITION]))))
     if steps.max_tokens is not None:
@@ -138,18 +137,10 @@ def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Ch
     return numbers[_POSITION]
 
 
-def choose_one_per_reference(
-    references: Sequence[str | int | None] | np.ndarray, way: str, values: np.ndarray | None = None, seed: int = 0
-) -> np.ndarray:
-    """Chooses one row for each reference, ascending: for `best` and `diverse` that of the lowest value, NaN last."""
-    numbers: dict[object, int] = {}
-    groups = np.fromiter((numbers.setdefault(item, len(numbers)) for item in references), dtype=np.int64)
-    if way == "random":
-        order = np.random.default_rng(seed).permutation(len(groups))
-    else:
-        assert values is not None
-        order = np.argsort(values, kind="stable")
-    _, first = np.unique(groups[order], return_index=True)
+def lowest_of_each(references: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Chooses the row of the lowest value of each reference, ascending; NaN comes last."""
+    order = np.argsort(values, kind="stable")
+    _, first = np.unique(references[order], return_index=True)
     return np.sort(order[first])
 
 

@@ -200,7 +200,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         inputs=[settings.model, settings.bitext, *([settings.lexical_table] if settings.lexical_table else [])],
         resume=settings.resume,
         # `auto` leaves to the machine what decides about the result.
-        job={"bf16": options.bf16, "int8": options.int8, "rows": rows},
+        job={"bf16": options.bf16, "rows": rows},
         free=["device", "precision", "max_sentences"],
     )
     translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)

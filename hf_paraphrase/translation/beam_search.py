@@ -106,7 +106,6 @@ def translate_batch(
     max_length_ratio: float = MAX_LENGTH_RATIO,
     candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
-    fast: bool | None = None,
     matrices: DecoderMatrices | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
@@ -130,8 +129,6 @@ def translate_batch(
             given. The output layer shrinks to them (Jean et al. 2015 §3.3). For the fast search.
         scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
             scores. `log_prob` is NaN without one.
-        fast: Whether to search with :func:`fast_beam_search`, which finds the same lists; if not given, wherever it
-            applies: to plain RNNsearch models.
         matrices: Those of the model where they are laid out already, for the fast search.
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
@@ -139,34 +136,41 @@ def translate_batch(
     limits = [max(1, min(greatest, math.floor(max_length_ratio * len(ids)))) for ids in input_ids]
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
-    options: dict[str, Any] = {}
-    if fast_search_applies(model) if fast is None else fast:
-        options |= {"custom_generate": fast_beam_search, "limits": limits, "matrices": matrices}
-        if candidates is not None:
-            options["candidates"] = candidates.to(model.device)
-    elif candidates is not None:
-        raise ValueError("candidates are for the fast search")
+    if fast_search_applies(model):
+        found, _ = fast_beam_search(
+            model,
+            sources,
+            mask,
+            num_beams=num_beams,
+            limits=limits,
+            ends=ends,
+            length_penalty=length_penalty,
+            candidates=None if candidates is None else candidates.to(model.device),
+            matrices=matrices,
+        )
+        sequences = found[:, :num_return_sequences].flatten(0, 1)
     else:
+        if candidates is not None:
+            raise ValueError("candidates are for the fast search")
         processors = LogitsProcessorList()
         if getattr(model.generation_config, "renormalize_logits", False):
             # `generate` would do so last, and give the end of a cut hypothesis the whole probability.
             processors.append(LogitNormalization())
-            options["renormalize_logits"] = False
         processors.append(SentenceLengths(limits, num_beams, lead, ends))
-        options["logits_processor"] = processors
-    sequences = model.generate(
-        input_ids=sources,
-        attention_mask=mask,
-        num_beams=num_beams,
-        num_return_sequences=num_return_sequences,
-        max_new_tokens=max(limits) + lead,
-        max_length=None,
-        length_penalty=length_penalty,
-        early_stopping=False,
-        do_sample=False,
-        **options,
-    )
-    lists = _distinct(sequences[:, lead:].tolist(), limits, ends)
+        sequences = model.generate(
+            input_ids=sources,
+            attention_mask=mask,
+            num_beams=num_beams,
+            num_return_sequences=num_return_sequences,
+            max_new_tokens=max(limits) + lead,
+            max_length=None,
+            length_penalty=length_penalty,
+            early_stopping=False,
+            do_sample=False,
+            renormalize_logits=False,
+            logits_processor=processors,
+        )[:, lead:]
+    lists = _distinct(sequences.tolist(), limits, ends)
     rows, hypotheses = [row for row, _ in lists], [units for _, units in lists]
     scores = [math.nan] * len(lists)
     if scorer is not None:

@@ -19,7 +19,6 @@ _GREATEST = 40.0
 """Greatest absolute value of keys and queries for which exp(2x) is neither 0 nor infinite in fp32."""
 _ELEMENTS_AT_ONCE = 1 << 20
 """Elements of the hidden layer (sentences * width * source length * attention) that are computed together."""
-_HAS_INT8_OPERATORS = torch.backends.mkldnn.is_available() and hasattr(torch.ops.onednn, "qlinear_pointwise")
 Product = Callable[[Tensor], Tensor]
 """Multiplies (rows, input size) with a matrix, giving (rows, output size)."""
 
@@ -90,64 +89,17 @@ class Attended(NamedTuple):
         return Attended(self.state.index_select(0, rows), self.gates.index_select(0, rows), self.readout[:0])
 
 
-def int8_is_fast(device: str | None = None) -> bool:
-    """Returns whether 8-bit products are worth it: on a processor that multiplies and adds them in one instruction.
-
-    Without that instruction oneDNN adds pairs of products in 16 bits, which overflow. AVX-VNNI alone, without AVX-512,
-    is not enough: there oneDNN writes results in bfloat16 with its reference code, some thousand times as slow.
-    """
-    if (device or "cpu") != "cpu" or not _HAS_INT8_OPERATORS:
-        return False
-    has = torch.cpu.get_capabilities()
-    return any(has.get(name, False) for name in ("avx512_vnni", "amx_int8"))
-
-
-class Int8Product:
-    """Computes inputs @ weight.T + bias, both factors rounded to 8 bits, the sums exact, the result in bfloat16.
-
-    A weight is rounded once, to 255 steps of each of its rows; what it is multiplied with is rounded at each product,
-    to 255 steps of its greatest value. Without a compiler PyTorch has no other way to oneDNN's products of integers
-    than the operators of its own quantisation.
-    """
-
-    def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
-        weight = weight.detach().to(torch.float32, copy=True)
-        low, high = weight.aminmax(dim=1)
-        self.scales = torch.maximum(-low, high).clamp_min_(torch.finfo(torch.float32).tiny) / 127
-        # In place: a large matrix of numbers that is created again takes longer than its rounding.
-        rounded = weight.div_(self.scales.unsqueeze(1)).round_().to(torch.int8)
-        self.weight = torch.ops.onednn.qlinear_prepack(rounded, None)
-        self.zeros = torch.zeros(len(rounded), dtype=torch.int32)
-        self.bias = None if bias is None else bias.detach().float()
-
-    def __call__(self, inputs: Tensor) -> Tensor:
-        """Multiplies (rows, input size), giving (rows, output size)."""
-        values = inputs.float()
-        low, high = values.aminmax()
-        scale = max(-float(low), float(high), torch.finfo(torch.float32).tiny) / 127
-        # The conversion cuts off what is behind the point; oneDNN wants unsigned numbers, of which 128 is zero.
-        rounded = (values / scale).add_(128.5).to(torch.uint8)
-        weight, scales, zeros = self.weight, self.scales, self.zeros
-        result: Tensor = torch.ops.onednn.qlinear_pointwise(
-            rounded, scale, 128, weight, scales, zeros, self.bias, 1.0, 0, torch.bfloat16, "none", [], ""
-        )
-        return result
-
-
 class DecoderMatrices:
     """The matrices of a decoder, laid out for steps of one position; one object serves all batches of a search.
 
     All matrices that multiply the state are joined into one, likewise those that multiply the previous word. `dtype`
-    is the arithmetic, that of the weights if not given; with `int8` the products are in 8 bits.
+    is the arithmetic, that of the weights if not given.
     """
 
-    def __init__(
-        self, model: RnnSearchForConditionalGeneration, *, dtype: torch.dtype | None = None, int8: bool = False
-    ) -> None:
+    def __init__(self, model: RnnSearchForConditionalGeneration, *, dtype: torch.dtype | None = None) -> None:
         decoder, gru = model.decoder, model.decoder.gru
         self.model = model
         self.dtype = dtype or gru.input_weight.dtype
-        self.int8 = int8
         self.hidden_size: int = decoder.hidden_size
         self.attention_size: int = decoder.attention_query.shape[0]
         self.readout_size: int = decoder.state_to_readout.weight.shape[0]
@@ -169,8 +121,6 @@ class DecoderMatrices:
     def product(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Product:
         """Formats some matrices, (output size, input size) each, below one another."""
         weight, bias = _joined(weights), _joined(biases) if biases else None
-        if self.int8:
-            return Int8Product(weight, bias)
         bias = None if bias is None else bias.to(self.dtype)
         return partial(functional.linear, weight=weight.to(self.dtype), bias=bias)
 

@@ -59,8 +59,8 @@ class Paraphraser(BatchFunction):
 
     Both beams give candidates. The same text reached by several ways is one candidate, whose probability is the mean
     over the round trips of the sum over their ways. Copies of the sentence, loops, near-copies and what is too
-    dissimilar are left out. The others are ordered greedily, by the product of the probability a unit and the least
-    distance to the sentence and to the paraphrases before.
+    dissimilar are left out. The others are ordered greedily, by the product of the probability a unit, the similarity
+    above the least one, and the least distance to the sentence and to the paraphrases before.
 
     Attributes:
         models: For every round trip the model into the other language and the one back; or one model of several
@@ -177,7 +177,7 @@ class Paraphraser(BatchFunction):
                 kept.setdefault(index, []).append(pair | {"candidate": candidate})
         pairs, places, skipped = [], [], []
         for index, sentence_id in enumerate(ids):
-            for rank, pair in enumerate(_diverse(kept.get(index, []), self.num)):
+            for rank, pair in enumerate(_diverse(kept.get(index, []), self.num, self.min_similarity)):
                 pairs.append({**pair, "rank": rank})
                 places.append(index)
             if index not in kept:
@@ -245,24 +245,26 @@ def _add(found: dict[str, _Candidate], new: _Candidate) -> None:
     found[key].log_prob = total
 
 
-def _diverse(pairs: Sequence[dict[str, Any]], num: int) -> list[dict[str, Any]]:
-    """Chooses pairs greedily: likely, and unlike the sentence and those that are chosen already."""
+def _diverse(pairs: Sequence[dict[str, Any]], num: int, min_similarity: float) -> list[dict[str, Any]]:
+    """Chooses pairs greedily: likely, alike in meaning, and in other words than the sentence and those chosen."""
     left = list(pairs)
     chosen: list[dict[str, Any]] = []
     seen = [_ngrams(pairs[0]["sentence1"])] if pairs else []
     while left and len(chosen) < num:
-        best = max(left, key=lambda pair: (_value(pair, seen), pair["log_prob"]))
+        best = max(left, key=lambda pair: (_value(pair, seen, min_similarity), pair["log_prob"]))
         left.remove(best)
         chosen.append(best)
         seen.append(_ngrams(best["sentence2"]))
     return chosen
 
 
-def _value(pair: Mapping[str, Any], seen: Sequence[Counter[tuple[str, ...]]]) -> float:
+def _value(pair: Mapping[str, Any], seen: Sequence[Counter[tuple[str, ...]]], min_similarity: float) -> float:
     candidate = pair["candidate"]
     probability = math.exp(candidate.log_prob / (candidate.num_tokens + candidate.num_pivot_tokens + 2))
     own = _ngrams(candidate.text)
-    return probability * min(_distance(own, other) for other in seen)
+    # What is hardly similar enough is often an error, which is also what differs most.
+    likeness = pair["similarity"] - min_similarity if "similarity" in pair else 1.0
+    return probability * likeness * min(_distance(own, other) for other in seen)
 
 
 def _ngrams(text: str) -> Counter[tuple[str, ...]]:

@@ -160,7 +160,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         command="paraphrase",
         inputs=[*settings.models, settings.input, *encoders],
         resume=settings.resume,
-        job={"bf16": function.options.bf16, "int8": function.options.int8},
+        job={"bf16": function.options.bf16},
         free=["device", "precision"],
     )
     with output:

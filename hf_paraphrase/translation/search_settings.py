@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings
 from ..settings import Settings, setting
 from ..training.devices import check_device
@@ -21,8 +20,7 @@ MAX_LENGTH_RATIO = 3.0
 class SearchOptions:
     """Settings of a search; together with the model and the sentences they determine every byte of the result.
 
-    They are those of `back-translate` of the same names. Scores are computed in fp32 whatever the search computes in:
-    `bf16`, or `int8` products besides.
+    They are those of `back-translate` of the same names. Scores are computed in fp32, the search in `bf16` if given.
     """
 
     num_beams: int = 50
@@ -31,7 +29,6 @@ class SearchOptions:
     max_source_tokens: int = 250
     max_length_ratio: float = MAX_LENGTH_RATIO
     bf16: bool = False
-    int8: bool = False
     candidates_frequent: int | None = None
     candidates_per_unit: int | None = None
 
@@ -110,18 +107,11 @@ class SearchJobSettings(LimitSettings, ShardSettings):
     num_beams: int = setting("beam width", 5, at_least=1)
     max_source_tokens: int = setting("longer sentences are skipped and recorded, in sub-word units", 250, at_least=1)
     precision: str = setting(
-        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it; int8 multiplies in 8 "
-        "bits, for RNNsearch on processors with instructions for it",
+        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it",
         "auto",
-        choices=["auto", "bf16", "fp32", "int8"],
+        choices=["auto", "bf16", "fp32"],
     )
     resume: bool = setting("continue the incomplete job for this output", False)
-
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.precision == "int8" and (self.device or "cpu") != "cpu":
-            raise UsageError(f"--precision int8 is for processors, not for --device {self.device}")
 
     def options(self, device: str | None, **more: Any) -> SearchOptions:
         """Returns the settings of the search, with what the machine decides where they leave it open."""
@@ -132,7 +122,6 @@ class SearchJobSettings(LimitSettings, ShardSettings):
             length_penalty=self.length_penalty,
             max_source_tokens=self.max_source_tokens,
             max_length_ratio=self.max_length_ratio,
-            bf16=self.precision == "int8" or is_bf16(self.precision, device),
-            int8=self.precision == "int8",
+            bf16=is_bf16(self.precision, device),
             **more,
         )

@@ -18,7 +18,7 @@ from ..errors import InputError, ModelError, UsageError
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
-from .decoder_steps import DecoderMatrices, int8_is_fast
+from .decoder_steps import DecoderMatrices
 from .fast_search import fast_search_applies
 from .lexical_table import CandidateVocabulary, LexicalTable
 from .loading import source_limit, source_units, unit_fingerprint
@@ -58,13 +58,6 @@ class Translator:
     ) -> None:
         self.model = model.eval()
         fast = fast_search_applies(model)
-        if options.int8 and not (fast and options.bf16):
-            raise UsageError("int8 is for RNNsearch models", remedy="another --precision, such as auto")
-        if options.int8 and not int8_is_fast(model.device.type):
-            raise ModelError(
-                f"{model.device} has no instructions for products in 8 bits",
-                remedy="another --precision, such as auto",
-            )
         self.vocabulary = None
         if lexical_table is not None:
             self.vocabulary = _candidate_vocabulary(lexical_table, model, tokenizer, options)
@@ -72,7 +65,7 @@ class Translator:
         self.tokenizer = tokenizer
         self.options = options
         self.threads = threads_for(model.device, fast=fast)
-        self.matrices = DecoderMatrices(self.search_model, int8=options.int8) if fast else None
+        self.matrices = DecoderMatrices(self.search_model) if fast else None
 
     def nbest_lists(
         self,

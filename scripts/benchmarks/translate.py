@@ -7,10 +7,13 @@ the number of threads are the same.
 Search: a turn translates one batch with the encoder; no hypothesis may end before the last step, so all do the same
 number of hypothesis-steps (sentences * beams * steps), and leaving out finished sentences earns nothing here. The
 full-vocabulary search in bf16 rescores its final lists in fp32 (`rescored`), that in fp32 has exact scores already.
-With candidates the search is in bf16 over the candidates alone, its scores its own; JoeyNMT has no such restriction.
-Both are done in 8 bits too where the processor has instructions for it.
+With candidates the search is in bf16 over the candidates alone; JoeyNMT has no such restriction.
 Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
 On a machine that others use too, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone, on both sides.
+
+`--transformer` times a Marian model of random weights instead: our translator, which sorts the sentences by length and
+scores every translation exactly, against a loop around `generate` over batches in the order of the sentences, as users
+write it. Translations are as long as their sources, the greatest of a batch in the loop.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import copy
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +33,11 @@ import torch
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.translation.decoder_steps import DecoderMatrices, int8_is_fast
+from hf_paraphrase.training.devices import is_bf16
 from hf_paraphrase.translation.fast_search import fast_beam_search
-from hf_paraphrase.translation.prefix_scoring import prefix_tree_scores
+from hf_paraphrase.translation.scoring import prefix_tree_scores
+from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.translator import Translator
 from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
 
 END = 2
@@ -92,6 +98,9 @@ def main() -> int:
     parser.add_argument("--train-length", type=int, default=12, help="units of a training sentence")
     parser.add_argument("--updates", type=int, default=3, help="updates in a turn")
     parser.add_argument("--scaling", action="store_true", help="instead, how our search slows down with wider beams")
+    parser.add_argument(
+        "--transformer", type=int, metavar="SENTENCES", help="instead, a Marian model against a loop around generate"
+    )
     return run_benchmark(parser, run)
 
 
@@ -105,6 +114,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     if arguments.scaling:
         measure_beams(arguments)
         return {}
+    if arguments.transformer:
+        return measure_transformer(arguments)
     joey = None
     try:
         if arguments.joeynmt_python is None:
@@ -137,28 +148,30 @@ def search(
     *,
     candidates: torch.Tensor | None = None,
     scorer: RnnSearchForConditionalGeneration | None = None,
-    matrices: DecoderMatrices | None = None,
     plain: bool = False,
     clock: str = "wall",
 ) -> float:
     """Searches a batch, rescores the lists if a scorer is given, and returns hypothesis-steps per second."""
-    fast: dict[str, Any] = {"custom_generate": fast_beam_search, "candidates": candidates, "matrices": matrices}
+    mask = torch.ones_like(sources)
 
     def work() -> None:
-        found: torch.Tensor = model.generate(
+        if plain:
+            own = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": steps, "length_penalty": 0.0}
+            model.generate(sources, attention_mask=mask, do_sample=False, **own)
+            return
+        found, _ = fast_beam_search(
+            model,
             sources,
-            attention_mask=torch.ones_like(sources),
+            mask,
             num_beams=beams,
-            num_return_sequences=beams,
-            max_new_tokens=steps,
+            limits=[steps] * len(sources),
+            ends=[END],
             length_penalty=0.0,
-            do_sample=False,
-            **({} if plain else fast),
+            candidates=candidates,
         )
         if scorer is not None:
             rows = [row for row in range(len(sources)) for _ in range(beams)]
-            mask = torch.ones_like(sources)
-            prefix_tree_scores(scorer, sources, mask, rows, found[:, 1:].tolist(), candidates=candidates)
+            prefix_tree_scores(scorer, sources, mask, rows, found.flatten(0, 1).tolist())
 
     with torch.inference_mode():
         return len(sources) * beams * steps / timed(work, clock)[0]
@@ -173,18 +186,12 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     candidates = torch.cat([torch.tensor([END]), units])
     turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps, clock=arguments.clock)
     few = f"{arguments.candidates:,} candidates"
-    contestants = []
-    for kind in ["int8", "bf16"] if int8_is_fast() else ["bf16"]:
-        matrices = DecoderMatrices(rounded, int8=True) if kind == "int8" else None
-        low = partial(turn, rounded, matrices=matrices)
-        key = "candidates_int8" if kind == "int8" else "candidates"
-        contestants += [
-            Contestant(key, f"{few}, {kind}", partial(low, candidates=candidates)),
-            Contestant("", f"{few}, {kind}, rescored", partial(low, candidates=candidates, scorer=model)),
-            Contestant("", f"full vocabulary, {kind}", low),
-            Contestant(f"full_{kind}", f"full vocabulary, {kind}, rescored", partial(low, scorer=model)),
-        ]
-    contestants += [
+    low = partial(turn, rounded)
+    contestants = [
+        Contestant("candidates", f"{few}, bf16", partial(low, candidates=candidates)),
+        Contestant("", f"{few}, bf16, rescored", partial(low, candidates=candidates, scorer=model)),
+        Contestant("", "full vocabulary, bf16", low),
+        Contestant("full_bf16", "full vocabulary, bf16, rescored", partial(low, scorer=model)),
         Contestant("full_fp32", "full vocabulary, fp32", partial(turn, model)),
         Contestant("", "plain generate, fp32", partial(turn, model, plain=True)),
     ]
@@ -272,6 +279,61 @@ def compare_rates(unit: str, contestants: list[Contestant], rounds: int, *, comp
         return {}
     pairs = zip(contestants, medians, strict=True)
     return {contestant.key: median / medians[-1] for contestant, median in pairs if contestant.key}
+
+
+def marian_model(arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """Makes a model of 6 + 6 layers of 512, whose translations never end by themselves, with words as units."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
+
+    words = {"</s>": 0, "<unk>": 1, "<pad>": 2} | {str(unit): unit for unit in range(3, arguments.vocabulary)}
+    backend = Tokenizer(WordLevel(words, "<unk>"))
+    backend.pre_tokenizer = WhitespaceSplit()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>", pad_token="<pad>")  # noqa: S106
+    torch.manual_seed(0)
+    sizes = {
+        "d_model": 512,
+        "encoder_layers": 6,
+        "decoder_layers": 6,
+        "encoder_ffn_dim": 2048,
+        "decoder_ffn_dim": 2048,
+    }
+    heads = {"encoder_attention_heads": 8, "decoder_attention_heads": 8}
+    units = {"pad_token_id": 2, "decoder_start_token_id": 2, "eos_token_id": 0, "forced_eos_token_id": None}
+    model = MarianMTModel(MarianConfig(vocab_size=arguments.vocabulary, **sizes, **heads, **units)).eval()
+    model.final_logits_bias[0, 0] = -1e4
+    return model, tokenizer
+
+
+def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
+    """Times our translator and a plain loop on sentences of 4 to 40 units, and returns the ratio."""
+    model, tokenizer = marian_model(arguments)
+    lengths = torch.randint(4, 41, (arguments.transformer,)).tolist()
+    texts = [" ".join(map(str, torch.randint(3, arguments.vocabulary, (n,)).tolist())) for n in lengths]
+    bf16 = is_bf16("auto", "cpu")
+    translator = Translator(model, tokenizer, SearchOptions(arguments.beams, 1, max_length_ratio=1.0, bf16=bf16))
+    clock = clock_of(arguments)
+
+    def rate(work: Callable[[], Any]) -> float:
+        return sum(lengths) / timed(work, clock)[0]
+
+    def loop() -> None:
+        for start in range(0, len(texts), arguments.batch):
+            batch = tokenizer(texts[start : start + arguments.batch], return_tensors="pt", padding=True)
+            longest = batch["input_ids"].shape[1]
+            tokenizer.batch_decode(model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest))
+
+    contestants = [
+        Contestant("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(rate, lambda: translator.nbest_lists(texts))),
+        Contestant("", f"generate, fp32, batches of {arguments.batch}", partial(rate, loop)),
+    ]
+    write(
+        f"Marian, 6 + 6 layers of 512, {arguments.vocabulary:,} units, beam {arguments.beams}, {len(texts)} sentences"
+    )
+    ours, plain = measure("target units/s", contestants, arguments.rounds)
+    return {"transformer_vs_generate": ours / plain}
 
 
 def measure_beams(arguments: argparse.Namespace) -> None:

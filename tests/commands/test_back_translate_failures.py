@@ -32,11 +32,6 @@ def skipped(folder):
     return [json.loads(line) for line in (folder / "skipped.jsonl").read_text().splitlines()]
 
 
-def data(folder):
-    paths = [*sorted((folder / "data").iterdir()), folder / "skipped.jsonl"]
-    return {path.name: path.read_bytes() for path in paths}
-
-
 def failing(monkeypatch, fails, error):
     """Makes the search raise an error for batches of which `fails` is true."""
     search = translators.translate_batch
@@ -81,19 +76,6 @@ def test_probabilities_that_are_not_finite_are_an_error(tiny_model, bitext, num_
     translator = translators.Translator(model, tokenizer, SearchOptions(num_beams, 1))
     with pytest.raises(ModelError, match="the model's probabilities are not finite"):
         back_translated(translator, DataFolder(bitext).table())
-
-
-def test_a_device_that_fails_in_the_middle_stops_the_job_and_resuming_gives_the_same_bytes(
-    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, capsys
-):
-    searched = []
-    with monkeypatch.context() as context:
-        failing(context, lambda batch: searched.append(0) or len(searched) > 1, RuntimeError("the device is lost"))
-        assert job(tiny_model, bitext, tmp_path / "pairs") == 1
-    assert "the device is lost" in capsys.readouterr().err
-    assert {path.name[:11] for path in tmp_path.rglob("train-*")} == {"train-00000"}
-    assert job(tiny_model, bitext, tmp_path / "pairs", "--resume") == 0
-    assert data(tmp_path / "pairs") == data(undisturbed)
 
 
 @pytest.mark.parametrize("num_beams", ["1", "4"])

@@ -80,8 +80,3 @@ def test_scores_of_restricted_searches_are_those_of_the_whole_model(table, tiny_
     for row in shared:
         assert row["log_prob"] <= max(free[row["id"]].values()) + 1e-4
         assert row["log_prob"] == pytest.approx(free[row["id"]][row["sentence2"]], abs=1e-3)
-
-
-def test_a_missing_table_is_one_line(tiny_model, tiny_bitext, tmp_path, capsys):
-    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", "--lexical-table", "absent") == 2
-    assert "absent" in capsys.readouterr().err.splitlines()[-1] and not list(tmp_path.iterdir())

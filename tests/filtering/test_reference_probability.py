@@ -42,11 +42,6 @@ def test_the_columns_are_the_classifiers_probabilities_of_the_translations_and_w
     assert all(0 < value < 1 for value in expected) and len(set(expected)) == 4
 
 
-def test_an_empty_table_has_the_types_of_a_full_one(classifier):
-    table = pa.table({"sentence1": ["a"], "sentence2": ["b"]})
-    assert measured(table.slice(0, 0), classifier).schema == measured(table, classifier).schema
-
-
 def test_the_measure_needs_its_classifier():
     present = ["sentence1", "sentence2"]
     assert "reference_probability" not in choose_measures([], present, "x")

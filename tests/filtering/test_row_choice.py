@@ -63,7 +63,7 @@ def test_shards_and_batch_sizes_do_not_change_what_is_kept(tmp_path):
     results = []
     for rows in (7, 300):
         write(tmp_path / str(rows), table, rows)
-        options = FilterSteps(keep=["overlap_1<=0.9"], one_per_reference="random", sample=20, seed=3)
+        options = FilterSteps(keep=["overlap_1<=0.9"], one_per_reference="best", sample=20, seed=3)
         results.append(kept(tmp_path / str(rows), options)[0])
     assert results[0].equals(results[1])
 
@@ -75,18 +75,6 @@ def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
     assert result.num_rows == 60
     assert set(result.column("rank").to_pylist()) == {1}
     assert len(set(result.column("id").to_pylist())) == 60
-
-
-def test_diverse_keeps_the_wording_with_the_lowest_bleu(tmp_path):
-    table = pa.table(
-        {
-            "sentence1": ["the cat sat down"] * 3 + ["a dog"],
-            "sentence2": ["the cat sat down", "one feline took place", "the cat sat", "a dog"],
-        }
-    )
-    write(tmp_path, table)
-    result, _ = kept(tmp_path, FilterSteps(one_per_reference="diverse"))
-    assert result.column("sentence2").to_pylist() == ["one feline took place", "a dog"]
 
 
 def test_identical_means_the_same_tokens_whatever_their_case(tmp_path):
@@ -120,7 +108,6 @@ def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_
     options = FilterSteps(
         drop_identical=False,
         keep=["note>=0"],
-        one_per_reference="random",
         max_tokens=1_000_000,
     )
 

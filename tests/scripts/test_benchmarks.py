@@ -14,7 +14,6 @@ from parsed_calls import parsed
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import HfParaphraseError
-from hf_paraphrase.translation.decoder_steps import int8_is_fast
 
 
 @pytest.fixture(autouse=True)
@@ -221,8 +220,7 @@ def test_without_joeynmt_all_of_ours_are_timed_and_the_peer_is_named_and_left_ou
 
 def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidden_sizes(ratios, stand_in):
     lines, found = ratios("translate", *TRANSLATION, "--joeynmt-python", stand_in)
-    eight = ["candidates_int8", "full_int8"] if int8_is_fast() else []
-    search = [*eight, "candidates", "full_bf16", "full_fp32"]
+    search = ["candidates", "full_bf16", "full_fp32"]
     training = ["nmt_train_bf16_vs_joeynmt", "nmt_train_fp32_vs_joeynmt"]
     assert list(found) == [*(f"beam50_{name}_vs_joeynmt" for name in search), *training]
     for key in training:
@@ -237,6 +235,11 @@ def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidd
 def test_the_widths_of_the_beam_have_a_row_each(ratios):
     lines, _ = ratios("translate", *TRANSLATION, "--scaling")
     assert sum(line.startswith("beam ") for line in lines) == 5 and "milliseconds a sentence: beam 5 " in lines[-2]
+
+
+def test_a_transformer_is_timed_against_a_plain_loop(ratios):
+    _, found = ratios("translate", *TRANSLATION, "--transformer", 3)
+    assert list(found) == ["transformer_vs_generate"] and found["transformer_vs_generate"] > 0
 
 
 # --- growth

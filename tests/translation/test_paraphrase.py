@@ -115,6 +115,14 @@ def test_different_paraphrases_come_before_likely_ones_of_the_same_words():
     assert "it is time to leave" not in pairs.column("sentence2").to_pylist()
 
 
+def test_what_is_hardly_similar_enough_comes_last_though_it_differs_most():
+    texts = ["in the garden a dog is sleeping", "a dog is in the kitchen now"]
+    back = dict.fromkeys(reversed(texts), -1.0)
+    function = made(({"the dog sleeps in the garden": {"x": 0.0}}, {"x": back}), min_similarity=0.4)
+    pairs, _ = reported(function, ["the dog sleeps in the garden"])
+    assert pairs.column("sentence2").to_pylist() == texts
+
+
 @pytest.mark.parametrize(
     ("language", "encoder", "used"), [("en", None, "builtin"), ("de", None, None), ("de", "e", "e")]
 )

@@ -20,7 +20,7 @@ from ...errors import InputError
 from ...evaluation.verdicts import Interval
 from ...filtering.filter_steps import check_pairs
 from ...filtering.reference_classifier.references import is_seen, read_seen
-from ...filtering.row_choice import choose_one_per_reference
+from ...filtering.row_choice import lowest_of_each
 from ...filtering.tokens import TokenSpans
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
@@ -177,7 +177,8 @@ def draw_pairs(folder: Path, *, split: str = "train", seed: int = 0) -> PairSamp
     if not len(usable):
         raise InputError("there is no pair with two sentences", path=folder, remedy="give pairs of sentences")
     is_chosen = np.zeros(len(filled), bool)
-    is_chosen[usable[choose_one_per_reference(np.array(references)[usable], "random", seed=seed)]] = True
+    places = np.argsort(np.random.default_rng(seed).permutation(len(usable)))
+    is_chosen[usable[lowest_of_each(np.array(references)[usable], places)]] = True
     sample = PairSample([], [], len(filled), len(usable) > int(is_chosen.sum()))
     for batch in opened.batches(split, ["sentence1", "sentence2"], rows=is_chosen):
         sample.references += batch.column("sentence1").to_pylist()
