@@ -1,31 +1,24 @@
-"""The recipe of the verb `demo`: a page in the browser, on this machine alone, whose tabs are put together here."""
+"""The recipe of the verb `demo`: a page in the browser, on this machine alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
 
 from ..artefacts.hub_models import BUILTIN
 from ..errors import UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.devices import DeviceSettings
-from . import data_tab, neighbours_tab, similarity_tab, translation_tab
 from .model_catalogue import ModelCatalogue
-
-if TYPE_CHECKING:
-    import gradio
+from .page import build_page, launch
+from .space import write_space
 
 HOST = "127.0.0.1"
 """The page is for this machine alone."""
-TITLE = "hf_paraphrase"
-_UPLOADS = (3_600, 86_400)
-"""Every hour uploads older than a day are deleted; all of them when the page is closed."""
 
 
 @dataclass(kw_only=True)
@@ -61,8 +54,6 @@ class DemoSettings(DeviceSettings):
 def launch_demo(settings: DemoSettings) -> Path | None:
     """Opens the page and serves it until it is interrupted, or writes the folder of a Space."""
     if settings.output is not None:
-        from .space import write_space
-
         folder = write_space(settings.output, settings.models, overwrite=settings.overwrite, record=settings.record())
         log(f"Space saved to {folder}. Send it with: hf-paraphrase push --path {folder} --repo-id namespace/name")
         return folder
@@ -87,50 +78,6 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
         yield url.rstrip("/")
     finally:
         page.close(verbose=False)
-
-
-def require_gradio() -> gradio:
-    """Imports gradio."""
-    try:
-        return import_module("gradio")
-    except ImportError as error:
-        raise UsageError("the page needs the package gradio", remedy="pip install 'hf-paraphrase[demo]'") from error
-
-
-def build_page(catalogue: ModelCatalogue, *, shared: bool = False) -> gradio.Blocks:
-    """Puts the tabs together; each computes its example when it is first opened."""
-    gr = require_gradio()
-    with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=_UPLOADS) as page:
-        gr.Markdown(f"# {TITLE}\nParaphrases, sentence embeddings, and the data they come from.")
-        with gr.Tabs():
-            with gr.Tab("Similarity", id="similarity"):
-                similarity_tab.add_tab(gr, page, catalogue)
-            with gr.Tab("Neighbours", id="neighbours") as tab:
-                neighbours_tab.add_tab(gr, tab, catalogue, shared=shared)
-            with gr.Tab("Paraphrase", id="paraphrase") as tab:
-                translation_tab.add_paraphrase_tab(gr, tab, catalogue)
-            with gr.Tab("Back-translation", id="translation") as tab:
-                translation_tab.add_translation_tab(gr, tab, catalogue)
-            with gr.Tab("Data", id="data") as tab:
-                data_tab.add_tab(gr, tab, shared=shared)
-    return page
-
-
-def launch(page: gradio.Blocks, **options: Any) -> tuple[Any, str, str]:
-    """Launches the page so that it asks no other machine for anything."""
-    themes = require_gradio().themes
-    fonts = {"font": ["system-ui", "sans-serif"], "font_mono": ["ui-monospace", "monospace"]}
-    launched: tuple[Any, str, str] = page.queue(default_concurrency_limit=4, api_open=False).launch(
-        theme=themes.Base(primary_hue="blue", neutral_hue="slate", **fonts),
-        css=Path(__file__).with_name("page.css").read_text(encoding="utf-8"),
-        footer_links=[],
-        share=False,
-        ssr_mode=False,
-        enable_monitoring=False,
-        quiet=True,
-        **options,
-    )
-    return launched
 
 
 def _wait() -> None:

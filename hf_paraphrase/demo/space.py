@@ -19,7 +19,7 @@ from ..artefacts.files import write_text_whole
 from ..errors import UsageError
 from ..registry import BUILTINS
 from .model_catalogue import ModelCatalogue
-from .run import TITLE, build_page, launch, require_gradio
+from .page import TITLE, build_page, launch, require_gradio
 
 _REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)+")
 _APP = '''"""The page of hf_paraphrase on published models."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from ..expansion.expander import Expander
-    from .training import SdaeSentences
+    from .sentences import SdaeSentences
 
 _BATCHES_PER_POOL = 20
 # Beside the epochs' own draws, which are numbered from 0.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xxhash
-from numpy.typing import NDArray
 
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
@@ -24,10 +21,10 @@ from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import recipe, setting
-from ...tokenization.token_ids import TokenIds, id_counts
-from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.token_ids import id_counts
 from ...training.run import TrainingRun, TrainingRunSettings
 from ..expansion.expander import SHARE, open_expander, wordnet_folder
+from .sentences import FEWEST_WORDS, SdaeSentences, encode_sentences
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -35,9 +32,6 @@ if TYPE_CHECKING:
     from ...training.word_vectors import WordVectors
     from .trainer import SdaeTrainer
 
-FEWEST_WORDS = 2
-"""A shorter sentence has no two words that could swap, and says nothing of what a sentence is."""
-_SENTENCES_PER_BLOCK = 1 << 14
 _WORD_SIZE = 100
 """Components of a word vector where nothing else says how many, as in the authors' code."""
 _MIN_FREQUENCY = 2
@@ -223,51 +217,6 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         log(f"encoder saved to {settings.output}. Use it with:")
         log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
         log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
-
-
-@dataclass
-class SdaeSentences:
-    """Token ids of sentences, int32, and their text, which is empty if it was not kept."""
-
-    tokens: TokenIds
-    texts: list[str]
-
-    def __len__(self) -> int:
-        return len(self.tokens.offsets) - 1
-
-    def ids(self, number: int) -> NDArray[np.int32]:
-        """Returns the ids of a sentence (words,)."""
-        return self.tokens.ids[self.tokens.offsets[number] : self.tokens.offsets[number + 1]].astype(
-            np.int32, copy=False
-        )
-
-    def take(self, numbers: NDArray[np.int64]) -> SdaeSentences:
-        """Selects some of the sentences."""
-        return SdaeSentences(self.tokens.take(numbers), [self.texts[number] for number in numbers if self.texts])
-
-
-def encode_sentences(
-    texts: Iterable[str], tokenizer: PreTrainedTokenizerFast, *, max_words: int, keep_text: bool = False
-) -> tuple[SdaeSentences, int]:
-    """Tokenises sentences, and counts those that are left out: repeated, too long, or of less than two words."""
-    backend = tokenizer.backend_tokenizer
-    lookup = lookup_for(backend)
-    seen: set[int] = set()
-    kept_ids: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
-    kept_texts: list[str] = []
-    num_texts = 0
-    stream = iter(texts)
-    while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
-        num_texts += len(block)
-        encoded = ids_of(backend, block, lookup)
-        for text, ids in zip(block, np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]), strict=True):
-            key = xxhash.xxh3_64_intdigest(ids.tobytes())
-            if FEWEST_WORDS <= len(ids) <= max_words and key not in seen:
-                seen.add(key)
-                kept_ids.append(ids)
-                kept_texts += [text] if keep_text else []
-    tokens = TokenIds(np.concatenate(kept_ids), np.cumsum([len(ids) for ids in kept_ids]))
-    return SdaeSentences(tokens, kept_texts), num_texts - len(seen)
 
 
 def _lines(corpora: list[SentenceCorpus]) -> Iterator[str]:
