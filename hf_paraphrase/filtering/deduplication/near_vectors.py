@@ -22,7 +22,7 @@ from ...training.threads import available_threads, in_threads
 MOST_EXACT = 100_000
 """Up to so many vectors all are compared with all."""
 COMPONENTS = 128
-PROBES = 24
+PROBES = 12
 _MOST_LISTS = 2048
 _ROUNDS = 6
 _LISTS_AT_A_TIME = 256
@@ -193,7 +193,8 @@ def _grouped(numbers: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
     """Returns each of the numbers (rows,), ascending, with the places where it stands."""
     order = np.argsort(numbers, kind="stable")
     values, starts = np.unique(numbers[order], return_index=True)
-    return list(zip(values.tolist(), np.split(order, starts[1:]), strict=True))
+    # Of no numbers `split` makes one part.
+    return list(zip(values.tolist(), np.split(order, starts[1:])[: len(values)], strict=True))
 
 
 def _centroids(sample: NDArray[np.float32], number: int) -> NDArray[np.float32]:
