@@ -25,8 +25,9 @@ from hf_paraphrase.data.evaluation_sets import load_fingerprints
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE
 from hf_paraphrase.data.text_files import LineErrors, read_lines
+from hf_paraphrase.encoders.search.bm25 import count_matrix, words_and_marks
 from hf_paraphrase.errors import HfParaphraseError, InputError
-from hf_paraphrase.evaluation.baselines import baseline_tokens, character_trigrams, count_matrix, trigram_weights
+from hf_paraphrase.evaluation.baselines import character_trigrams, trigram_weights
 
 SHORTEST, LONGEST = 3, 9
 ENGLISH_WORDS, FRENCH_WORDS = 2_000, 3_000
@@ -170,7 +171,7 @@ def human_paraphrases(pairs: Iterable[Pair], meaning: Mapping[Pair, str]) -> dic
 def vectors(sentences: list[str]) -> np.ndarray:
     """Returns vectors whose products are the mean of the cosines of words and of weighted trigrams, (n, items)."""
     parts = []
-    for items_of, known in ((baseline_tokens, {}), (character_trigrams, trigram_weights())):
+    for items_of, known in ((words_and_marks, {}), (character_trigrams, trigram_weights())):
         vocabulary: dict[str, int] = {}
         counts = count_matrix([items_of(sentence) for sentence in sentences], vocabulary).toarray()
         counts *= np.array([known.get(item, 1.0) for item in vocabulary])
