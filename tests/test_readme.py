@@ -174,7 +174,7 @@ RECIPES = [code for language, code in blocks((GUIDE / "recipes.md").read_text("u
 def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(code, tmp_path, run_python):
     for package in imported_packages(code):
         pytest.importorskip(package)
-    if needs_ray(code) or "pyspark" in code:
+    if needs_ray(code):
         pytest.skip("it starts a cluster")
     done = run_python(code, folder=tmp_path)
     assert done.returncode == 0, done.stderr

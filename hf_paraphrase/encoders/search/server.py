@@ -301,8 +301,8 @@ def serve(settings: ServeSettings) -> str:
     with running(_service(settings), settings.host, settings.port) as url:
         if settings.self_test:
             return _self_tested(url)
-        log(f"listening at {url} (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
+            log(f"listening at {url} (Ctrl-C ends it)")
             Event().wait()
         log("stopping: requests that have begun are answered")
     return ""

@@ -52,7 +52,7 @@ def rows_of(index, query, **options):
         ("good=True", lambda row: row["good"] is True),
         ("name=b = c", lambda row: row["name"] == "b = c"),
         ("name!=a", lambda row: row["name"] not in (None, "a")),
-        ("digits>9", lambda row: row["digits"] == "10"),
+        ("digits>9", lambda row: row["digits"] in ("10", "x")),
         ("digits==2", lambda row: row["digits"] in ("2", "2.0")),
         ("digits>=m", lambda row: row["digits"] == "x"),
         ("day>=2021-02-01", lambda row: row["day"] is not None and str(row["day"]) >= "2021-02-01"),
