@@ -9,7 +9,7 @@ import numpy as np
 
 from ..artefacts.card_heads import Measurement
 from ..data.records import read_records
-from ..data.sentences import kind_of_records
+from ..data.text_blocks import kind_of_records
 from ..data.text_files import StrictLines
 from ..errors import InputError
 from .baselines import Scorer, encode_once
