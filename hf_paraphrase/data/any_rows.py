@@ -12,8 +12,8 @@ import pyarrow as pa
 from ..errors import InputError, UsageError
 from .folder import BATCH_ROWS
 from .schema import is_text, require_columns
-from .sentences import DEFAULT_COLUMNS, kind_of_records
-from .text_blocks import check_readable
+from .sentences import DEFAULT_COLUMNS
+from .text_blocks import check_readable, kind_of_records
 
 _BUILDERS = {None: "text", "csv": "csv", "jsonl": "json", "parquet": "parquet"}
 

@@ -23,7 +23,7 @@ from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from ..inputs import dataset_folder, repository_of
 from .schema import require_columns, require_texts, usual_pair_columns
-from .sentences import kind_of_records
+from .text_blocks import kind_of_records
 
 BATCH_ROWS = 10_000
 ROWS_PER_SHARD = 1_000_000

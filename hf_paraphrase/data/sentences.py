@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, StrPath
-from .text_blocks import BLOCK_BYTES, COMPRESSED, check_readable, lines_of_blocks, lines_of_text
+from .text_blocks import BLOCK_BYTES, check_readable, kind_of_records, lines_of_blocks, lines_of_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
-_RECORDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
-"""Files whose lines are not sentences, by the ends of their names."""
 
 
 @contextmanager
@@ -30,11 +28,6 @@ def naming(path: StrPath) -> Iterator[None]:
     except InputError as error:
         error.path = error.path or os.fspath(path)
         raise
-
-
-def kind_of_records(path: Path) -> str | None:
-    """Returns `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
-    return _RECORDS.get((path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower())
 
 
 def lines_of_file(source: Path) -> Iterator[list[str]]:

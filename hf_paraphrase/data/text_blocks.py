@@ -29,6 +29,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
 """The suffixes of compressed files."""
+_RECORDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
+"""Files whose lines are not sentences, by the ends of their names."""
 PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
 """What may be read, for the help texts of flags that take a text file."""
 _PACKED = {
@@ -146,6 +148,11 @@ def lines_of_bytes(path: Path) -> Iterator[bytes]:
     """Streams the lines of a plain or compressed file without their line ends, in whatever encoding they are."""
     for block in whole_lines(path):
         yield from block.split(b"\n")
+
+
+def kind_of_records(path: Path) -> str | None:
+    """Returns `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
+    return _RECORDS.get((path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower())
 
 
 def files_below(folder: Path) -> Iterator[Path]:

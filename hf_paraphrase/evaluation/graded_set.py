@@ -16,8 +16,7 @@ import pyarrow as pa
 from ..data.folder import DataFolder
 from ..data.records import column_names, read_records
 from ..data.schema import usual_pair_columns
-from ..data.text_files import StrictLines
-from ..data.typed_fields import Field, typed
+from ..data.text_files import Field, StrictLines, typed
 from ..errors import InputError, ModelError
 from .baselines import Encode, Scorer, Similarity, encode_once
 from .correlation import cosine_similarities

@@ -23,7 +23,7 @@ from ..artefacts.provenance import fingerprint, versions
 from ..data.folder import DataFolder
 from ..data.records import column_names
 from ..data.schema import usual_pair_columns
-from ..data.sentences import kind_of_records
+from ..data.text_blocks import kind_of_records
 from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer

@@ -314,7 +314,7 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
     texts = [" ".join(map(str, torch.randint(3, arguments.vocabulary, (n,)).tolist())) for n in lengths]
     bf16 = is_bf16("auto", "cpu")
     translator = Translator(model, tokenizer, SearchOptions(arguments.beams, 1, max_length_ratio=1.0, bf16=bf16))
-    clock = clock_of(arguments)
+    clock = arguments.clock
 
     def rate(work: Callable[[], Any]) -> float:
         return sum(lengths) / timed(work, clock)[0]
