@@ -46,7 +46,7 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
     except Exception as error:
         # Whatever it is that the library meets in files of others.
         reason = " ".join(str(error.__cause__ or error).split())[:300]
-        remedy = "check the file, or the name, --split and --subset"
+        remedy = "check that there are rows, and the name, --split and --subset"
         raise InputError(f"load_dataset cannot open it: {reason}", path=inputs[0], remedy=remedy) from error
 
 
