@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..artefacts.hub_models import BUILTIN
+from ..artefacts.hub_models import BUILTIN, BUILTIN_FOLDERS
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..registry import MULTILINGUAL, SUITES
@@ -112,7 +112,12 @@ class EvaluateSettings(DeviceSettings):
         if isinstance(self.data, str | os.PathLike):
             self.data = [os.fspath(self.data)]
         super().check()
-        self.models_by_name()
+        folders = self.models_by_name().values()
+        if self.update_card and (installed := BUILTIN_FOLDERS.keys() & folders):
+            raise UsageError(
+                f"--update-card: {min(installed)} is an encoder of the package, whose card stays as it is",
+                remedy=f"a folder of that name is ./{min(installed)}",
+            )
         if len({Path(path).resolve() for path in self.data}) < len(self.data):
             raise UsageError("--data has the same file or folder twice", remedy="give each of them once")
 

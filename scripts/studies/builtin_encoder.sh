@@ -24,6 +24,6 @@ done_already joined || hf-paraphrase join --model encoder weighted-trigrams --we
 done_already builtin || {
   hf-paraphrase export --model joined --format safetensors --weights int8 --sentences text/wikipedia.txt.gz \
     --output builtin
-  hf-paraphrase evaluate --model builtin --baseline weighted-trigrams --suite sts --protocols paper --data data/sts \
+  hf-paraphrase evaluate --model ./builtin --baseline weighted-trigrams --suite sts --protocols paper --data data/sts \
     --truncate-dim 32 64 128 256 --update-card
 }

@@ -221,6 +221,7 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path,
     ("words", "expected"),
     [
         (["--baseline", "words", "--update-card"], "--update-card is for --model"),
+        (["--model", "multilingual", "--update-card"], "a folder of that name is ./multilingual"),
         (["--baseline", "words", "--truncate-dim", "32"], "--truncate-dim is for --model"),
         (["--baseline", "words", "--protocols", "bert"], "invalid choice: 'bert'"),
         (["--baseline", "words", "--split", "train"], "--split is for --suite"),
