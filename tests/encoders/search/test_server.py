@@ -246,8 +246,19 @@ def test_two_servers_on_one_port_and_an_index_of_another_encoder_are_one_line(in
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_server_answers_what_it_has_begun_and_ends_well(number):
-    words = [sys.executable, "-m", "hf_paraphrase", "serve", "--port", "0"]
+    # A job in the background of a shell would inherit that Ctrl-C is ignored.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from hf_paraphrase import commands"
+    )
+    words = [sys.executable, "-c", f"{code}; raise SystemExit(commands.main(['serve', '--port', '0']))"]
     server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    try:
+        interrupt(server, number)
+    finally:
+        server.kill()
+
+
+def interrupt(server, number):
     parts = urlsplit(server.stderr.readline().split()[2])
     body = json.dumps({"input": "A doctor bought a car."}).encode()
     with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
