@@ -39,10 +39,10 @@ class DataFolder:
 
     `path` is the folder or a Parquet, JSON lines or CSV file, its address as fsspec knows it, such as
     s3://bucket/folder, or as text a dataset on the Hub, `owner/name` or `owner/name/subset`; `splits` are the names of
-    its splits, train first.
+    its splits, train first. With `lists` a column of sentences may hold lists of them.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, lists: bool = False) -> None:
         self.path = to_path(path)
         is_text = self.path.is_file() and kind_of_records(Path(self.path.name)) is None
         if is_text or (not self.path.exists() and repository_of(path) is None):
@@ -53,6 +53,7 @@ class DataFolder:
         if not self._files:
             self._files = _parquet_files(self._converted(path))
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
+        self._lists = lists
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
         self._theirs: dict[str, dict[str, str]] = {}
@@ -99,7 +100,7 @@ class DataFolder:
             theirs = {ours: name for ours, name in theirs.items() if ours != name}
             ours = {name: ours for ours, name in theirs.items()}
             schema = pa.schema([field.with_name(ours.get(field.name, field.name)) for field in schema])
-            require_texts(schema, str(self.path))
+            require_texts(schema, str(self.path), lists=self._lists)
             self._theirs[split], self._schemas[split] = theirs, schema
         return self._schemas[split]
 

@@ -43,7 +43,7 @@ class PairRows:
         self._source: Any = source
         names: Any = getattr(source, "column_names", None)
         if isinstance(source, str | os.PathLike):
-            self.folder = DataFolder(source)
+            self.folder = DataFolder(source, lists=True)
             names = self.folder.schema(split).names
             if not self.folder.count(split):
                 raise InputError(f"split `{split}` has no pairs", path=self.path, remedy="give a folder with pairs")
@@ -134,6 +134,8 @@ def _dataset_of(rows: Any) -> Any:
     if others := [row for row in listed if not isinstance(row, Mapping)]:
         remedy = "give a data folder, a Dataset, or dictionaries with sentence1 and sentence2"
         raise UsageError(f"{type(others[0]).__name__} is not a source of pairs", remedy=remedy)
+    if not listed:
+        raise InputError("there are no pairs", remedy="give dictionaries with sentence1 and sentence2")
     try:
         return Dataset.from_list([dict(row) for row in listed])
     except (pa.ArrowException, TypeError) as error:

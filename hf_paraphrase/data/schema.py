@@ -79,14 +79,18 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str) 
         )
 
 
-def require_texts(schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_COLUMNS) -> None:
-    """Checks that columns, by default those of sentences and languages, hold text where they are there."""
+def require_texts(
+    schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_COLUMNS, *, lists: bool = False
+) -> None:
+    """Checks that columns, by default those of sentences and languages, hold text, or `lists`, if they are there."""
     for name in columns:
         if schema.names.count(name) > 1:
             raise InputError(f"the column {name} occurs twice", path=path)
         if name not in schema.names:
             continue
         kind = schema.field(name).type
+        if lists and pa.types.is_list(kind):
+            kind = kind.value_type
         if not is_text(kind) and not pa.types.is_null(kind):
             raise InputError(
                 f"the column {name} is of type {kind}, not text",

@@ -13,8 +13,17 @@ from ..registry import MULTILINGUAL, SUITES
 from ..settings import flag, is_given, setting
 from ..training.devices import DeviceSettings
 from .baselines import UNTRAINED_BASELINES
-from .sts import PROTOCOLS
 from .transfer_tasks import TASKS
+
+PAPER = "paper"
+PROTOCOLS = {
+    PAPER: "each set, and plain means over sets",
+    "senteval": "plain mean and pair-weighted mean (wmean) of the sets of a year, without STS13 SMT",
+    "all": "all pairs of a year in one list, without STS13 SMT; published figures are rho (SBERT, SimCSE)",
+    "mteb": "the same, with the whole of SICK; published figures are rho (MTEB)",
+    "wieting2021": "mean over the sets of STS 2012-2016, and over the means of the five years",
+}
+"""The protocols by the names that `evaluate --protocols` takes."""
 
 _OF_SOME_SUITES = (
     "protocols",

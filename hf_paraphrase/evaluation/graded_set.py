@@ -22,6 +22,8 @@ from .baselines import Encode, Scorer, Similarity, encode_once
 from .correlation import cosine_similarities
 from .suite import records_kind
 
+_USUAL_SPLITS = ("validation", "dev", "test")
+
 
 @dataclass(frozen=True, eq=False)
 class GradedSet:
@@ -80,8 +82,12 @@ def read_pairs(path: Path, split: str, column: str) -> tuple[str, pa.Table]:
 
 
 def chosen_split(folder: DataFolder, split: str) -> str:
-    """Returns the split of a name, the one of labelled pairs that `prepare opusparcus` makes, or the only one."""
-    names = (split, f"labelled.{split}", *(folder.splits if len(folder.splits) == 1 else ()))
+    """Returns the split of a name, the one of labelled pairs that `prepare opusparcus` makes, or the only one.
+
+    The only one stands in for a split with a usual name; another name was somebody's choice.
+    """
+    only = folder.splits if len(folder.splits) == 1 and split in _USUAL_SPLITS else ()
+    names = (split, f"labelled.{split}", *only)
     return next((name for name in names if name in folder.splits), split)
 
 

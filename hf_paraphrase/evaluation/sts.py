@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,22 +31,11 @@ from ..errors import InputError
 from ..tables import short_names
 from .baselines import Encode, Scorer
 from .correlation import correlations
+from .evaluate_settings import PAPER, PROTOCOLS, EvaluateSettings
 from .graded_set import GradedSet, ScoredSet, read_graded_folder, score, score_with_encoder
 from .sts_files import STS_TASKS, find_sts_sets, has_sts_sets
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 
-if TYPE_CHECKING:
-    from .evaluate_settings import EvaluateSettings
-
-PAPER = "paper"
-PROTOCOLS = {
-    PAPER: "each set, and plain means over sets",
-    "senteval": "plain mean and pair-weighted mean (wmean) of the sets of a year, without STS13 SMT",
-    "all": "all pairs of a year in one list, without STS13 SMT; published figures are rho (SBERT, SimCSE)",
-    "mteb": "the same, with the whole of SICK; published figures are rho (MTEB)",
-    "wieting2021": "mean over the sets of STS 2012-2016, and over the means of the five years",
-}
-"""The protocols by the names that `evaluate --protocols` takes."""
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
 """The five SemEval shared tasks."""
 DEV_MEAN = "STS16 mean"

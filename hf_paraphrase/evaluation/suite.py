@@ -109,6 +109,11 @@ class Benchmark:
         return {"suite": settings.suite, "protocol": self.protocol, **self.facts, **origin}
 
 
+def _never(path: Path) -> bool:
+    """Recognises nothing."""
+    return False
+
+
 @dataclass(frozen=True, repr=False)
 class Suite:
     """A row of the registry of suites.
@@ -122,7 +127,7 @@ class Suite:
     """
 
     read: Callable[[EvaluateSettings], Benchmark]
-    recognise: Callable[[Path], bool] = lambda path: False
+    recognise: Callable[[Path], bool] = _never
     several: bool = False
     settings: tuple[str, ...] = ()
     heading: str = "Evaluation"

@@ -96,7 +96,18 @@ def test_templates_pass_on_as_markdown_only_what_this_package_lays_out(kind, nam
     text = template_path(kind, name).read_text(encoding="utf-8")
     trusted = set(re.findall(r"([\w.]+)(?:\([^{}]*\)|\))? \| markdown", text))
     ours = {"text", "summary", "description", "example", "funnel", "front_matter", "metadata", "source_text", "show"}
-    ours |= {"tested", "item.text", "item.groups", "item.tests", "item.nearest", "known.", "found."}
+    ours |= {
+        "above",
+        "below",
+        "histogram",
+        "tested",
+        "item.text",
+        "item.groups",
+        "item.tests",
+        "item.nearest",
+        "known.",
+        "found.",
+    }
     assert all(word in ours or word.endswith("table") for word in trusted - {""}), trusted
 
 

@@ -316,7 +316,7 @@ def test_the_demo_page_offers_any_model_with_its_list(folders):
     from hf_paraphrase.demo.translation_tab import nbest_list
 
     catalogue = ModelCatalogue([str(folders(kind))], device="cpu", languages=LANGUAGES[kind])
-    assert catalogue.translators == [kind] and catalogue.encoders == ["builtin"]
+    assert catalogue.translators == [kind] and catalogue.encoders == ["builtin", "multilingual"]
     with catalogue.translator(kind) as (model, tokenizer):
         table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
     (nbest,) = translate_batch(

@@ -23,9 +23,10 @@ MOST_EXACT = 100_000
 """Up to so many vectors all are compared with all."""
 COMPONENTS = 128
 PROBES = 12
-_MOST_LISTS = 2048
+_MOST_LISTS = 1024
 _ROUNDS = 6
 _LISTS_AT_A_TIME = 256
+_PLACED_AT_A_TIME = 512
 _PAIRS_AT_A_TIME = 4096
 _ROUNDING = 1e-6
 
@@ -108,11 +109,18 @@ class NearVectors:
     def place(self, vectors: NDArray[np.float32]) -> PlacedVectors:
         """Shortens vectors (rows, dim) and chooses their lists."""
         short = self._shortened(vectors)
-        nearness = short @ self._centroids.T
+        parts = [short[first : first + _PLACED_AT_A_TIME] for first in range(0, len(short), _PLACED_AT_A_TIME)]
+        lists = [np.empty((0, min(PROBES, len(self._lists))), np.int64)]
+        lists += in_threads(self._nearest_lists, parts, available_threads())
+        return PlacedVectors(vectors, short, np.concatenate(lists))
+
+    def _nearest_lists(self, short: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Returns the lists to look in (rows, probes), the nearest first."""
+        distances = -(short @ self._centroids.T)
         probes = min(PROBES, len(self._lists))
-        lists = np.argpartition(-nearness, probes - 1, axis=1)[:, :probes]
-        order = np.argsort(-np.take_along_axis(nearness, lists, 1), axis=1, kind="stable")
-        return PlacedVectors(vectors, short, np.take_along_axis(lists, order, 1))
+        lists = np.argpartition(distances, probes - 1, axis=1)[:, :probes]
+        order = np.argsort(np.take_along_axis(distances, lists, 1), axis=1, kind="stable")
+        return np.take_along_axis(lists, order, 1)
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
         """Adds the chosen ones (rows,) of some vectors, which are numbered from 0 as they are added."""
