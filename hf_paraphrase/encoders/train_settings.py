@@ -61,12 +61,6 @@ class LossSettings(Settings):
         "and rare words continue to move after each occurrence",
         False,
     )
-    relative_steps: bool = setting(
-        "multiply each step of a word vector by the vector's root mean square: short vectors take short steps, so "
-        "that weights by frequency stay what they are (the learning rate is then a share, such as 0.05)",
-        False,
-        excludes=("dense_optimizer", "lambda_w"),
-    )
     evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
 
     def check(self) -> None:

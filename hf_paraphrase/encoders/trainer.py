@@ -173,11 +173,6 @@ class EncoderTrainer(SparseGradientTrainer):
             and isinstance(self.optimizer, type(None) | RowAdam | torch.optim.SparseAdam)
             and not (args.dense_optimizer or args.lambda_w > 0 or args.torch_compile or args.names_optimizer)
         )
-        if args.relative_steps and not self.sparse_gradients:
-            raise UsageError(
-                "relative steps are for rows of a table of word vectors, without torch_compile",
-                remedy="leave them out, or train an encoder of words",
-            )
         self._set_sparse_gradients(self.sparse_gradients)
         if args.lambda_w > 0:
             if isinstance(model, PooledTransformer):
@@ -264,13 +259,11 @@ class EncoderTrainer(SparseGradientTrainer):
                 self.optimizer.add_param_group({"params": own_weights})
         else:
             parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            own: dict[str, Any] = {"relative": self.args.relative_steps} if self.sparse_gradients else {}
             self.optimizer = (RowAdam if self.sparse_gradients else torch.optim.Adam)(
                 [*parameters, *own_weights],
                 lr=self.args.learning_rate,
                 betas=(self.args.adam_beta1, self.args.adam_beta2),
                 eps=self.args.adam_epsilon,
-                **own,
             )
         return self.optimizer
 

@@ -9,8 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-SMALLEST_ROW = 1e-4
-"""The root mean square below which relative steps no longer become smaller; Adafactor has 1e-3."""
 _NUMBERS_AT_A_TIME = 1 << 17
 
 
@@ -20,10 +18,6 @@ class RowAdam(torch.optim.Optimizer):
     A parameter with a dense gradient gets exactly the update of `torch.optim.Adam` without weight decay. For a sparse
     gradient only the rows that occur in it are read and written, as `torch.optim.SparseAdam` does: other rows do not
     move, and their moments do not decay. The bias correction counts the steps of the whole parameter in both.
-
-    With `relative` the change of a row of a sparse gradient is multiplied by the root mean square of what the row
-    holds, at least :data:`SMALLEST_ROW`, as in Adafactor (Shazeer and Stern 2018, section 8), so that word vectors
-    that are weighted by their frequency keep their weights.
     """
 
     def __init__(
@@ -32,9 +26,8 @@ class RowAdam(torch.optim.Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        relative: bool = False,
     ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "relative": relative})
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
@@ -77,9 +70,6 @@ class RowAdam(torch.optim.Optimizer):
             first.index_copy_(0, some, first_rows)
             second.index_copy_(0, some, second_rows)
             change = first_rows.div_((second_rows.sqrt_() / correction).add_(group["eps"]))
-            if group["relative"]:
-                size_of_row = parameter.index_select(0, some).square_().flatten(1).mean(1).sqrt_()
-                change *= size_of_row.clamp_(min=SMALLEST_ROW).view(-1, *[1] * (change.dim() - 1))
             if on_processor:
                 parameter.index_add_(0, some, change, alpha=-rate)
             else:

@@ -43,7 +43,6 @@ RUNS = {
     "resumed": {"mega_batch_size": 4, "evaluations_per_epoch": 4, "kill": 6},
     "rows and a network": {**ROWS, "kind": "gru", "scramble": 0.5, "lambda_c": 0.01},
     "clipped rows": {**ROWS, "kind": "lstm", "max_grad_norm": 0.01},
-    "relative rows": {**ROWS, "relative_steps": True, "max_grad_norm": 0.01},
     "resumed rows": {**ROWS, "kind": "gru", "evaluations_per_epoch": 4, "kill": 6},
 }
 

@@ -12,7 +12,6 @@ from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.losses import MarginLoss
 from hf_paraphrase.encoders.negatives import choose_negatives
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -148,7 +147,3 @@ def test_word_vectors_get_sparse_gradients_unless_dense_ones_are_needed(tmp_path
         trainer = trainer_of(tmp_path, data, score=None, **settings)
         assert trainer.model.sparse_gradients is sparse
         assert (type(trainer.create_optimizer()) is torch.optim.Adam) is not sparse
-    trainer = trainer_of(tmp_path, data, score=None, relative_steps=True)
-    assert trainer.create_optimizer().param_groups[0]["relative"] is True
-    with pytest.raises(UsageError, match="relative"):
-        trainer_of(tmp_path, data, score=None, relative_steps=True, dense_optimizer=True)

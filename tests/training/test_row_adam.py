@@ -77,20 +77,6 @@ def test_a_loaded_state_continues_as_if_never_interrupted():
     assert torch.equal(table, twin)
 
 
-def test_relative_steps_are_the_shorter_the_shorter_a_row_is_and_never_of_no_length():
-    lengths = torch.tensor([1.0, 0.5, 0.01, 0.0])
-    start = lengths.unsqueeze(1) * torch.tensor([[1.0, -1.0, 1.0]])
-    tables = {relative: torch.nn.Parameter(start.clone()) for relative in (False, True)}
-    for relative, table in tables.items():
-        optimizer = RowAdam([table], lr=0.1, relative=relative)
-        (functional.embedding(torch.tensor([0, 1, 2, 3]), table, sparse=True) * torch.randn(4, 3)).sum().backward()
-        optimizer.step()
-    plain, relative = (tables[key].detach() - start for key in (False, True))
-    torch.testing.assert_close(plain.abs(), torch.full((4, 3), 0.1))
-    expected = 0.1 * lengths.clamp(min=row_adam.SMALLEST_ROW).unsqueeze(1)
-    torch.testing.assert_close(relative.abs(), expected.expand(4, 3), rtol=1e-3, atol=1e-6)
-
-
 def test_equal_rows_are_added_on_a_gpu_as_elsewhere():
     rows, values = torch.tensor([4, 1, 4, 0, 1, 4]), torch.arange(12.0).view(6, 2)
     expected = torch.sparse_coo_tensor(rows.unsqueeze(0), values, (5, 2), check_invariants=True).coalesce()

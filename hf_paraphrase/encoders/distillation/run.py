@@ -134,8 +134,6 @@ class _Distillation:
             teacher_lang=settings.teacher_lang,
             words=[] if settings.word_list is None else read_word_list(settings.word_list),
             max_characters=settings.max_characters,
-            max_texts=settings.max_texts,
-            seed=settings.seed,
             held_out=settings.decontaminator("text"),
             scratch=self.scratch,
         )
@@ -203,8 +201,6 @@ class _Distillation:
         return Letters(
             spellings(words),
             *model.get_parameter("embeddings").shape,
-            shortest=settings.shortest_ngram,
-            longest=settings.longest_ngram,
             buckets=settings.ngram_buckets,
             seed=settings.seed,
         )

@@ -13,7 +13,7 @@ from ...settings import Settings, is_given, setting
 from ...training.run import TrainingRunSettings
 from ..kinds import encoder_kind, option_names
 from ..train_settings import NewEncoderSettings, VocabularySettings
-from .letters import BUCKETS, LONGEST, SHORTEST
+from .letters import BUCKETS
 from .texts import COLUMNS
 
 
@@ -74,7 +74,6 @@ class TeacherSettings(DecontaminationSettings):
         "bitext folders, of each of which the teachers know one side: both that side and its translation learn the "
         "vector of that side, so that the student has the teachers' vectors in other languages",
         [],
-        excludes=("max_texts",),
         path=True,
     )
     teacher_lang: str = setting("the language that the teachers of bitext know", "en", only_with="bitext")
@@ -106,7 +105,6 @@ class TeacherSettings(DecontaminationSettings):
         only_with="text",
     )
     max_characters: int = setting("texts of more characters are left out", 1000, at_least=1)
-    max_texts: int | None = setting("learn from a random sample of N texts", None, at_least=1)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
@@ -135,8 +133,6 @@ class LetterSettings(NewEncoderSettings):
         "finished encoder has one vector a word, also for words that the text lacks",
         False,
     )
-    shortest_ngram: int = setting("shortest character n-grams", SHORTEST, at_least=1, only_with="letters")
-    longest_ngram: int = setting("longest character n-grams", LONGEST, at_least=1, only_with="letters")
     ngram_buckets: int = setting("vectors that the n-grams share by hashing", BUCKETS, at_least=1, only_with="letters")
     tokenizer: str | None = setting(
         "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
@@ -170,8 +166,6 @@ class LetterSettings(NewEncoderSettings):
         super().check()
         if self.letters and not encoder_kind(self.model_type).words:
             raise UsageError(f"--letters is for words, and --model-type {self.model_type} has none")
-        if self.shortest_ngram > self.longest_ngram:
-            raise UsageError(f"--shortest-ngram {self.shortest_ngram} is longer than --longest-ngram")
 
 
 @dataclass(kw_only=True)

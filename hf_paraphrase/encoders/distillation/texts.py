@@ -131,30 +131,25 @@ def read_texts(
     teacher_lang: str = "en",
     words: Sequence[str] = (),
     max_characters: int,
-    max_texts: int | None = None,
-    seed: int = 0,
     held_out: Decontaminator | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> Texts:
     """Reads texts into files without a name; memory stays at one block and a few numbers a text.
 
     White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
-    sentences. `words` are texts of their own, behind the others, which all stay where `max_texts` draws a sample.
+    sentences. `words` are texts of their own, behind the others.
     Both sides of bitext are texts; of several translations of a text the first one counts, and a text whose
     translation is left out is left out as `untaught`.
     """
     corpora = list(corpora)
     names = list(dict.fromkeys([teacher_lang, *(bitext.language for bitext in bitexts)]))
-    left_out: Counter[str] = Counter(empty=0, long=0, repeated=0, contaminated=0, not_sampled=0, untaught=0)
+    left_out: Counter[str] = Counter(empty=0, long=0, repeated=0, contaminated=0, untaught=0)
     contamination = dict.fromkeys([] if held_out is None else held_out.fingerprints.names, 0)
     characters = GrowingArray(np.uint8, scratch, "the text")
     keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     languages: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
-    words_from: int | None = None
     for block, language in _blocks(corpora, bitexts, words):
-        if language is None:
-            words_from = sum(map(len, keys))
         kept = [text for text in block if 0 < len(text) <= max_characters]
         left_out["long"] += sum(len(text) > max_characters for text in block)
         left_out["empty"] += sum(not text for text in block)
@@ -183,18 +178,15 @@ def read_texts(
             path=corpora[0].path if corpora else None,
             remedy="give running text, one sentence a line",
         )
-    kept_rows = _sample(rows, len(all_keys) if words_from is None else words_from, max_texts, seed)
-    left_out["not_sampled"] = len(rows) - len(kept_rows)
     return Texts(
         mapped,
         ends_of(np.concatenate(lengths)),
-        kept_rows,
-        all_keys[kept_rows],
+        rows,
+        all_keys[rows],
         left_out,
         contamination,
-        # Of bitext no sample is drawn; without it each text learns its own vector.
-        taught_by if bitexts else np.arange(len(kept_rows)),
-        all_languages[kept_rows],
+        taught_by,
+        all_languages[rows],
         names,
     )
 
@@ -230,7 +222,6 @@ def described(left_out: Counter[str]) -> str:
     words = {
         "long": "too long",
         "contaminated": "of evaluation sets",
-        "not_sampled": "not in the sample",
         "untaught": "whose translation is left out",
     }
     return ", ".join(f"{count:,} {words.get(name, name)}" for name, count in left_out.items() if count) or "none"
@@ -251,15 +242,6 @@ def _blocks(
             yield other, bitext.language
     if words:
         yield list(words), None
-
-
-def _sample(rows: NDArray[np.int64], words_from: int, most: int | None, seed: int) -> NDArray[np.int64]:
-    """Draws a sample of the rows before those of the words, in order."""
-    texts = rows[rows < words_from]
-    if most is None or most >= len(texts):
-        return rows
-    drawn = np.random.default_rng([seed, 2]).choice(len(texts), most, replace=False)
-    return np.concatenate([texts[np.sort(drawn)], rows[rows >= words_from]])
 
 
 def encode_texts(

@@ -254,7 +254,6 @@ def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, 
     ("flags", "message"),
     [
         (("--teacher-lang", "fi"), "no side is in the language of the teachers, fi, but en and fr"),
-        (("--max-texts", "5"), "--max-texts"),
         (("--teacher-lang", "12"), "`12` is not a language code"),
     ],
 )

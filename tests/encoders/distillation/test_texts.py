@@ -39,7 +39,6 @@ def test_repeats_empty_and_long_lines_are_left_out_and_counted_and_the_order_is_
         "long": 1,
         "repeated": 2,
         "contaminated": 0,
-        "not_sampled": 0,
         "untaught": 0,
     }
     assert texts.take(texts.keys.argsort()) == [list(texts)[row] for row in texts.keys.argsort()]
@@ -72,17 +71,6 @@ def test_evaluation_sentences_are_left_out(file):
     texts = read(text, held_out=Decontaminator((str(held_out),), ("text",)))
     assert list(texts) == ["another sentence of four words"]
     assert texts.contamination == {"sts.txt": 1} and texts.left_out["contaminated"] == 1
-
-
-def test_a_sample_is_drawn_of_the_sentences_and_words_stay_all(file):
-    lines = [f"line {number}" for number in range(50)]
-    text = file(*lines, "line 3", "word1")
-    texts = read(text, words=["word1", "word2"], max_texts=10, seed=1)
-    drawn = list(texts)
-    assert len(drawn) == 11 and drawn[-1] == "word2" and drawn[:-1] == sorted(drawn[:-1], key=[*lines, "word1"].index)
-    assert texts.left_out["not_sampled"] == 41 and texts.left_out["repeated"] == 2
-    assert drawn == list(read(text, words=["word1", "word2"], max_texts=10, seed=1))
-    assert drawn != list(read(text, words=["word1", "word2"], max_texts=10, seed=2))
 
 
 def test_text_of_which_nothing_is_left_is_refused(file):
