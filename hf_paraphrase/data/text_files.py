@@ -290,8 +290,8 @@ def _without_quoted(
 ) -> Iterator[pa.Array]:
     """Reports the lines that are parts of CSV with quotes, and makes them null.
 
-    Quotes are text, so that only evidence counts: a quotation in doubled quotes within a quoted field, on a line that
-    has no other quotes than those of quoted fields, or a quoted field over several lines of which one by itself has the
+    Quotes are text, so that only evidence counts: a quotation in doubled quotes within a quoted field, on a line with
+    no other quotes than those of quoted fields, or a quoted field over several lines of which one by itself has the
     wrong number of fields.
     """
     rest, first_line = pa.array([], pa.string()), 1
