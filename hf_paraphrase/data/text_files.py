@@ -25,7 +25,6 @@ from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
 from .text_blocks import check_readable as check_readable
 from .text_blocks import decoded_lines, empty_file, whole_lines
-from .text_blocks import lines_of_bytes as lines_of_bytes
 
 Block = tuple[np.ndarray, dict[str, pa.Array]]
 """Line numbers (rows,), int64, from 1, and for each column strings (rows,), null where the file has no value."""
