@@ -138,9 +138,25 @@ def dataset_builder(name: str, subset: str | None = None) -> Any:
         options["cache_dir"] = str(Path(datasets.config.HF_DATASETS_CACHE) / "hf_paraphrase" / input_state([path]))
     builder = datasets.load_dataset_builder(name, **options)
     if hasattr(builder.config, "keep_default_na"):
+        if path.exists() and builder.config.sep == ",":
+            options["sep"] = _delimiter_of_files(builder.config.data_files)
         # The words "None" and "NA" are text.
         builder = datasets.load_dataset_builder(name, **options, keep_default_na=False, na_values=[""])
     return builder
+
+
+def _delimiter_of_files(files: Mapping[str, list[str]]) -> str:
+    """Returns the delimiter in the header of the first of CSV files, which may be compressed."""
+    import fsspec
+
+    first = next(iter(files.values()))[0]
+    with fsspec.open(first, "rt", compression="infer", encoding="utf-8", errors="replace") as stream:
+        return delimiter_of(stream.readline())
+
+
+def delimiter_of(header: str) -> str:
+    """Returns the delimiter that the header of a CSV file has most often: a comma, semicolon or tab."""
+    return max(",;\t", key=header.count)
 
 
 def input_state(paths: Iterable[str | os.PathLike[str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import hashlib
 import json
 import os
@@ -302,6 +303,20 @@ def test_words_of_a_csv_file_stay_text_and_the_cache_of_the_user_stays_whole(cac
     assert DataFolder("set/train.csv").table().to_pylist() == rows
     assert load_dataset("set")["train"].num_rows == 2
     hf_paraphrase.prepare_pairs(dataset="set", output="prepared")
+    assert DataFolder("prepared").table().to_pylist() == rows
+
+
+@pytest.mark.parametrize("name", ["train.csv", "train.csv.gz"])
+@pytest.mark.parametrize("delimiter", [";", "\t", ","])
+def test_a_csv_file_is_split_at_the_delimiter_of_its_header(cache, name, delimiter):
+    Path("set").mkdir()
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(f"set/{name}", "wt") as stream:
+        stream.write(delimiter.join(["sentence1", "sentence2"]) + "\n" + delimiter.join(['"a, b; c"', "d"]) + "\n")
+    rows = [{"sentence1": "a, b; c", "sentence2": "d"}]
+    assert DataFolder(f"set/{name}").table().to_pylist() == rows
+    assert DataFolder("set").table().to_pylist() == rows
+    hf_paraphrase.prepare_pairs(dataset=f"set/{name}", output="prepared")
     assert DataFolder("prepared").table().to_pylist() == rows
 
 

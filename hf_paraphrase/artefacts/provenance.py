@@ -89,12 +89,13 @@ def write_provenance(
 ) -> dict[str, Any]:
     """Writes `provenance.json` and returns its content.
 
-    `inputs` has the SHA-256 of each file, folder and model that was read, by its name; `job` is the fingerprint by
-    which a continued run detects that it is finished.
+    `command` is a verb, or a script and its command, such as `make_data.py joined`. `inputs` has the SHA-256 of each
+    file, folder and model that was read, by its name; `job` is the fingerprint by which a continued run detects that
+    it is finished.
     """
     kept_out = {str(path) for name in _KEEPING_OUT for path in settings.get(name) or ()}
     record = {
-        "command": f"hf-paraphrase {command}",
+        "command": command if command.partition(" ")[0].endswith(".py") else f"hf-paraphrase {command}",
         "settings": dict(settings),
         "seed": settings.get("seed"),
         "versions": versions(),

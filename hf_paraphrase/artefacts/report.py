@@ -17,7 +17,6 @@ from .card_heads import split_card
 from .files import write_text_whole
 from .provenance import REPORT, read_provenance
 
-_GENERATOR = b'<meta name="generator" content="hf-paraphrase">'
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 348, 10, 172  # the frame of a plot, whose picture is 360 by 210
 _MOST_POINTS = 400
@@ -31,11 +30,6 @@ def write_report(folder: str | os.PathLike[str], card: str) -> Path:
     path = Path(folder) / REPORT
     write_text_whole(path, render_report(split_card(card)[1], read_provenance(folder), pictures=Path(folder)))
     return path
-
-
-def is_report(path: str | os.PathLike[str]) -> bool:
-    """Returns whether a file is a report that this package made."""
-    return Path(path).is_file() and _GENERATOR in Path(path).read_bytes()
 
 
 def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | None = None) -> str:

@@ -36,12 +36,8 @@ normalise_all = words_of_all
 Texts: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str]
 
 
-def fingerprint_sentences(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Computes fingerprints (sentences,), uint64, 0 where there is none, and which have one (sentences,), bool."""
-    return _fingerprints_of_words(words_of_all(texts))
-
-
-def _fingerprints_of_words(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     long_enough = pc.greater_equal(pc.count_substring(normal, " "), SHORTEST_IN_WORDS - 1)
     mask = long_enough.to_numpy(zero_copy_only=False)
     sha256 = hashlib.sha256
@@ -145,7 +141,7 @@ class Fingerprints:
     def add(self, name: str, texts: pa.Array) -> int:
         """Adds a set of sentences; returns how many have a fingerprint."""
         normal = words_of_all(texts)
-        numbers, has_one = _fingerprints_of_words(normal)
+        numbers, has_one = fingerprint_normalised(normal)
         if not has_one.any():
             return 0
         self.add_numbers(name, numbers[has_one])
@@ -197,7 +193,7 @@ class Fingerprints:
             normal = words_of_all(column)
             for version, names, known in self._by_version:
                 texts = normal if version == VERSION else _of_version_1(column, normal)
-                numbers, has_one = _fingerprints_of_words(texts)
+                numbers, has_one = fingerprint_normalised(texts)
                 rows = np.flatnonzero(has_one & is_among(numbers, known))
                 for name in names if len(rows) else ():
                     _add(rows_by_set, name, rows[is_among(numbers[rows], self.sets[name])], len(normal))

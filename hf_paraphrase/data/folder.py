@@ -29,7 +29,6 @@ BATCH_ROWS = 10_000
 ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
-_OTHER_FILES = ("*.jsonl", "*.csv", "*/*.jsonl", "*/*.csv")
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
@@ -61,7 +60,8 @@ class DataFolder:
 
     def _converted(self, path: str | os.PathLike[str]) -> Path:
         """Makes Parquet of other files of data."""
-        if self.path.is_dir() and not any(file for pattern in _OTHER_FILES for file in self.path.glob(pattern)):
+        files = chain(self.path.glob("*"), self.path.glob("*/*"))
+        if self.path.is_dir() and not any(_is_other_data(file.name) for file in files):
             raise InputError(
                 "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
                 path=self.path,
@@ -201,6 +201,11 @@ class DataFolder:
                     if first >= stop:
                         break
             row += rows
+
+
+def _is_other_data(name: str) -> bool:
+    """Returns whether a file has rows as CSV or JSON lines; any folder may have JSON about it, as provenance.json."""
+    return not name.startswith(".") and not name.endswith(".json") and kind_of_records(Path(name)) in ("csv", "jsonl")
 
 
 def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
+from ..inputs import delimiter_of
 from .folder import batches_of, open_parquet
 from .schema import holds_values, is_text
 from .text_files import Block, LineErrors, StrictLines, read_lines, without_returns
@@ -44,21 +45,28 @@ def column_names(path: Path, kind: str) -> list[str]:
 
 
 def read_records(
-    path: Path, kind: str, columns: Mapping[str, str], errors: LineErrors, *, optional: Sequence[str] = ()
+    path: Path,
+    kind: str,
+    columns: Mapping[str, str],
+    errors: LineErrors,
+    *,
+    optional: Sequence[str] = (),
+    remedy: str = "rename the column",
 ) -> Iterator[Block]:
     """Streams columns of a `csv`, `jsonl` or `parquet` file as texts; `columns` are their names in the file.
 
-    Of those that are `optional` a value is null where a JSON object lacks it or has a list or an object.
+    Of those that are `optional` a value is null where a JSON object lacks it or has a list or an object. The `remedy`
+    is what to do about a column that is not there or has no texts, for the message.
     """
     if kind == "jsonl":
         return read_objects(_objects(path, columns, errors, optional), path, columns, errors)
-    return _read_csv(path, columns, errors) if kind == "csv" else _read_parquet(path, columns)
+    return _read_csv(path, columns, errors, remedy) if kind == "csv" else _read_parquet(path, columns, remedy)
 
 
-def _read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors) -> Iterator[Block]:
+def _read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors, remedy: str) -> Iterator[Block]:
     records = csv_records(_numbered(path, errors), path, errors)
     line, header = next(records, (1, []))
-    places = [_place(header, name, theirs, path, line) for name, theirs in columns.items()]
+    places = [_place(header, theirs, path, remedy, line) for theirs in columns.values()]
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
         for number, fields in records:
@@ -97,11 +105,6 @@ def csv_records(lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors
             yield number, fields
 
 
-def delimiter_of(header: str) -> str:
-    """Returns the delimiter that a header has most often: a comma, semicolon or tab."""
-    return max(",;\t", key=header.count)
-
-
 def _split(lines: list[str], delimiter: str) -> list[str] | None:
     """Splits one record over some lines; None if a quoted field is not closed."""
     if len(lines) == 1 and '"' not in lines[0]:
@@ -121,14 +124,14 @@ def _numbered(path: Path, errors: LineErrors) -> Iterator[tuple[int, str]]:
         number += len(lines)
 
 
-def _place(present: list[str], name: str, theirs: str, path: Path, line: int = 1) -> int:
+def _place(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> int:
     """Finds a wanted column among those that there are."""
     if present.count(theirs) != 1:
         raise InputError(
             f"{'no' if theirs not in present else 'more than one'} column `{theirs}` in the header",
             path=path,
             line=line,
-            remedy=f"name it with --columns {name}=…; the header has {', '.join(map('`{}`'.format, present))}",
+            remedy=f"{remedy}; the header has {', '.join(map('`{}`'.format, present))}",
         )
     return present.index(theirs)
 
@@ -189,35 +192,34 @@ def _json_text(name: str, values: Mapping[str, Any], key: str) -> str | None:
     return text
 
 
-def _read_parquet(path: Path, columns: Mapping[str, str]) -> Iterator[Block]:
+def _read_parquet(path: Path, columns: Mapping[str, str], remedy: str) -> Iterator[Block]:
     if not path.is_file():
         raise InputError("no such file", path=path, remedy="check the path")
     with open_parquet(path) as file:
-        for name, theirs in columns.items():
-            _place(file.schema_arrow.names, name, theirs, path)
+        for theirs in columns.values():
+            _place(file.schema_arrow.names, theirs, path, remedy)
         wanted = list(dict.fromkeys(columns.values()))
-        yield from numbered_texts(batches_of(file, path, batch_size=_BLOCK_ROWS, columns=wanted), columns, path)
+        tables = batches_of(file, path, batch_size=_BLOCK_ROWS, columns=wanted)
+        yield from numbered_texts(tables, columns, path, remedy)
 
 
 def numbered_texts(
-    tables: Iterable[pa.Table | pa.RecordBatch], columns: Mapping[str, str], path: str | Path
+    tables: Iterable[pa.Table | pa.RecordBatch], columns: Mapping[str, str], path: str | Path, remedy: str
 ) -> Iterator[Block]:
     """Streams columns of tables as texts, with the numbers of the rows from 1."""
     row = 1
     for table in tables:
-        texts = {name: _column_text(name, table.column(theirs), path) for name, theirs in columns.items()}
+        texts = {name: _column_text(name, table.column(theirs), path, remedy) for name, theirs in columns.items()}
         yield np.arange(row, row + table.num_rows), texts
         row += table.num_rows
 
 
-def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path) -> pa.Array:
+def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path, remedy: str) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     fits = is_text(column.type) or pa.types.is_null(column.type)
     if not fits and (name in _TEXTS or not holds_values(column.type)):
-        raise InputError(
-            f"column for {name} is of type {column.type}, not text", path=path, remedy="name it with --columns"
-        )
+        raise InputError(f"column for {name} is of type {column.type}, not text", path=path, remedy=remedy)
     return without_returns(column.cast(pa.string()))
 
 

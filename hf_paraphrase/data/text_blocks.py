@@ -144,12 +144,6 @@ def clean_returns(text: str) -> str:
     return re.sub(r"\r+(?=\n|\Z)", "", text).replace("\r", " ") if "\r" in text else text
 
 
-def lines_of_bytes(path: Path) -> Iterator[bytes]:
-    """Streams the lines of a plain or compressed file without their line ends, in whatever encoding they are."""
-    for block in whole_lines(path):
-        yield from block.split(b"\n")
-
-
 def kind_of_records(path: Path) -> str | None:
     """Returns `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
     return _RECORDS.get((path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower())

@@ -25,7 +25,6 @@ from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
 from .text_blocks import check_readable as check_readable
 from .text_blocks import decoded_lines, empty_file, whole_lines
-from .text_blocks import lines_of_bytes as lines_of_bytes
 
 Block = tuple[np.ndarray, dict[str, pa.Array]]
 """Line numbers (rows,), int64, from 1, and for each column strings (rows,), null where the file has no value."""
@@ -34,7 +33,10 @@ FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 INTEGER = r"^[+-]?[0-9]{1,18}$"
 _TRUTH = {"true": "1", "false": "0"}
 _LONGEST_RECORD_LINES = 100
-_DOUBLED_QUOTES = r'(^|\t)"([^"\t]|"")*""([^"\t]|"")*"(\t|$)'
+# A quotation within a quoted field opens and closes with a doubled quote; "A.""B." is two quotations without a space.
+_PAIR = r'""[^"\t]*""[^"\t]*'
+_FIELD = rf'([^"\t]*|"[^"\t]*({_PAIR})*")'
+_DOUBLED_QUOTES = rf'^({_FIELD}\t)*"[^"\t]*({_PAIR})+"(\t{_FIELD})*$'
 
 
 @dataclass(kw_only=True)
@@ -287,8 +289,9 @@ def _without_quoted(
 ) -> Iterator[pa.Array]:
     """Reports the lines that are parts of CSV with quotes, and makes them null.
 
-    Quotes are text, so that only evidence counts: quotes doubled within a quoted field, or a quoted field over several
-    lines of which one by itself has the wrong number of fields.
+    Quotes are text, so that only evidence counts: a quotation in doubled quotes within a quoted field, on a line with
+    no other quotes than those of quoted fields, or a quoted field over several lines of which one by itself has the
+    wrong number of fields.
     """
     rest, first_line = pa.array([], pa.string()), 1
     for block in chain(blocks, [None]):
@@ -296,7 +299,7 @@ def _without_quoted(
         rest = lines.slice(len(lines))
         quotes = pc.count_substring(lines, '"').fill_null(0).to_numpy(zero_copy_only=False)
         bad, end = np.zeros(len(lines), dtype=bool), len(lines)
-        doubled, odd = np.flatnonzero(quotes > 3), np.flatnonzero(quotes % 2)
+        doubled, odd = np.flatnonzero(quotes > 5), np.flatnonzero(quotes % 2)
         bad[doubled] = pc.match_substring_regex(lines.take(pa.array(doubled)), _DOUBLED_QUOTES)
         some = lines.take(pa.array(odd))
         opens = pc.or_(pc.starts_with(some, '"'), pc.match_substring(some, '\t"')).to_pylist()

@@ -182,7 +182,7 @@ def write_phrases(options: argparse.Namespace) -> str:
 
 def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str:
     """Writes a data folder."""
-    with Artefact(str(output), command=command, settings={}) as artefact:
+    with Artefact(str(output), command=f"make_data.py {command}", settings={}) as artefact:
         for name, table in splits.items():
             write_split(artefact.staging, name, [table], table.schema)
         artefact.finish()

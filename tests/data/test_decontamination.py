@@ -18,7 +18,7 @@ from hf_paraphrase.data.decontamination import LIST_HEADER, Decontaminator, load
 from hf_paraphrase.data.fingerprints import (
     Containment,
     Fingerprints,
-    fingerprint_sentences,
+    fingerprint_normalised,
     normalise,
     normalise_all,
     normalise_as_version_1,
@@ -45,7 +45,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.text(
 
 
 def fingerprint_of(text: str) -> str | None:
-    numbers, has_one = fingerprint_sentences(pa.array([text]))
+    numbers, has_one = fingerprint_normalised(normalise_all(pa.array([text])))
     return f"{numbers[0]:016x}" if has_one[0] else None
 
 
@@ -54,7 +54,7 @@ def fingerprint_of(text: str) -> str | None:
 @example(["The ﬁrst İstanbul ², _tram_ (1914)!", "a_b c-d"])
 def test_fingerprints_are_those_described_and_many_at_once_are_as_one_by_one(texts):
     assert normalise_all(pa.array(texts, pa.string())).to_pylist() == [normalise(text) for text in texts]
-    numbers, mask = fingerprint_sentences(pa.array(texts, pa.string()))
+    numbers, mask = fingerprint_normalised(normalise_all(pa.array(texts, pa.string())))
     slow = [by_the_description(text) for text in texts]
     assert [f"{n:016x}" if m else None for n, m in zip(numbers.tolist(), mask.tolist(), strict=True)] == slow
 
@@ -65,7 +65,7 @@ def test_golden_fingerprint_of_a_sentence():
 
 
 def test_case_and_punctuation_do_not_hide_a_sentence_but_a_word_does():
-    sets = Fingerprints({"a": fingerprint_sentences(pa.array(["A man is eating food."]))[0]})
+    sets = Fingerprints({"a": fingerprint_normalised(normalise_all(pa.array(["A man is eating food."])))[0]})
     texts = ["a man IS eating, food", "a man is eating", "A man is eating food .", "A man is not eating food.", None]
     for column in (pa.array(texts), pa.chunked_array([texts[:2], texts[2:]]), texts[:4]):
         assert sets.contains(column).tolist()[:4] == [True, False, True, False]
@@ -141,7 +141,7 @@ def test_prepared_data_folders_are_read_in_all_splits_bitext_by_its_target_side(
 def test_sentences_that_differ_in_a_vowel_sign_have_fingerprints_of_their_own(one, other):
     assert fingerprint_of(one) != fingerprint_of(other)
     assert normalise(one).split() == one.split()
-    sets = Fingerprints({"a": fingerprint_sentences(pa.array([one]))[0]})
+    sets = Fingerprints({"a": fingerprint_normalised(normalise_all(pa.array([one])))[0]})
     assert sets.contains([one, other]).tolist() == [True, False]
 
 

@@ -41,6 +41,13 @@ def test_the_rows_asked_for_come_in_order_in_tables_of_the_size_asked_for(folder
     assert all(table.num_rows == size for table in tables[:-1])
 
 
+def test_a_folder_with_json_about_it_and_no_rows_is_no_data_folder(tmp_path):
+    for name in ("provenance.json", ".hidden.csv", "notes.txt"):
+        (tmp_path / name).write_text("{}\n")
+    with pytest.raises(InputError, match="not a data folder"):
+        DataFolder(tmp_path)
+
+
 def test_empty_batches_make_no_row_group_that_load_dataset_cannot_read(tmp_path):
     rows = pa.Table.from_pydict({"sentence1": ["a", "b"], "rank": [0, 1]}, schema=PAIRS)
     empty = rows.slice(0, 0)

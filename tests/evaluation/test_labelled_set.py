@@ -69,6 +69,10 @@ def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of
     with pytest.raises(InputError, match="label `maybe` is not a whole number") as raised:
         read_labelled_folder(path, "test")
     assert raised.value.line == 3
+    path.write_text("text1,text2,kind\na,b,1\n")
+    with pytest.raises(InputError, match=r"no column `label`.*rename the column; the header has `text1`") as raised:
+        read_labelled_folder(path, "test")
+    assert "--columns" not in str(raised.value)
 
 
 def test_pairs_of_the_other_set_go_whichever_way_round_and_however_they_are_written():

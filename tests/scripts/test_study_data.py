@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from hf_paraphrase.artefacts.provenance import origin_of
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 
@@ -112,6 +113,7 @@ def test_joined_pairs_have_ids_of_their_own_and_samples_the_size_that_is_asked_f
         write(tmp_path / name, id=list(map(str, range(count))), sentence1=sides[0], sentence2=sides[1])
     words = ["joined", "--pairs", tmp_path / "one", f"{tmp_path / 'two'}=10"]
     assert make(*words, "--output", tmp_path / "joined") == 0
+    assert origin_of(tmp_path / "joined")["made_by"] == "make_data.py joined"
     rows = DataFolder(tmp_path / "joined").table("train").to_pylist()
     assert len(rows) == 15 == len({row["id"] for row in rows}) and rows[4]["id"] == "one/4"
     assert all(row["id"].replace("/", "") == row["sentence1"][1:] == row["sentence2"][1:] for row in rows)

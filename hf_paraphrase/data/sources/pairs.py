@@ -28,6 +28,7 @@ _NAME = re.compile(r"[A-Za-z]\w*")
 _TYPES = {"score": pa.float64(), "label": pa.int64()}
 _KINDS = ("tsv", "csv", "jsonl", "parquet", "dataset")
 _BATCH_ROWS = 50_000
+_NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
 
 @dataclass(kw_only=True)
@@ -156,11 +157,11 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         if self.kind == "tsv":
             blocks = read_tsv(self.path, [name for name, _ in self._names()], errors, header=self.header)
         elif self.kind == "dataset":
-            blocks = numbered_texts(self._tables(), names, self.dataset)
+            blocks = numbered_texts(self._tables(), names, self.dataset, _NAME_IT)
         else:
             if not is_given(self, "columns"):
                 names = names | usual_pair_columns(column_names(self.path, self.kind))
-            blocks = read_records(self.path, self.kind, names, errors)
+            blocks = read_records(self.path, self.kind, names, errors, remedy=_NAME_IT)
         remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"
         return (table for _, table in typed(blocks, fields, self.path, errors, remedy))
 

@@ -245,7 +245,11 @@ def test_all_layouts_give_the_same_rows(tmp_path):
         ({"tsv": "a.csv", "columns": "sentence1,sentence2,sentence2"}, UsageError, "--columns"),
         ({"csv": "a.csv", "columns": "sentence1=,sentence2"}, UsageError, "name=theirs"),
         ({"csv": "a.csv", "columns": "sentence1,_"}, UsageError, "sentence1 and sentence2"),
-        ({"csv": "a.csv", "columns": "sentence1=x,sentence2=a"}, InputError, "no column `x`.*the header has `a`, `b`"),
+        (
+            {"csv": "a.csv", "columns": "sentence1=x,sentence2=a"},
+            InputError,
+            "no column `x`.*--columns.*the header has `a`, `b`",
+        ),
         ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "more than one column `b`"),
         ({"dataset": "set"}, InputError, r"no columns are called sentence1.*--columns sentence1=a"),
         ({"dataset": "no/such_dataset"}, InputError, "load_dataset cannot open it"),
