@@ -44,16 +44,19 @@ def passing_rows(table: pa.Table, filters: Sequence[str]) -> NDArray[np.int64]:
             raise UsageError(f"the index has no column {match['column']!r}", remedy=f"its columns are {columns}")
         column, compare, value = table.column(match["column"]), _OPERATORS[match["operator"]], match["value"]
         number = _number(value)
-        if not is_number(column.type):
-            passes &= [_passes(item, compare, value, number) for item in column.to_pylist()]
-        elif pa.types.is_boolean(column.type) and value.lower() in _TRUTHS:
-            passes &= [item is not None and compare(item, _TRUTHS[value.lower()]) for item in column.to_pylist()]
-        elif number is not None:
-            values = np.array(column.cast(pa.float64()).to_pylist(), np.float64)
-            passes &= compare(values, number) & ~np.isnan(values)
-        else:
+        if pa.types.is_boolean(column.type):
+            if value.lower() not in _TRUTHS:
+                raise UsageError(f"{text!r} compares a column of truth values", remedy="give true or false")
+            number = _TRUTHS[value.lower()]
+        elif number is None and is_number(column.type):
             raise UsageError(f"{text!r} compares a column of type {column.type} with a text", remedy="give a number")
+        passes &= [_passes(item, compare, value, number) for item in _plain(column).to_pylist()]
     return np.flatnonzero(passes)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Returns times as text, whatever their unit, and all else as it is."""
+    return column.cast(pa.string()) if pa.types.is_timestamp(column.type) else column
 
 
 def _passes(item: Any, compare: Callable[[Any, Any], bool], value: str, number: float | None) -> bool:
@@ -63,8 +66,11 @@ def _passes(item: Any, compare: Callable[[Any, Any], bool], value: str, number: 
     return compare(str(item), value) if own is None else compare(own, number)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Any) -> int | float | None:
+    """Reads a whole number as such: floats do not hold all of 64 bits, and Python compares the two exactly."""
     try:
-        return float(value) if math.isfinite(float(value)) else None
+        if isinstance(value, int) or not math.isfinite(float(value)):
+            return value if isinstance(value, int) else None
+        return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else float(value)
     except (TypeError, ValueError):
         return None
