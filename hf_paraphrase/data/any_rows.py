@@ -57,7 +57,7 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
             raise _cannot_open(error, inputs[0]) from error
     for path in paths:
         check_readable(path)
-    kinds = {_kind(path) for path in paths}
+    kinds = {kind_of_rows(path) for path in paths}
     if len(kinds) > 1:
         raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
     kind = kinds.pop()
@@ -74,7 +74,7 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
         raise _cannot_open(error, inputs[0]) from error
 
 
-def _kind(path: Path) -> str | None:
+def kind_of_rows(path: Path) -> str | None:
     """Returns the kind of a file; tab-separated values with a header are CSV."""
     plain = path.with_suffix("") if path.suffix in COMPRESSED else path
     return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
