@@ -268,7 +268,16 @@ def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, 
     folder = DataFolder(files / "out")
     assert folder.count("train") == 0 and folder.count("removed") == 8
     assert set(folder.table("removed").column("representative_in").to_pylist()) == {"against"}
-    assert "of 8 rows" in capsys.readouterr().err
+    log = capsys.readouterr().err
+    assert "of 8 rows" in log and "no row stays" in log and "load_dataset" not in log
+
+
+@pytest.mark.parametrize("name", ["sentence", "anything"])
+def test_columns_are_parted_by_commas_and_other_rows_may_have_other_ones(name):
+    rows = datasets.Dataset.from_dict({"q": ["how", "where"], "a": ["is it", "is it"], "n": [1, 2]})
+    earlier = datasets.Dataset.from_dict({name: ["How is it"], "n": [1]})
+    kept = deduplicate(rows, by="q,a", against=earlier, threshold=1)
+    assert kept["q"][:] == ["where"]
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,8 @@ def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_p
     assert main(["search", "--index", f"{tmp_path}/i", *flags]) == 0
     (found,) = json.loads(capsys.readouterr().out)["neighbours"]
     year = 2021 if kind == "folder" else "2021"
+    assert main(["search", "--index", f"{tmp_path}/i", "--query", "w1", "--filter", "year>3000"]) == 2
+    assert "no row passes --filter year>3000" in capsys.readouterr().err
     assert (found["sentence"], found["position"]) == ("w2 w3", 3)
     assert {name: found["columns"][name] for name in ("year", "by")} == {"year": year, "by": "a"}
 
