@@ -1,7 +1,12 @@
-"""Rows of any layout with all their columns: files, folders and names on the Hub, as `datasets` opens them."""
+"""Rows of any layout with all their columns: files, folders and names on the Hub, as `datasets` opens them.
+
+CSV files, which `datasets` would read with the types and missing values of Pandas, stay as they are: every value is
+text, also `001`, `NA` and an empty one.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +14,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InputError, UsageError
+from ..errors import HfParaphraseError, InputError, UsageError
+from ..inputs import dataset_builder, input_state
 from .folder import BATCH_ROWS
+from .records import column_names, read_records
 from .schema import is_text, require_columns
 from .sentences import DEFAULT_COLUMNS
-from .text_blocks import check_readable, kind_of_records
+from .text_blocks import COMPRESSED, StrictLines, check_readable, kind_of_records, lines_of_text
 
-_BUILDERS = {None: "text", "csv": "csv", "jsonl": "json", "parquet": "parquet"}
+_BUILDERS = {None: "text", "jsonl": "json", "parquet": "parquet"}
 
 
 def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subset: str | None = None) -> Any:
@@ -33,21 +40,81 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
     if len(paths) == 1 and not paths[0].is_file():
         if not paths[0].is_dir() and (paths[0].suffix or inputs[0].count("/") > 1 or inputs[0].startswith(("/", "."))):
             raise InputError("no such file or folder", path=inputs[0], remedy="check the path")
-        named: dict[str, Any] = {"path": str(paths[0].resolve()) if paths[0].is_dir() else inputs[0], "name": subset}
-    else:
-        for path in paths:
-            check_readable(path)
-        kinds = {kind_of_records(path) for path in paths}
-        if len(kinds) > 1:
-            raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
-        named = {"path": _BUILDERS[kinds.pop()], "data_files": {split: [str(path) for path in paths]}}
+        try:
+            # Of a name on the Hub the subset and of a folder its files.
+            builder = dataset_builder(inputs[0], subset)
+            if paths[0].is_dir() and builder.name == "csv":
+                if split not in builder.config.data_files:
+                    raise ValueError(f"there is no split {split}")
+                return _csv_rows([Path(file) for file in builder.config.data_files[split]], cache)
+            if paths[0].is_dir():
+                return datasets.load_dataset(str(paths[0].resolve()), subset, split=split, cache_dir=str(cache))
+            builder.download_and_prepare()
+            return builder.as_dataset(split)
+        except HfParaphraseError:
+            raise
+        except Exception as error:
+            raise _cannot_open(error, inputs[0]) from error
+    for path in paths:
+        check_readable(path)
+    kinds = {kind_of_rows(path) for path in paths}
+    if len(kinds) > 1:
+        raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
+    kind = kinds.pop()
+    if kind == "csv":
+        return _csv_rows(paths, cache)
+    for path in paths if kind != "parquet" else ():
+        # That all is UTF-8 is not checked by the reader of JSON.
+        for _ in lines_of_text(path):
+            pass
     try:
-        return datasets.load_dataset(**named, split=split, cache_dir=str(cache))
+        files = {split: [str(path) for path in paths]}
+        return datasets.load_dataset(_BUILDERS[kind], data_files=files, split=split, cache_dir=str(cache))
     except Exception as error:
-        # Whatever it is that the library meets in files of others.
-        reason = " ".join(str(error.__cause__ or error).split())[:300]
-        remedy = "check that there are rows, and the name, --split and --subset"
-        raise InputError(f"load_dataset cannot open it: {reason}", path=inputs[0], remedy=remedy) from error
+        raise _cannot_open(error, inputs[0]) from error
+
+
+def kind_of_rows(path: Path) -> str | None:
+    """Returns the kind of a file; tab-separated values with a header are CSV."""
+    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
+    return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
+
+
+def _csv_rows(paths: Sequence[Path], cache: Path) -> Any:
+    """Reads CSV files of the same columns, whose values are all text."""
+    import datasets
+
+    names = column_names(paths[0], "csv")
+    for path in paths:
+        header = column_names(path, "csv")
+        if sorted(set(header)) != sorted(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise InputError(f"more than one column `{twice}` in the header", path=path, line=1, remedy="rename one")
+        if sorted(header) != sorted(names):
+            there = ", ".join(header)
+            raise InputError(
+                f"the columns are {there}", path=path, line=1, remedy=f"those of {paths[0]} are {', '.join(names)}"
+            )
+    schema = pa.schema([(name, pa.string()) for name in names])
+    cache.mkdir(parents=True, exist_ok=True)
+    place = cache / f"{input_state(paths)}.arrow"
+    temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
+    with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        for path in paths:
+            for _, columns in read_records(path, "csv", dict(zip(names, names, strict=True)), StrictLines()):
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+    temporary.replace(place)
+    return datasets.Dataset.from_file(str(place))
+
+
+def _cannot_open(error: Exception, name: str) -> InputError:
+    """Makes the error for whatever it is that the library meets in files of others."""
+    cause = error.__cause__ or error
+    reason = " ".join(str(cause).split())[:300]
+    remedy = "check that there are rows, and the name, --split and --subset"
+    if isinstance(cause, UnicodeDecodeError):
+        remedy = "check that the file is UTF-8"
+    return InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy)
 
 
 def text_columns(dataset: Any, columns: Sequence[str], name: str) -> list[str]:

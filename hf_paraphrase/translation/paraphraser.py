@@ -142,6 +142,13 @@ class Paraphraser(BatchFunction):
     def _measures(self) -> Measures:
         return Measures(encoder=self.used_encoder, **({} if self.device is None else {"device": self.device}))
 
+    def check_kept(self) -> None:
+        """Checks that no column to keep has the name of one of the pairs, or of what becomes one."""
+        own = {*SENTENCES.names, *self._measured([], [], []).column_names} if self.keep else {}
+        for name in self.keep:
+            if name in own:
+                raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
+
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs, in the order of the sentences and their ranks.
 
@@ -153,6 +160,7 @@ class Paraphraser(BatchFunction):
             The pairs with their measures, and the numbers named in :attr:`COUNTS`, with as `skipped` the `id` of every
             sentence without a paraphrase and the `reason`.
         """
+        self.check_kept()
         ids, sentences = (table.column(name).to_pylist() for name in SENTENCES.names)
         candidates, reasons = self._candidates([text or "" for text in sentences])
         counts = Counter(dict.fromkeys(self.COUNTS, 0))
@@ -187,8 +195,6 @@ class Paraphraser(BatchFunction):
         progress(table.num_rows)
         made = pa.Table.from_pylist(pairs, schema=measured.schema)
         for name in self.keep:
-            if name in made.column_names:
-                raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
             made = made.append_column(name, table.column(name).take(pa.array(places, pa.int64())))
         return made, {**counts, "skipped": skipped}
 

@@ -14,9 +14,10 @@ import pyarrow as pa
 
 from ..artefacts.artefact import Card, check_early
 from ..artefacts.provenance import inherited_metadata
-from ..data.any_rows import arrow_tables, open_rows, text_columns
+from ..data.any_rows import arrow_tables, kind_of_rows, open_rows, text_columns
 from ..data.folder import DataFolder, write_split
-from ..data.schema import SENTENCES, require_columns
+from ..data.records import column_names
+from ..data.schema import SENTENCES, columns_named, require_columns
 from ..data.sentences import DEFAULT_COLUMNS, SentenceCorpus
 from ..errors import InputError
 from ..jobs.sharded_output import ShardedOutput
@@ -146,11 +147,13 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     """
     if not settings.resume and settings.shard is None:
         check_early(settings.output, overwrite=settings.overwrite)
+    settings = dataclasses.replace(settings, keep_columns=_kept_columns(settings))
     corpus = None if settings.keep_columns else _corpus(settings)
     device = settings.device or (None if settings.computes_here else "cpu")
     function = settings.paraphraser(device)
     here = settings.here(function)
     encoder, trips = here.used_encoder, here.trips
+    here.check_kept()
     if encoder is None:
         log("similarity is not measured: the built-in encoder knows English alone; --encoder names another")
     encoders = [] if settings.encoder is None else [settings.encoder]
@@ -191,6 +194,15 @@ def _corpus(settings: ParaphraseSettings) -> SentenceCorpus:
     corpus = SentenceCorpus(path, columns, settings.split if path.is_dir() else None)
     corpus.columns = corpus.columns[:1]
     return corpus
+
+
+def _kept_columns(settings: ParaphraseSettings) -> list[str]:
+    """Returns the columns to keep, each once; commas part them, but those in the name of a column of a file."""
+    path = Path(settings.input)
+    kind = kind_of_rows(path)
+    is_known = settings.keep_columns and kind is not None and path.is_file()
+    present = column_names(path, str(kind)) if is_known else []
+    return list(dict.fromkeys(columns_named(settings.keep_columns, present)))
 
 
 def _sentences(corpus: SentenceCorpus, most: int | None) -> Iterator[pa.Table]:

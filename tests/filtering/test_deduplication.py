@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 
@@ -235,7 +236,8 @@ def test_every_layout_gives_the_same_rows_with_their_types(files, name):
     assert kept.column("text").to_pylist() == [QUESTIONS[0], QUESTIONS[3]]
     assert removed.column("representative_row").to_pylist() == [0, 0]
     if "txt" not in name:
-        assert kept.column("label").to_pylist() == [0, 3]
+        is_csv = name in {"rows.csv", "folder"}
+        assert kept.column("label").to_pylist() == (["0", "3"] if is_csv else [0, 3])
     if name in {"rows.jsonl", "rows.parquet"}:
         assert kept.column("tags").to_pylist() == [["a"], None]
     rows = datasets.load_dataset(str(files / "out"), split="train", cache_dir=str(files / "cache"))
@@ -246,13 +248,36 @@ def test_every_layout_gives_the_same_rows_with_their_types(files, name):
     assert "| removed: exact duplicates | 1 |" in card and "| 1.00         |    1 |" in card
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "folder/train.csv"])
+def test_values_of_csv_stay_text_whatever_the_delimiter(name, delimiter, tmp_path):
+    rows = [["None", "001"], ["NA", "1e5"], ["null", ""], ["nan", "true"], ["1.0", 'a "b"']]
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    with file.open("w", newline="") as stream:
+        csv.writer(stream, delimiter=delimiter).writerows([["text", "code"], *rows])
+    input = file.parent if name.startswith("folder") else file
+    folder = deduplicate_files(input=[str(input)], threshold=1, output=str(tmp_path / "out"))
+    kept = folder.table("train")
+    assert [list(row.values()) for row in kept.to_pylist()] == rows
+
+
 def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, capsys):
     words = ["--input", f"{files}/rows.csv", f"{files}/rows.csv", "--by", "text", "--clusters", "components"]
     assert main(["deduplicate", *words, "--against", f"{files}/rows.txt", "--output", f"{files}/out"]) == 0
     folder = DataFolder(files / "out")
     assert folder.count("train") == 0 and folder.count("removed") == 8
     assert set(folder.table("removed").column("representative_in").to_pylist()) == {"against"}
-    assert "of 8 rows" in capsys.readouterr().err
+    log = capsys.readouterr().err
+    assert "of 8 rows" in log and "no row stays" in log and "load_dataset" not in log
+
+
+@pytest.mark.parametrize("name", ["sentence", "anything"])
+def test_columns_are_parted_by_commas_and_other_rows_may_have_other_ones(name):
+    rows = datasets.Dataset.from_dict({"q": ["how", "where"], "a": ["is it", "is it"], "n": [1, 2]})
+    earlier = datasets.Dataset.from_dict({name: ["How is it"], "n": [1]})
+    kept = deduplicate(rows, by="q,a", against=earlier, threshold=1)
+    assert kept["q"][:] == ["where"]
 
 
 @pytest.mark.parametrize(
@@ -260,8 +285,15 @@ def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, 
     [
         (["empty.txt"], "empty.txt"),
         (["nothing.txt"], "no such file"),
-        (["header.csv"], "corresponds to no data"),
+        (["header.csv"], "there are no rows"),
         (["bad.jsonl"], "load_dataset cannot open it"),
+        (["latin.jsonl"], "latin.jsonl:1: not UTF-8"),
+        (["latin.csv"], "latin.csv:2: not UTF-8"),
+        (["latin folder"], "check that the file is UTF-8"),
+        (["twice.csv"], "more than one column `text`"),
+        (["rows.csv", "twice.csv"], "more than one column `text`"),
+        (["rows.csv", "other.csv"], "the columns are text, topic"),
+        (["ragged.csv"], "1 field where the header has 2"),
         (["rows.txt", "rows.csv"], "the files are of several kinds"),
         (["folder", "--split", "dev"], "load_dataset cannot open it"),
     ],
@@ -269,6 +301,13 @@ def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, 
 def test_bad_files_are_one_line_and_leave_nothing_behind(files, words, message, capsys):
     (files / "empty.txt").write_text("")
     (files / "header.csv").write_text("text,label\n")
+    (files / "twice.csv").write_text("text,text\na,b\n")
+    (files / "other.csv").write_text("text,topic\na,b\n")
+    (files / "ragged.csv").write_text("text,label\na\n")
+    (files / "latin.csv").write_bytes(b"text,label\ncaf\xe9,1\n")
+    (files / "latin folder").mkdir()
+    (files / "latin folder" / "train.txt").write_bytes(b"caf\xe9\n")
+    (files / "latin.jsonl").write_bytes(b'{"text": "caf\xe9"}\n')
     (files / "bad.jsonl").write_text('{"text": \n')
     before = sorted(files.iterdir())
     paths = [word if word.startswith("-") or word == "dev" else f"{files}/{word}" for word in words]

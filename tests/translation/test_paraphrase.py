@@ -171,21 +171,23 @@ def test_columns_of_labelled_data_are_kept(model, tmp_path, capsys):
     table = pa.table({"text": TEXTS, "label": labels, "topic": ["a", None, "b", "c"]})
     pq.write_table(table, tmp_path / "rows.parquet")
     options = {**LANGUAGES, **COMMON, "models": model, "input": str(tmp_path / "rows.parquet")}
-    pairs = paraphrase_file(**options, keep_columns=["label", "topic"], output=str(tmp_path / "out")).table()
+    pairs = paraphrase_file(**options, keep_columns=["label,topic", "label"], output=str(tmp_path / "out")).table()
     plain = paraphrase_file(**options, output=str(tmp_path / "plain")).table()
     assert pairs.drop_columns(["label", "topic"]).to_pylist() == plain.to_pylist()
     rows = [int(row) for row in pairs.column("id").to_pylist()]
     assert len(set(rows)) == 3 and pairs.column("label").to_pylist() == [labels[row] for row in rows]
     assert pairs.column("topic").to_pylist() == [["a", None, "b", "c"][row] for row in rows]
-    for input, column, problem in (
-        ("rows.parquet", "other", "missing column other"),
-        ("named.parquet", "rank", "--keep-columns `rank` is a column of the pairs"),
-    ):
-        pq.write_table(table.rename_columns(["text", "rank", "topic"]), tmp_path / "named.parquet")
-        with pytest.raises((InputError, UsageError), match=problem):
-            paraphrase_file(
-                **{**options, "input": str(tmp_path / input)}, keep_columns=[column], output=str(tmp_path / "bad")
-            )
+
+
+@pytest.mark.parametrize("name", ["id", "sentence", "rank", "overlap_1", "other"])
+def test_a_column_to_keep_that_cannot_be_kept_is_refused_before_any_translation(model, tmp_path, monkeypatch, name):
+    monkeypatch.setattr(Paraphraser, "_candidates", lambda *_: pytest.fail("translated"))
+    column = {"other": "label"}.get(name, name)
+    pq.write_table(pa.table({"text": TEXTS, column: [1] * len(TEXTS)}), tmp_path / "rows.parquet")
+    options = {**LANGUAGES, **COMMON, "models": model, "input": str(tmp_path / "rows.parquet")}
+    problem = "missing column other" if name == "other" else f"--keep-columns `{name}` is a column of the pairs"
+    with pytest.raises((InputError, UsageError), match=problem):
+        paraphrase_file(**options, keep_columns=[name], output=str(tmp_path / "out"))
 
 
 def test_sentences_come_from_standard_input(model, tmp_path):

@@ -25,17 +25,19 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_TRUTHS = {"true": True, "false": False}
+_TRUTHS = {"true": True, "false": False, "1": True, "0": False}
+_WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
 
-def passing_rows(table: pa.Table, filters: Sequence[str]) -> NDArray[np.int64]:
+def passing_rows(table: pa.Table, filters: str | Sequence[str]) -> NDArray[np.int64]:
     """Returns the rows of a table that pass all filters, in rising order.
 
     Two numbers are compared as numbers, also where a column of texts holds them, and all else as text, so that dates
-    written as 2020-12-31 are in order. A missing value passes no filter.
+    written as 2020-12-31 are in order; of a date or time as much is compared as the filter has, such as the day. A
+    missing value passes no filter.
     """
     passes = np.ones(len(table), bool)
-    for text in filters:
+    for text in [filters] if isinstance(filters, str) else filters:
         match = _FILTER.fullmatch(text)
         if match is None:
             raise UsageError(f"not a filter: {text!r}", remedy="write COLUMN=VALUE, or one of != < <= > >= for =")
@@ -43,28 +45,47 @@ def passing_rows(table: pa.Table, filters: Sequence[str]) -> NDArray[np.int64]:
             columns = ", ".join(table.schema.names)
             raise UsageError(f"the index has no column {match['column']!r}", remedy=f"its columns are {columns}")
         column, compare, value = table.column(match["column"]), _OPERATORS[match["operator"]], match["value"]
-        number = _number(value)
+        number = _TRUTHS.get(value.lower()) if pa.types.is_boolean(column.type) else _number(value)
         if not is_number(column.type):
-            passes &= [_passes(item, compare, value, number) for item in column.to_pylist()]
-        elif pa.types.is_boolean(column.type) and value.lower() in _TRUTHS:
-            passes &= [item is not None and compare(item, _TRUTHS[value.lower()]) for item in column.to_pylist()]
+            # A day is that of a time, and a year that of a day.
+            length = len(value) if pa.types.is_temporal(column.type) and value else None
+            passes &= [_passes(item, compare, value, number, length) for item in column.to_pylist()]
         elif number is not None:
-            values = np.array(column.cast(pa.float64()).to_pylist(), np.float64)
-            passes &= compare(values, number) & ~np.isnan(values)
+            values, is_there = _numbers(column, number)
+            passes &= compare(values, number) & is_there
+        elif pa.types.is_boolean(column.type):
+            raise UsageError(f"{text!r} compares a column of truth values", remedy="give true or false")
         else:
             raise UsageError(f"{text!r} compares a column of type {column.type} with a text", remedy="give a number")
     return np.flatnonzero(passes)
 
 
-def _passes(item: Any, compare: Callable[[Any, Any], bool], value: str, number: float | None) -> bool:
+def _numbers(column: pa.ChunkedArray, number: float) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Returns the values as numbers, and where they are: integers as such, as floats do not hold all of 64 bits."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_integer(kind) and isinstance(number, int)):
+        kind = pa.bool_() if pa.types.is_boolean(kind) else pa.float64()
+    values = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    values = values.cast(kind, safe=False)
+    is_there = values.is_valid().to_numpy()
+    filled = values.fill_null(pa.scalar(0).cast(kind)).to_numpy()
+    return filled, is_there & ~np.isnan(filled) if pa.types.is_floating(kind) else is_there
+
+
+def _passes(
+    item: Any, compare: Callable[[Any, Any], bool], value: str, number: float | None, length: int | None
+) -> bool:
     if item is None:
         return False
     own = None if number is None else _number(item)
-    return compare(str(item), value) if own is None else compare(own, number)
+    return compare(str(item)[:length], value) if own is None else compare(own, number)
 
 
 def _number(value: Any) -> float | None:
+    """Reads a number, a whole one as an integer, which Python compares with floats exactly."""
     try:
+        if isinstance(value, str) and _WHOLE.fullmatch(value):
+            return int(value)
         return float(value) if math.isfinite(float(value)) else None
     except (TypeError, ValueError):
         return None

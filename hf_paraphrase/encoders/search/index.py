@@ -174,7 +174,7 @@ class SearchIndex:
         *,
         method: str | None = None,
         probes: int | None = None,
-        filters: Sequence[str] = (),
+        filters: str | Sequence[str] = (),
         hybrid: bool = False,
         batch_size: int = 256,
     ) -> Iterator[list[Neighbour]]:

@@ -22,6 +22,7 @@ from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import flag, is_given, recipe, setting
 from ...training.devices import DeviceSettings
+from .filters import passing_rows
 
 if TYPE_CHECKING:
     from ..sentence_encoder import SentenceEncoder
@@ -274,6 +275,13 @@ def _neighbours(
         for query, found in zip(queries, neighbours, strict=True):
             without += not found
             yield query, found
+    if without and settings.filter and not len(passing_rows(index.sentences, settings.filter)):
+        filters = " ".join(settings.filter)
+        raise InputError(
+            f"no row passes --filter {filters}",
+            path=settings.index or settings.corpus,
+            remedy="give other values, or leave --filter out",
+        )
     reason = "they are blank, or none of their words is in the encoder's vocabulary"
     if without == len(queries):
         raise InputError(

@@ -16,6 +16,7 @@ from ...artefacts.hub_models import BUILTIN
 from ...artefacts.provenance import inherited_metadata
 from ...data.any_rows import arrow_tables, open_rows, text_columns, texts_of
 from ...data.folder import DataFolder, write_split
+from ...data.schema import columns_named
 from ...errors import InputError, UsageError
 from ...messages import log, shown_line
 from ...settings import recipe, setting
@@ -50,7 +51,10 @@ class DeduplicateSettings(DeviceSettings):
     )
     output: str = setting("the data folder to make")
     against: list[str] = setting(
-        "other rows, likewise, that all come first: what says the same as one of them goes as well", [], path=True
+        "other rows, likewise, that all come first: what says the same as one of them goes as well; where they lack "
+        "the columns of --by, their usual ones are compared",
+        [],
+        path=True,
     )
     by: list[str] = setting(
         "column of the text, or several that are compared as one text; by default sentence, text, sentence1 and "
@@ -132,7 +136,11 @@ class _Work:
         from ...encoders.sentence_encoder import SentenceEncoder
 
         self.settings, self.rows, self.names = settings, opened[0], names
-        self.columns = [text_columns(rows, settings.by, name) for rows, name in zip(opened, names, strict=False)]
+        by = columns_named(settings.by, self.rows.column_names)
+        self.columns = [text_columns(self.rows, by, names[0])]
+        for rows, name in zip(opened[1:], names[1:], strict=False):
+            # Other rows may have other names; then those that are usual are compared.
+            self.columns.append(text_columns(rows, by if {*by} <= {*rows.column_names} else [], name))
         kinds = _ADDED | (_WHERE if len(opened) > 1 else {})
         self.added = {name: Value(kind) for name, kind in kinds.items()}
         if taken := [name for name in kinds if name in self.rows.column_names]:
@@ -277,4 +285,7 @@ def _report(work: _Work, results: dict[str, int]) -> None:
         log(f"of {results['checked']:,} rows that stay {results['missed']:,} have a near-duplicate that was missed")
     for similarity, *texts in (line for table in _examples(work) for line in table[:2]):
         log(f"  {similarity}  " + "  |  ".join(shown_line(text, 70) for text in texts))
+    if not results["rows"]:
+        log(f"Saved to {settings.output}: no row stays, and the split `{REMOVED}` has those that went")
+        return
     log(f"Saved to {settings.output}. Use it with: load_dataset({settings.output!r}, split='train')")

@@ -57,6 +57,16 @@ def rows_of(index, query, **options):
         ("digits>=m", lambda row: row["digits"] == "x"),
         ("day>=2021-02-01", lambda row: row["day"] is not None and str(row["day"]) >= "2021-02-01"),
         ("name=", lambda row: row["name"] == ""),
+        ("day=2021", lambda row: str(row["day"]).startswith("2021")),
+        ("time=1970-01-02", lambda row: row["time"] is not None and row["time"].day == 2),
+        ("time>1970-01-02", lambda row: row["time"] is not None and row["time"].day > 2),
+        (f"id={2**53 + 1}", lambda row: row["id"] == 2**53 + 1),
+        (f"id>{2**53}", lambda row: row["id"] is not None and row["id"] > 2**53),
+        (f"id<{2**70}", lambda row: row["id"] is not None),
+        ("id>=0.5", lambda row: row["id"] is not None and row["id"] > 0),
+        (f"long={2**53 + 1}", lambda row: row["long"] == str(2**53 + 1)),
+        ("share<2", lambda row: row["share"] is not None and row["share"] < 2),
+        ("kind=3", lambda row: row["kind"] == 3),
     ],
 )
 def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(text, passes):
@@ -67,6 +77,10 @@ def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(te
             "good": [True, False, None, True, False],
             "name": ["a", "b = c", None, "", "d"],
             "digits": ["10", "2", "2.0", "x", None],
+            "time": pa.array([86_400, 100_000, None, 180_000, 0], pa.timestamp("s")),
+            "id": [2**53, 2**53 + 1, None, -(2**63), 2**63 - 1],
+            "long": [str(2**53), str(2**53 + 1), None, "", "x"],
+            "kind": pa.array([3, 4, None, 3, 4], pa.int64()).dictionary_encode(),
             "day": pa.array(["2021-01-31", "2021-02-01", None, "2022-01-01", "2020-12-31"]).cast(pa.date32()),
         }
     )
@@ -88,10 +102,21 @@ def test_what_is_no_filter_of_the_index_is_refused(index, text, message):
         rows_of(index, "w1", filters=[text])
 
 
+def test_a_column_of_truth_values_is_compared_with_true_or_false():
+    table = pa.table({"good": [True, False, None]})
+    with pytest.raises(UsageError, match=r"compares a column of truth values .give true or false"):
+        passing_rows(table, ["good=yes"])
+    assert passing_rows(table, "good=1").tolist() == [0]
+
+
 def test_a_filtered_search_is_the_search_of_all_without_the_other_rows(index):
     whole = rows_of(index, "w1 w5 w7", k=200, method="exact")
     kept = [row for row in whole if YEARS[row] is not None and 2005 <= YEARS[row] < 2010]
     assert rows_of(index, "w1 w5 w7", k=20, filters=["year>=2005", "year<2010"]) == kept[:20]
+    assert (
+        rows_of(index, "w1 w5 w7", k=20, filters="year>=2005")
+        == [row for row in whole if (YEARS[row] or 0) >= 2005][:20]
+    )
     assert rows_of(index, "w1", filters=["year>3000"]) == []
     with pytest.raises(UsageError, match="compares all rows that pass"):
         rows_of(index, "w1", filters=["year>2000"], method="approximate")
@@ -158,6 +183,8 @@ def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_p
     assert main(["search", "--index", f"{tmp_path}/i", *flags]) == 0
     (found,) = json.loads(capsys.readouterr().out)["neighbours"]
     year = 2021 if kind == "folder" else "2021"
+    assert main(["search", "--index", f"{tmp_path}/i", "--query", "w1", "--filter", "year>3000"]) == 2
+    assert "no row passes --filter year>3000" in capsys.readouterr().err
     assert (found["sentence"], found["position"]) == ("w2 w3", 3)
     assert {name: found["columns"][name] for name in ("year", "by")} == {"year": year, "by": "a"}
 
