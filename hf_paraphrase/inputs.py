@@ -126,6 +126,7 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
 def dataset_builder(name: str, subset: str | None = None) -> Any:
     """Opens a folder, a file or a dataset on the Hub with `datasets`, whose errors are its own."""
     import datasets
+    import fsspec
 
     options: dict[str, Any] = {"name": subset or None}
     path = Path(name).resolve()
@@ -139,8 +140,18 @@ def dataset_builder(name: str, subset: str | None = None) -> Any:
     builder = datasets.load_dataset_builder(name, **options)
     if hasattr(builder.config, "keep_default_na"):
         # The words "None" and "NA" are text.
-        builder = datasets.load_dataset_builder(name, **options, keep_default_na=False, na_values=[""])
+        options |= {"keep_default_na": False, "na_values": [""]}
+        first = str(next(iter(builder.config.data_files.values()))[0])
+        if Path(first).is_file():
+            with fsspec.open(first, "rt", encoding="utf-8", compression="infer") as stream:
+                options["sep"] = delimiter_of(stream.readline())
+        builder = datasets.load_dataset_builder(name, **options)
     return builder
+
+
+def delimiter_of(header: str) -> str:
+    """Returns the delimiter that a header has most often: a comma, semicolon or tab."""
+    return max(",;\t", key=header.count)
 
 
 def input_state(paths: Iterable[str | os.PathLike[str]]) -> str:

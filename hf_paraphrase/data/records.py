@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
+from ..inputs import delimiter_of
 from .folder import batches_of, open_parquet
 from .schema import holds_values, is_text
 from .text_files import Block, LineErrors, StrictLines, read_lines, without_returns
@@ -95,11 +96,6 @@ def csv_records(lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors
             continue
         if fields:
             yield number, fields
-
-
-def delimiter_of(header: str) -> str:
-    """Returns the delimiter that a header has most often: a comma, semicolon or tab."""
-    return max(",;\t", key=header.count)
 
 
 def _split(lines: list[str], delimiter: str) -> list[str] | None:
