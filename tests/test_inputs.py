@@ -291,6 +291,13 @@ def test_every_verb_with_pairs_or_sentences_takes_datasets_on_the_hub():
     assert takes >= {f"{verb} pairs" for verb, field in fields if field.name == "pairs"} | others
 
 
+@pytest.mark.parametrize("name", ["set", "set/train.csv"])
+def test_columns_of_a_csv_file_may_be_parted_by_semicolons(cache, name):
+    Path("set").mkdir()
+    Path("set/train.csv").write_text("anchor;positive\nNA, too;b\n")
+    assert DataFolder(name).table().to_pylist() == [{"sentence1": "NA, too", "sentence2": "b"}]
+
+
 def test_words_of_a_csv_file_stay_text_and_the_cache_of_the_user_stays_whole(cache):
     Path("set").mkdir()
     Path("set/train.csv").write_text("anchor,positive,score\nNA,None,1\nnull,nan,\n")
