@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
 from ..artefacts.model_loading import load_tokenizer
-from ..artefacts.provenance import inherited_model_metadata
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import InputError, ModelError, UsageError
 from ..messages import is_main_process
@@ -359,17 +358,6 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         encoder.model.float()
     encoder.model.train()
     return encoder
-
-
-def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
-    """Returns the licence and the base model of weights that started from folders: by default those of the first."""
-    folders = [fetched_folder(start) or Path(start) for start in starts if start is not None]
-    folder = next((folder for folder in folders if folder.is_dir()), None)
-    if folder is None:
-        return {"model_license": license}
-    metadata, name = inherited_model_metadata(folder), repository_name(folder) or ""
-    base_model = name.partition("@")[0] if "/" in name else metadata.get("base_model")
-    return {"model_license": license or metadata.get("license"), "base_model": base_model}
 
 
 def name_on_card(name: str | os.PathLike[str]) -> str:

@@ -61,6 +61,7 @@ class JoinSettings(Settings):
         "folders (split train)",
         [],
         path=True,
+        dataset=True,
     )
     vocabulary_size: int = setting(
         "trigrams of weighted-trigrams at most, the most frequent ones; 0 for all. The others are left out",

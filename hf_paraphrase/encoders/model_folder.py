@@ -17,7 +17,7 @@ from ..artefacts.artefact import Artefact, check_output
 from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import Card, write_card
 from ..artefacts.files import quiet_transformers
-from ..artefacts.hub_models import repository_name
+from ..artefacts.hub_models import fetched_folder, repository_name
 from ..artefacts.provenance import (
     PROVENANCE,
     SOURCE_PROVENANCE,
@@ -72,6 +72,17 @@ def write_checkpoint(folder: Path, model: nn.Module, weights: Mapping[str, Tenso
     state = dict(model.state_dict() if weights is None else weights)
     save_file({name: value.contiguous() for name, value in state.items()}, folder / "model.safetensors")
     return True
+
+
+def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
+    """Returns the licence and the base model of weights that started from folders: by default those of the first."""
+    folders = [fetched_folder(start) or Path(start) for start in starts if start is not None]
+    folder = next((folder for folder in folders if folder.is_dir()), None)
+    if folder is None:
+        return {"model_license": license}
+    metadata, name = inherited_model_metadata(folder), repository_name(folder) or ""
+    base_model = name.partition("@")[0] if "/" in name else metadata.get("base_model")
+    return {"model_license": license or metadata.get("license"), "base_model": base_model}
 
 
 def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[Mapping[str, Any]]) -> Measurement:

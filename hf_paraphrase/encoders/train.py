@@ -182,9 +182,9 @@ class _EncoderTraining:
 
     def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
         from ..data.pair_rows import sides_of
-        from .encoder_vocabulary import inherited_by_card, name_on_card
+        from .encoder_vocabulary import name_on_card
         from .losses import described_loss
-        from .model_folder import card_values, dev_measurement, dev_results, sizes_of
+        from .model_folder import card_values, dev_measurement, dev_results, inherited_by_card, sizes_of
 
         settings, model = self.settings, trainer.model
         scores, kept = trainer.scores(), trainer.best_scores()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -175,6 +176,15 @@ def test_predictions_are_a_data_folder_and_measured(models, tmp_path, capsys):
     assert run("predict", *unlabelled, "--output", tmp_path / "other") == 0 and capsys.readouterr().out == ""
     words = ["--model", models / "scores", "--data", models / "pairs", "--split", "test"]
     assert run("predict", *words, "--output", tmp_path / "scored") == 0 and "Pearson × 100" in capsys.readouterr().out
+
+
+def test_a_model_has_the_licence_of_its_encoder_unless_another_is_given(root, tmp_path):
+    start = shutil.copytree(root / "avg", tmp_path / "start")
+    (start / "README.md").write_text("---\nlicense: cc-by-sa-4.0\n---\n")
+    for name, flags in (("cc-by-sa-4.0", ()), ("mit", ("--license", "mit"))):
+        words = ["--model", start, "--data", root / "sentences", "--test-split", "test", "--epochs", 1, *flags]
+        assert run("train-supervised", *words, "--output", tmp_path / name) == 0
+        assert split_card((tmp_path / name / "README.md").read_text())[0]["license"] == name
 
 
 def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatch):

@@ -207,7 +207,14 @@ class _Distillation:
 
     def _write(self, trainer: DistillationTrainer, texts: Texts, encoded: TokenIds, targets: TeacherVectors) -> None:
         from ..encoder_vocabulary import name_on_card
-        from ..model_folder import card_values, dev_measurement, dev_results, sizes_of, write_model_files
+        from ..model_folder import (
+            card_values,
+            dev_measurement,
+            dev_results,
+            inherited_by_card,
+            sizes_of,
+            write_model_files,
+        )
         from .objectives import turn_to_principal_axes
         from .texts import described
 
@@ -239,6 +246,7 @@ class _Distillation:
             start = f"those of {name_on_card(settings.initial_model)}, with all its other weights"
         card = {
             **card_values(model, Path(settings.output).name),
+            **inherited_by_card(settings.license, settings.initial_model, settings.initial_vectors),
             "kind": settings.model_type,
             "token_size": _token_size(model),
             "languages": languages or (["en"] if words and settings.split_contractions else []),

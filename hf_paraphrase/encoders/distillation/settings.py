@@ -69,12 +69,14 @@ class TeacherSettings(DecontaminationSettings):
         f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data folders (split train); a text counts once",
         [],
         path=True,
+        dataset=True,
     )
     bitext: list[str] = setting(
         "bitext folders, of each of which the teachers know one side: both that side and its translation learn the "
         "vector of that side, so that the student has the teachers' vectors in other languages",
         [],
         path=True,
+        dataset=True,
     )
     teacher_lang: str = setting("the language that the teachers of bitext know", "en", only_with="bitext")
     language_exponent: float = setting(
@@ -177,6 +179,7 @@ class StudentSettings(LetterSettings, ObjectiveSettings, TeacherSettings, Traini
         "the epoch is chosen; without it the last is",
         None,
         path=True,
+        dataset=True,
     )
     principal_components: int | None = setting(
         "for averages: turn the finished table to the principal axes of the embeddings of the text, which changes no "

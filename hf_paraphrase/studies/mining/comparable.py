@@ -50,7 +50,9 @@ class ComparableSettings(OutputSettings):
     The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
     """
 
-    bitext: list[str] = setting("one or more folders made by `prepare bitext`, of one pair of languages", path=True)
+    bitext: list[str] = setting(
+        "one or more folders made by `prepare bitext`, of one pair of languages", path=True, dataset=True
+    )
     split: str = setting("the split of the bitexts to take", "train")
     sentences: int = setting("sentences on each side of the parts training and test", 20_000)
     license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)

@@ -16,7 +16,7 @@ from ...data.folder import DataFolder
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
-from ...encoders.model_folder import card_values, sizes_of, write_model_files
+from ...encoders.model_folder import card_values, inherited_by_card, sizes_of, write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
@@ -325,6 +325,7 @@ def _write(
         template="sdae",
         card={
             **card_values(model, Path(settings.output).name),
+            **inherited_by_card(settings.license, settings.initial_vectors),
             "languages": _languages(settings),
             "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
             "vectors_name": start,

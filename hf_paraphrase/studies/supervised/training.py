@@ -9,6 +9,7 @@ import numpy as np
 from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
+from ...encoders.model_folder import inherited_by_card
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import ModelError, UsageError
 from ...messages import log
@@ -93,6 +94,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
         },
         template="sentence_classifier",
         card={
+            **inherited_by_card(settings.license, settings.model),
             "languages": languages_read(settings.data, english=False),
             "encoder_name": to_path(settings.model).resolve().name,
             "encoder_type": model.encoder.config.model_type,

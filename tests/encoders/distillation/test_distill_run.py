@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from tiny_teachers import sentences, write_teacher
 
 import hf_paraphrase
+from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -261,3 +262,13 @@ def test_bitext_that_cannot_be_learned_from_is_refused(work, bitexts, tmp_path, 
     words = ["distill", "--teacher", work / "bert", "--bitext", *bitexts, *flags, "--output", tmp_path / "out"]
     assert main([str(word) for word in words]) == 2
     assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_a_student_has_the_licence_and_base_of_the_weights_that_it_started_from(work, tmp_path):
+    assert run(work, tmp_path / "start") == 0
+    (tmp_path / "start" / "README.md").write_text("---\nlicense: cc-by-sa-4.0\nbase_model: org/base\n---\n")
+    words = ["--teacher", work / "bert", "--text", work / "text.txt", "--epochs", 0, "--initial-model"]
+    words += [tmp_path / "start", "--output", tmp_path / "student"]
+    assert main(["distill", *map(str, words)]) == 0
+    head, _ = split_card((tmp_path / "student" / "README.md").read_text())
+    assert (head["license"], head["base_model"]) == ("cc-by-sa-4.0", "org/base")
