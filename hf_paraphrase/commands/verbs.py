@@ -109,7 +109,7 @@ JOURNEYS = {
             "search",
             shown=results.neighbours,
         ),
-        "serve": Verb("answer requests for embeddings and searches over HTTP", "serve", shown=results.as_text),
+        "serve": Verb("answer requests for embeddings and searches over HTTP", "serve"),
         "deduplicate": Verb("leave out rows of any data that say the same as earlier ones", "deduplicate_files"),
         "evaluate": Verb("evaluate an encoder on semantic similarity sets", "evaluate", shown=results.as_text),
         "export": Verb("write an encoder as an ONNX graph, or with weights in fewer bits", "export_encoder"),

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Condition, Event, Lock, Thread
@@ -54,7 +53,6 @@ class ServeSettings(DeviceSettings):
     index: str | None = setting("an index folder that search made, for /search", None, path=True)
     host: str = setting("the address of this machine to listen at; 0.0.0.0 is for all other machines too", HOST)
     port: int = setting("the port; 0 takes a free one", 8000, at_least=0, at_most=65_535)
-    self_test: bool = setting("embed a text by a request to itself, print what /health answers, and end", False)
 
 
 class RequestError(Exception):
@@ -296,16 +294,13 @@ def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
 
 
 @recipe(ServeSettings)
-def serve(settings: ServeSettings) -> str:
-    """Answers requests over HTTP until it is interrupted; returns what the self-test answered."""
+def serve(settings: ServeSettings) -> None:
+    """Answers requests over HTTP until it is interrupted."""
     with running(_service(settings), settings.host, settings.port) as url:
-        if settings.self_test:
-            return _self_tested(url)
         with suppress(KeyboardInterrupt):
             log(f"listening at {url} (Ctrl-C ends it)")
             Event().wait()
         log("stopping: requests that have begun are answered")
-    return ""
 
 
 def _service(settings: ServeSettings) -> Service:
@@ -319,15 +314,3 @@ def _service(settings: ServeSettings) -> Service:
 
 def _short_name(model: str) -> str:
     return Path(model).resolve().name if Path(model).exists() else model
-
-
-def _self_tested(url: str) -> str:
-    connection = HTTPConnection(url.removeprefix("http://"), timeout=_SECONDS_TO_FINISH)
-    for method, path, body in (("POST", "/v1/embeddings", '{"input": "One text."}'), ("GET", "/health", None)):
-        connection.request(method, path, body)
-        answer = connection.getresponse()
-        text = answer.read().decode()
-        if answer.status != HTTPStatus.OK:
-            raise UsageError(f"{path} answers {answer.status}: {text}", remedy="serve another model")
-    connection.close()
-    return f"{text}\n"
