@@ -116,9 +116,10 @@ def way(request, monkeypatch):
 def test_rows_that_go_are_those_of_the_definition_whatever_the_blocks(seed, threshold, way, monkeypatch):
     texts, encoder = random_texts(seed)
     expected, similarities = naive(texts.to_pylist(), encoder, threshold)
-    for block, read in ((1, 16_384), (7, 50), (1000, 16_384)):
-        monkeypatch.setattr(duplicates, "_READ_TEXTS", read)
-        found = find_duplicates(texts, encoder, threshold=threshold, block_rows=block)
+    for block, at_a_time in ((3, 1), (50, 7), (1000, 20)):
+        monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", block)
+        monkeypatch.setattr(duplicates, "_ROWS_AT_A_TIME", at_a_time)
+        found = find_duplicates(texts, encoder, threshold=threshold)
         assert found.representatives.tolist() == expected.tolist()
         assert found.similarities == pytest.approx(similarities, abs=1e-6)
     assert (expected >= 0).sum() == found.counts["exact"] + found.counts["near"] > 20
@@ -130,14 +131,16 @@ def test_components_are_those_of_the_definition(seed, way, monkeypatch):
     texts, encoder = random_texts(seed, 100)
     expected = naive_components(texts.to_pylist(), encoder, 0.85)
     for block in (7, 1000):
-        found = find_duplicates(texts, encoder, threshold=0.85, components=True, block_rows=block)
+        monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", block)
+        found = find_duplicates(texts, encoder, threshold=0.85, components=True)
         assert found.representatives.tolist() == expected.tolist()
 
 
-def test_earlier_texts_all_stay_and_new_ones_near_them_go(way):
+def test_earlier_texts_all_stay_and_new_ones_near_them_go(way, monkeypatch):
+    monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 9)
     texts, encoder = random_texts(7)
     earlier, new = texts.slice(0, 120), texts.slice(120)
-    found = find_duplicates(new, encoder, earlier=earlier, threshold=0.85, block_rows=9)
+    found = find_duplicates(new, encoder, earlier=earlier, threshold=0.85)
     expected, _ = naive(texts.to_pylist(), encoder, 0.85, num_earlier=120)
     assert found.representatives.tolist() == expected.tolist()
     assert found.stays.tolist() == (expected[120:] < 0).tolist() and not found.stays.all()
@@ -149,6 +152,7 @@ def test_what_lists_miss_is_counted(monkeypatch):
     assert "missed" not in exact.counts
     monkeypatch.setattr(near_vectors, "MOST_EXACT", 0)
     monkeypatch.setattr(near_vectors, "PROBES", 1)
+    monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 20)
     found = find_duplicates(texts, encoder, threshold=0.85)
     _, cosines = cosines_of(texts.to_pylist(), encoder)
     stay = np.flatnonzero(found.stays)

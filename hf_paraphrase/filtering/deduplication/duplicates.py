@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 _SAMPLED_TEXTS = 50_000
 _CHECKED_TEXTS = 1000
-_READ_TEXTS = 16_384
-_BLOCK_TEXTS = 2048
+_BLOCK_TEXTS = 8192
+_ROWS_AT_A_TIME = 1024
 _MOST_EDGES = 4_000_000
 
 
@@ -64,7 +64,6 @@ def find_duplicates(
     threshold: float = 0.9,
     components: bool = False,
     batch_size: int = 256,
-    block_rows: int = _BLOCK_TEXTS,
     progress: Callable[[int], object] = no_progress,
 ) -> Duplicates:
     """Finds for each text the first one before it that stays and is the same or near; with such a one it goes.
@@ -76,7 +75,6 @@ def find_duplicates(
         threshold: The least cosine of near texts.
         components: Of texts that are linked by a chain of near ones only the first stays.
         batch_size: Texts in a padded batch of the encoder.
-        block_rows: Texts that are compared at a time; it changes nothing in the result.
         progress: Called with the number of texts done since the last call.
     """
     every = texts if earlier is None else pa.chunked_array([*earlier.chunks, *texts.chunks], pa.string())
@@ -91,9 +89,10 @@ def find_duplicates(
         sample = new[np.linspace(0, len(new) - 1, min(_SAMPLED_TEXTS, len(new))).astype(np.int64)]
         sampled = [comparison.embed(block) for _, block in _chosen(every, sample)]
         comparison.near = NearVectors(np.concatenate(sampled), threshold, len(new))
-        for rows, block in _chosen(every, new):
-            comparison.add(rows, comparison.embed(block), block_rows, components)
-            progress(len(rows))
+        for all_stay, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
+            for rows, block in _chosen(every, some):
+                comparison.add(rows, comparison.embed(block), components=components, all_stay=all_stay)
+                progress(len(rows))
         comparison.finish_components()
         comparison.look_below(threshold)
     representatives, similarities = comparison.representatives, comparison.similarities
@@ -110,8 +109,8 @@ def find_duplicates(
 
 def _blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
     """Streams texts with the number of the first of each block."""
-    for start in range(0, len(texts), _READ_TEXTS):
-        yield start, as_texts(texts.slice(start, _READ_TEXTS))
+    for start in range(0, len(texts), _BLOCK_TEXTS):
+        yield start, as_texts(texts.slice(start, _BLOCK_TEXTS))
 
 
 def _keys(texts: pa.Array) -> NDArray[np.uint64]:
@@ -127,6 +126,11 @@ def _chosen(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[tuple[N
         first, stop = np.searchsorted(rows, (start, start + len(block)))
         if stop > first:
             yield rows[first:stop], block.take(pa.array(rows[first:stop] - start)).to_pylist()
+
+
+def _parts(number: int) -> Iterator[slice]:
+    for start in range(0, number, _ROWS_AT_A_TIME):
+        yield slice(start, min(start + _ROWS_AT_A_TIME, number))
 
 
 class _Comparison:
@@ -150,52 +154,46 @@ class _Comparison:
             raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
         return vectors
 
-    def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], block_rows: int, components: bool) -> None:
+    def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_stay: bool) -> None:
         """Compares vectors (rows, dim) of some texts (rows,) with those added before and those before them."""
         known = vectors.any(axis=1)
         self.counts["unknown_words"] += int((~known & (rows >= self._num_earlier)).sum())
-        rows, vectors = rows[known], vectors[known]
-        border = int(np.searchsorted(rows, self._num_earlier))
-        for begin, end in ((0, border), (border, len(rows))):
-            for start in range(begin, end, block_rows):
-                part = slice(start, min(start + block_rows, end))
-                placed = self.near.place(vectors[part])
-                if components:
-                    stay = self._linked(rows[part], placed)
-                elif begin == border:
-                    stay = self._without_near(rows[part], placed)
-                else:
-                    stay = np.arange(len(placed))
-                self.near.add(placed, stay)
-                self._added[self.near.count - len(stay) : self.near.count] = rows[part][stay]
+        rows, placed = rows[known], self.near.place(vectors[known])
+        if components:
+            self._link(rows, placed)
+        elif not all_stay:
+            self._find_near(rows, placed)
+        stay = np.flatnonzero(self.representatives[rows] < 0)
+        self.near.add(placed, stay)
+        self._added[self.near.count - len(stay) : self.near.count] = rows[stay]
 
-    def _without_near(self, rows: NDArray[np.int64], placed: PlacedVectors) -> NDArray[np.int64]:
-        """Returns the places of those that stay; of the others the first near one that stays is noted."""
+    def _find_near(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
+        """Notes for each of the texts that go the first near one that stays."""
         new, old, cosines = self.near.near(placed)
         order = np.lexsort((old, new))
         _, firsts = np.unique(new[order], return_index=True)
         found = order[firsts]
         self.representatives[rows[new[found]]] = self._added[old[found]]
         self.similarities[rows[new[found]]] = cosines[found]
-        left = np.flatnonzero(self.representatives[rows] < 0)
-        later, before, cosines = self.near.near_within(placed.take(left))
-        order = np.lexsort((before, later))
-        goes = np.zeros(len(left), bool)
-        for one, other, pair in zip(later[order].tolist(), before[order].tolist(), order.tolist(), strict=True):
-            if not goes[one] and not goes[other]:
-                goes[one] = True
-                self.representatives[rows[left[one]]] = rows[left[other]]
-                self.similarities[rows[left[one]]] = cosines[pair]
-        return left[~goes]
+        for part in _parts(len(rows)):
+            left = np.flatnonzero(self.representatives[rows[: part.stop]] < 0)
+            later, before, cosines = self.near.near_within(placed, left[left >= part.start], left)
+            order = np.lexsort((before, later))
+            for one, other, pair in zip(
+                rows[later[order]].tolist(), rows[before[order]].tolist(), order.tolist(), strict=True
+            ):
+                if self.representatives[one] < 0 and self.representatives[other] < 0:
+                    self.representatives[one], self.similarities[one] = other, cosines[pair]
 
-    def _linked(self, rows: NDArray[np.int64], placed: PlacedVectors) -> NDArray[np.int64]:
-        """Notes all near pairs; all are kept, to be compared with."""
+    def _link(self, rows: NDArray[np.int64], placed: PlacedVectors) -> None:
+        """Notes all near pairs; all texts are kept, to be compared with."""
         new, old, _ = self.near.near(placed)
-        later, before, _ = self.near.near_within(placed)
-        self._edges += [(rows[new], self._added[old]), (rows[later], rows[before])]
-        if sum(len(one) for one, _ in self._edges) > _MOST_EDGES:
-            self._connect()
-        return np.arange(len(rows))
+        self._edges.append((rows[new], self._added[old]))
+        for part in _parts(len(rows)):
+            later, before, _ = self.near.near_within(placed, np.arange(part.start, part.stop), np.arange(part.stop))
+            self._edges.append((rows[later], rows[before]))
+            if sum(len(one) for one, _ in self._edges) > _MOST_EDGES:
+                self._connect()
 
     def _connect(self) -> None:
         """Replaces the pairs by one for each text, with the first text of its component."""

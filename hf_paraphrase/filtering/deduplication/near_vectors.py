@@ -25,7 +25,8 @@ COMPONENTS = 128
 PROBES = 12
 _MOST_LISTS = 1024
 _ROUNDS = 6
-_LISTS_AT_A_TIME = 256
+_MEMBERS_AT_A_TIME = 2048
+_PARTS = 8
 _PLACED_AT_A_TIME = 512
 _PAIRS_AT_A_TIME = 4096
 _ROUNDING = 1e-6
@@ -48,36 +49,6 @@ class PlacedVectors:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    def take(self, rows: NDArray[np.int64]) -> PlacedVectors:
-        """Returns some of them."""
-        return PlacedVectors(self.vectors[rows], self.short[rows], self.lists[rows])
-
-
-class _List:
-    """Shortened vectors in an array with room for more, and their numbers."""
-
-    def __init__(self, dimension: int) -> None:
-        self._short = np.empty((0, dimension), np.float32)
-        self._rows = np.empty(0, np.int64)
-        self._count = 0
-
-    def append(self, short: NDArray[np.float32], rows: NDArray[np.int64]) -> None:
-        stop = self._count + len(rows)
-        if stop > len(self._rows):
-            room = stop + stop // 4 + 8 - self._count
-            self._short = np.concatenate([self.short, np.empty((room, self._short.shape[1]), np.float32)])
-            self._rows = np.concatenate([self.rows, np.empty(room, np.int64)])
-        self._short[self._count : stop], self._rows[self._count : stop] = short, rows
-        self._count = stop
-
-    @property
-    def short(self) -> NDArray[np.float32]:
-        return self._short[: self._count]
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        return self._rows[: self._count]
-
 
 class NearVectors:
     """Finds, among the vectors of length 1 that were added, those whose cosine to new ones reaches a threshold.
@@ -97,27 +68,29 @@ class NearVectors:
             self._components = np.ascontiguousarray(components[:, -COMPONENTS:], np.float32)
         number = 1 if most <= MOST_EXACT else min(_MOST_LISTS, round(4 * math.sqrt(most)))
         self._centroids = _centroids(self._shortened(sample), number)
-        self._lists = [_List(self._centroids.shape[1]) for _ in range(len(self._centroids))]
+        self._members = [np.empty(0, np.int64)] * len(self._centroids)
+        # The system gives memory to an empty array as it is filled.
+        self._short = np.empty((most, self._centroids.shape[1]), np.float32)
         self._whole = GrowingArray(np.float32, None, "vectors")
         self.count = 0
 
     @property
     def is_exact(self) -> bool:
         """Whether all vectors are compared with all."""
-        return len(self._lists) == 1
+        return len(self._members) == 1
 
     def place(self, vectors: NDArray[np.float32]) -> PlacedVectors:
         """Shortens vectors (rows, dim) and chooses their lists."""
         short = self._shortened(vectors)
         parts = [short[first : first + _PLACED_AT_A_TIME] for first in range(0, len(short), _PLACED_AT_A_TIME)]
-        lists = [np.empty((0, min(PROBES, len(self._lists))), np.int64)]
+        lists = [np.empty((0, min(PROBES, len(self._members))), np.int64)]
         lists += in_threads(self._nearest_lists, parts, available_threads())
         return PlacedVectors(vectors, short, np.concatenate(lists))
 
     def _nearest_lists(self, short: NDArray[np.float32]) -> NDArray[np.int64]:
         """Returns the lists to look in (rows, probes), the nearest first."""
         distances = -(short @ self._centroids.T)
-        probes = min(PROBES, len(self._lists))
+        probes = min(PROBES, len(self._members))
         lists = np.argpartition(distances, probes - 1, axis=1)[:, :probes]
         order = np.argsort(np.take_along_axis(distances, lists, 1), axis=1, kind="stable")
         return np.take_along_axis(lists, order, 1)
@@ -127,31 +100,34 @@ class NearVectors:
         self._whole.append(placed.vectors[chosen])
         numbers = np.arange(self.count, self.count + len(chosen))
         self.count += len(chosen)
+        self._short[numbers] = placed.short[chosen]
         for number, places in _grouped(placed.lists[chosen, 0]):
-            self._lists[number].append(placed.short[chosen[places]], numbers[places])
+            self._members[number] = np.concatenate([self._members[number], numbers[places]])
 
     def near(self, placed: PlacedVectors, *, everywhere: bool = False, threshold: float | None = None) -> Pairs:
         """Finds the near vectors among those added, in the lists of each new one or `everywhere`."""
         threshold = self._threshold if threshold is None else threshold
         lists, probes = placed.lists, placed.lists.shape[1]
         if everywhere:
-            groups = [(number, np.arange(len(lists))) for number in range(len(self._lists))]
+            groups = [(number, np.arange(len(lists))) for number in range(len(self._members))]
         else:
             groups = [(number, places // probes) for number, places in _grouped(lists.ravel())]
-        groups = [(number, rows) for number, rows in groups if len(self._lists[number].rows)]
+        tasks = [
+            (rows, self._members[number][first : first + _MEMBERS_AT_A_TIME])
+            for number, rows in groups
+            for first in range(0, len(self._members[number]), _MEMBERS_AT_A_TIME)
+        ]
 
-        def candidates(some: slice) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        def candidates(part: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
             found = []
-            for number, rows in groups[some]:
-                earlier = self._lists[number]
-                new, old = self._not_ruled_out(placed.short[rows], earlier.short, threshold)
-                found.append((rows[new], earlier.rows[old]))
+            for rows, members in tasks[part::_PARTS]:
+                new, old = self._not_ruled_out(placed.short[rows], self._short[members], threshold)
+                found.append((rows[new], members[old]))
             return found
 
-        parts = [slice(first, first + _LISTS_AT_A_TIME) for first in range(0, len(groups), _LISTS_AT_A_TIME)]
         nothing = np.empty(0, np.int64)
         sides = [(nothing, nothing)]
-        sides += [pair for found in in_threads(candidates, parts, available_threads()) for pair in found]
+        sides += [pair for found in in_threads(candidates, range(_PARTS), available_threads()) for pair in found]
         new, old = (np.concatenate(side) for side in zip(*sides, strict=True))
         cosines = np.empty(len(new))
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
@@ -161,14 +137,12 @@ class NearVectors:
             cosines[pairs] = cosine_of_rows(placed.vectors[new[pairs]], whole[old[pairs]])
         return _reaching(new, old, cosines, threshold)
 
-    def near_within(self, placed: PlacedVectors) -> Pairs:
-        """Finds the near vectors before each of the new ones among these themselves, by their places."""
-        later, earlier = self._not_ruled_out(placed.short, placed.short, self._threshold)
-        before = earlier < later
-        later, earlier = later[before], earlier[before]
-        if not self.is_exact:
-            shared = (placed.lists[later] == placed.lists[earlier, :1]).any(axis=1)
-            later, earlier = later[shared], earlier[shared]
+    def near_within(self, placed: PlacedVectors, rows: NDArray[np.int64], before: NDArray[np.int64]) -> Pairs:
+        """Finds near vectors among the new ones themselves: for some (rows,) those `before` them, both ascending."""
+        later, earlier = self._not_ruled_out(placed.short[rows], placed.short[before], self._threshold)
+        later, earlier = rows[later], before[earlier]
+        is_before = earlier < later
+        later, earlier = later[is_before], earlier[is_before]
         cosines = cosine_of_rows(placed.vectors[later], placed.vectors[earlier])
         return _reaching(later, earlier, cosines, self._threshold)
 
