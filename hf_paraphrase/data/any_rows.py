@@ -134,7 +134,7 @@ def text_columns(dataset: Any, columns: Sequence[str], name: str) -> list[str]:
         raise InputError(
             f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}",
             path=name,
-            remedy=f"name one by --by; there are {', '.join(texts) or 'none'}",
+            remedy=f"name one; there are {', '.join(texts) or 'none'}",
         )
     return usual or texts
 

@@ -186,7 +186,7 @@ class DataFolder:
         """Gives the wanted rows of each batch that has any, reading the row groups that have any."""
         row = 0
         for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
-            if row < stop and row + rows > start:
+            if rows and row < stop and row + rows > start:
                 with open_shard(path) as file:
                     sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
                 ends = row + np.cumsum(sizes)

@@ -18,8 +18,6 @@ class RnnSearchConfig(ModelConfig):
         attention_size: Size of the alignment model's hidden layer; `hidden_size` if not given.
         readout_size: Size of the readout before maxout halves it; `hidden_size` if not given.
         dropout: Rate on embeddings, annotations and readout while training (the paper uses none).
-        word_dropout: Rate at which the whole embedding of a source unit or previous target unit is left out while
-            training, so that the model learns to read and write around a gap (the paper uses none).
         label_smoothing: Share of the probability mass spread over the vocabulary in the training loss.
         tie_word_embeddings: Whether the output matrix is the target embedding matrix.
         share_embeddings: Whether the source embedding matrix is that same one too (needs a joint vocabulary).
@@ -46,7 +44,6 @@ class RnnSearchConfig(ModelConfig):
     attention_size: int | None = None
     readout_size: int | None = None
     dropout: float = 0.0
-    word_dropout: float = 0.0
     label_smoothing: float = 0.0
     share_embeddings: bool = False
     tie_word_embeddings: bool = False

@@ -92,20 +92,6 @@ class RnnSearchGru(nn.Module):
         return torch.lerp(state, candidate.to(state.dtype), update.to(state.dtype))
 
 
-class RnnSearchWordDropout(nn.Module):
-    """Leaves out whole word embeddings while training and scales up the others (Gal and Ghahramani 2016 §4.2)."""
-
-    def __init__(self, rate: float) -> None:
-        super().__init__()
-        self.rate = rate
-
-    def forward(self, embedded: Tensor) -> Tensor:
-        """Drops embeddings, (rows, length, embedding)."""
-        if not self.training or not self.rate:
-            return embedded
-        return embedded * functional.dropout(embedded.new_ones(embedded.shape[:2]), self.rate).unsqueeze(-1)
-
-
 class RnnSearchEncoder(nn.Module):
     """Reads the source in both directions with one embedding matrix (Bahdanau et al. 2015 §3.2)."""
 
@@ -115,7 +101,6 @@ class RnnSearchEncoder(nn.Module):
         super().__init__()
         self.embeddings = embeddings
         self.dropout = nn.Dropout(config.dropout)
-        self.word_dropout = RnnSearchWordDropout(config.word_dropout)
         self.forward_gru = RnnSearchGru(config.embedding_size, config.hidden_size)
         self.backward_gru = RnnSearchGru(config.embedding_size, config.hidden_size)
 
@@ -123,7 +108,7 @@ class RnnSearchEncoder(nn.Module):
         """Computes the annotations of source units (batch, source length); all are real without a mask."""
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
-        embedded = self.dropout(self.word_dropout(self.embeddings(input_ids)))
+        embedded = self.dropout(self.embeddings(input_ids))
         mask = attention_mask.to(embedded.dtype).unsqueeze(-1)
         steps = range(input_ids.shape[1])
         ahead = self._read(self.forward_gru, embedded, mask, steps)
@@ -159,7 +144,6 @@ class RnnSearchDecoder(nn.Module):
         self.hidden_size = hidden
         self.embeddings = embeddings
         self.dropout = nn.Dropout(config.dropout)
-        self.word_dropout = RnnSearchWordDropout(config.word_dropout)
         self.start = nn.Linear(hidden, hidden)
         self.gru = RnnSearchGru(config.embedding_size, hidden)
         self.attention_query = nn.Parameter(torch.empty(attention, hidden))
@@ -205,7 +189,7 @@ class RnnSearchDecoder(nn.Module):
         """
         keys, values, penalty = projections
         batch, rows, steps = keys.shape[0], decoder_input_ids.shape[0], decoder_input_ids.shape[1]
-        embedded = self.dropout(self.word_dropout(self.embeddings(decoder_input_ids)))
+        embedded = self.dropout(self.embeddings(decoder_input_ids))
         if cache is None:
             embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], dim=1)
         projected = self.gru.project_inputs(embedded).unbind(1)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .scoring import score_translations
     from .search_settings import SearchOptions
     from .train import train_translation
-    from .trainer import TranslationTrainer, TranslationTrainingArguments
     from .translator import Translator
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -32,7 +32,7 @@ from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
 if TYPE_CHECKING:
     from .translator import Translator
 
-COLUMNS = ["id", "source", "target", "source_lang"]
+_COLUMNS = ["id", "source", "target", "source_lang"]
 """The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
 _ODD_SHARE = 0.05
@@ -114,13 +114,8 @@ class BackTranslator(BatchFunction):
         from .loading import load_translation_model
         from .translator import Translator
 
-        model, tokenizer = load_translation_model(
-            self.model,
-            device=self.device,
-            source_lang=self.source_lang,
-            target_lang=self.target_lang,
-            task_prefix=self.task_prefix,
-        )
+        names = ("device", "source_lang", "target_lang", "task_prefix")
+        model, tokenizer = load_translation_model(self.model, **{name: getattr(self, name) for name in names})
         return Translator(model, tokenizer, self.options, self.lexical_table)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
@@ -143,16 +138,14 @@ def back_translated(
     """Translates rows of a bitext with an open model; see :meth:`BackTranslator.reported`."""
     from .translator import is_copy, is_loop
 
-    rows = table.select(COLUMNS).to_pylist()
+    rows = table.select(_COLUMNS).to_pylist()
     references = [row["target"] or "" for row in rows]
     # A row without a reference has no pair, whatever its source.
-    sources = [
-        "" if is_blank(reference) else row["source"] or "" for row, reference in zip(rows, references, strict=True)
-    ]
-    language = rows[0]["source_lang"] if rows else None
-    outcomes = translator.nbest_lists(sources, language, progress=progress)
+    sources = ["" if is_blank(row["target"] or "") else row["source"] or "" for row in rows]
+    outcomes = translator.nbest_lists(sources, rows[0]["source_lang"] if rows else None, progress=progress)
     # Of a model that writes no capitals both sides of a pair have none, or case would distinguish them.
-    lower_case = bool(getattr(translator.model.config, "lowercase", False))
+    if getattr(translator.model.config, "lowercase", False):
+        references = [reference.lower() for reference in references]
     pairs: list[dict[str, Any]] = []
     report: Report = {"sentences": len(rows), "pairs": 0, "copies": 0, "loops": 0, "skipped": []}
     for row, reference, outcome in zip(rows, references, outcomes, strict=True):
@@ -161,11 +154,11 @@ def back_translated(
             report["skipped"].append({"id": row["id"], "reason": reason})
             continue
         for rank, hypothesis in enumerate(outcome):
-            report["copies"] += is_copy(hypothesis.text, row["source"])
-            report["loops"] += is_loop(hypothesis.text) and not is_loop(row["source"])
-            made = {"sentence1": reference.lower() if lower_case else reference, "sentence2": hypothesis.text}
-            made |= {"rank": rank, "log_prob": hypothesis.log_prob, "num_tokens": hypothesis.num_tokens}
-            pairs.append(row | made)
+            text = hypothesis.text
+            report["copies"] += is_copy(text, row["source"])
+            report["loops"] += is_loop(text) and not is_loop(row["source"])
+            scores = {"rank": rank, "log_prob": hypothesis.log_prob, "num_tokens": hypothesis.num_tokens}
+            pairs.append({**row, "sentence1": reference, "sentence2": text, **scores})
     report["pairs"] = len(pairs)
     return pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), report
 
@@ -182,7 +175,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     if not settings.resume and settings.shard is None:
         check_early(settings.output, overwrite=settings.overwrite)
     bitext = DataFolder(settings.bitext)
-    bitext.require("id", "source", "target", "source_lang", split=settings.split)
+    bitext.require(*_COLUMNS, split=settings.split)
 
     from .bitext import check_languages
 
@@ -193,6 +186,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     device = settings.device or (None if settings.computes_here else "cpu")
     options = settings.options(device, num_return_sequences=settings.returned, **settings.candidates)
+    translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     output = ShardedOutput(
         settings.output,
         settings,
@@ -203,7 +197,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         job={"bf16": options.bf16, "rows": rows},
         free=["device", "precision", "max_sentences"],
     )
-    translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     model = settings.here(translator).translator.model
     check_languages(settings.model, model, bitext, settings.split)
     with output:
@@ -220,58 +213,21 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     return DataFolder(staging if staging.is_dir() else output.target)
 
 
-def model_name(model: str) -> str:
-    """Returns what a card calls a model: its name on the Hub, or that of its folder."""
-    return repository_name(model) or to_path(model).resolve().name
-
-
-def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) -> dict[str, Any]:
-    """Adds up the reports of shards, one at a time, and writes `skipped.jsonl`; returns results to record."""
-    results: dict[str, Any] = dict.fromkeys(counts, 0) | {"skipped_sentences": 0}
-
-    def lines() -> Iterator[str]:
-        for report in found:
-            skipped = report["skipped"]
-            results.update({name: results[name] + report[name] for name in counts})
-            results["skipped_sentences"] += len(skipped)
-            for entry in skipped:
-                yield json.dumps(entry, ensure_ascii=False) + "\n"
-
-    write_text_whole(folder / "skipped.jsonl", lines())
-    return results
-
-
-def values_of_data(data: DataFolder) -> dict[str, Any]:
-    """Returns what a card says of the files, the columns and the first pairs of a data folder."""
-    schema = data.schema()
-    first = next(iter(data.batches("train", batch_size=250)), None)
-    rows: list[dict[str, Any]] = [] if first is None else first.to_pylist()
-    return {
-        "splits": data.sizes(),
-        "columns": [
-            {"name": field.name, "dtype": {"double": "float64"}.get(str(field.type), str(field.type))}
-            for field in schema
-        ],
-        "examples": [row for row in rows if row["rank"] == 0][:5],
-    }
-
-
-def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: Report) -> None:
+def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: dict[str, Any]) -> None:
     """Turns the finished shards into a data folder, with provenance and card."""
     record = read_provenance(settings.model)
     results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
-    described = values_of_data(DataFolder(output.current))
+    data = values_of_data(DataFolder(output.current))
     # A card is published: the paths of the folders are in the provenance alone.
     names = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
     values = {
-        **described,
+        **data,
         "license": inherited_metadata(settings.bitext)["license"],
         "settings": {**recorded, **names},
         "results": results,
         "tested": translation_table(record.get("evaluations", {})),
-        "candidates": {name.removeprefix("candidates_"): value for name, value in settings.candidates.items()},
-        "source_lang": described["examples"][0]["source_lang"] if described["examples"] else "und",
+        "source_lang": data["examples"][0]["source_lang"] if data["examples"] else "und",
     }
     output.finish(results=results, card=Card("back_translated", values), settings=recorded)
     for name, what in (("copies", "copies of their sources"), ("loops", "loops")):
@@ -281,3 +237,37 @@ def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: R
         log(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
     log(f"back-translated pairs: {settings.output}")
     log(f"load them: load_dataset({settings.output!r}, split='train')")
+
+
+# ----- what the outputs of this verb and of `paraphrase` have in common
+
+
+def model_name(model: str) -> str:
+    """Returns what a card calls a model: its name on the Hub, or that of its folder."""
+    return repository_name(model) or to_path(model).resolve().name
+
+
+def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) -> dict[str, Any]:
+    """Adds up the reports of shards, one at a time, and writes `skipped.jsonl`; returns results to record."""
+    results: dict[str, Any] = dict.fromkeys([*counts, "skipped_sentences"], 0)
+
+    def lines() -> Iterator[str]:
+        for report in found:
+            results.update({name: results[name] + report[name] for name in counts})
+            results["skipped_sentences"] += len(report["skipped"])
+            yield from (json.dumps(entry, ensure_ascii=False) + "\n" for entry in report["skipped"])
+
+    write_text_whole(folder / "skipped.jsonl", lines())
+    return results
+
+
+def values_of_data(data: DataFolder) -> dict[str, Any]:
+    """Returns what a card says of the files, the columns and the first pairs of a data folder."""
+    first = next(iter(data.batches("train", batch_size=250)), None)
+    rows: list[dict[str, Any]] = [] if first is None else first.to_pylist()
+    types = {field.name: {"double": "float64"}.get(str(field.type), str(field.type)) for field in data.schema()}
+    return {
+        "splits": data.sizes(),
+        "columns": [{"name": name, "dtype": dtype} for name, dtype in types.items()],
+        "examples": [row for row in rows if row["rank"] == 0][:5],
+    }

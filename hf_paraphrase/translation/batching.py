@@ -55,23 +55,14 @@ class MaxiBatchSampler(Sampler[list[int]]):
 
     Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
     Several processes take every so many-th mini-batch each, and all the same number, or those that are done would
-    leave the others waiting for ever: some of the first come again at the end, or with `drops_last` some are left out.
+    leave the others waiting for ever: some of the first come again at the end.
     """
 
-    def __init__(
-        self,
-        lengths: np.ndarray,
-        pairs_per_batch: int,
-        *,
-        seed: int = 0,
-        processes: int = 1,
-        drops_last: bool = False,
-    ) -> None:
+    def __init__(self, lengths: np.ndarray, pairs_per_batch: int, *, seed: int = 0, processes: int = 1) -> None:
         self.lengths = lengths
         self.pairs_per_batch = pairs_per_batch
         self.seed = seed
         self.processes = processes
-        self.drops_last = drops_last
         self.epoch = 0
         # Accelerate looks for `set_epoch` here when it has wrapped this sampler to skip batches after a resume.
         self.sampler = self
@@ -81,24 +72,20 @@ class MaxiBatchSampler(Sampler[list[int]]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        whole = math.floor if self.drops_last else math.ceil
-        batches = whole(len(self.lengths) / self.pairs_per_batch)
-        return whole(batches / self.processes) * self.processes
+        batches = math.ceil(len(self.lengths) / self.pairs_per_batch)
+        return math.ceil(batches / self.processes) * self.processes
 
     def __iter__(self) -> Iterator[list[int]]:
-        lengths = self.lengths
         generator = np.random.default_rng([self.seed, self.epoch])
-        order = generator.permutation(len(lengths))
+        order = generator.permutation(len(self.lengths))
         size = self.pairs_per_batch * _BATCHES_PER_MAXI_BATCH
         batches: list[np.ndarray] = []
         for start in range(0, len(order), size):
             maxi_batch = order[start : start + size]
-            maxi_batch = maxi_batch[np.argsort(lengths[maxi_batch], kind="stable")]
+            maxi_batch = maxi_batch[np.argsort(self.lengths[maxi_batch], kind="stable")]
             batches += [
                 maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
             ]
-        if self.drops_last and len(order) % self.pairs_per_batch:
-            batches.pop()
         shuffled = generator.permutation(len(batches))
         for position in range(len(self)):
             yield batches[shuffled[position % len(batches)]].tolist()

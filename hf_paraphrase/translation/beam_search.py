@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.generation import LogitNormalization
 
+from ..data.batch_function import Progress, no_progress
 from ..tokenization.token_lookup import list_of_texts
-from .decoder_steps import DecoderMatrices
+from .decoder_steps import DecoderSteps
 from .fast_search import CUT, fast_beam_search, fast_search_applies
 from .loading import decoder_start, end_units, source_units, target_limit
 from .scoring import hypothesis_scores, padded_sources
@@ -67,31 +67,25 @@ class SentenceLengths(LogitsProcessor):
         return torch.where(over.to(scores.device).unsqueeze(1), cut, scores)
 
 
-def length_batches(
-    lengths: Sequence[int], num_beams: int, rows: int = _HYPOTHESES_PER_BATCH, units: int | None = None
-) -> Iterator[list[int]]:
-    """Yields indices of sentences of similar length, longest first; a batch may always hold one sentence."""
-    order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
-    start = 0
-    while start < len(order):
-        size = rows // num_beams
-        if units is not None:
-            size = min(size, units // (num_beams * max(1, lengths[order[start]])))
-        batch = order[start : start + max(1, size)]
-        yield batch
-        start += len(batch)
-
-
 def search_batches(
     model: PreTrainedModel, lengths: Sequence[int], num_beams: int, *, sentences: int | None = None
 ) -> Iterator[list[int]]:
-    """Yields batches for :func:`translate_batch`, as :func:`length_batches`, that a search has the memory for."""
-    fast = fast_search_applies(model)
-    rows = _HYPOTHESES_PER_BATCH if sentences is None else min(_HYPOTHESES_PER_BATCH, sentences * num_beams)
-    if not fast:
-        rows = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size))
-    # The fast search has them once a sentence, whatever the width.
-    return length_batches(lengths, num_beams, rows, _SOURCE_UNITS_PER_BATCH * (num_beams if fast else 1))
+    """Yields indices of sentences of similar length, longest first, as many as a search has the memory for.
+
+    There are at most `sentences` in a batch; there may always be one.
+    """
+    rows, units_of_sentence = _HYPOTHESES_PER_BATCH, 1
+    if not fast_search_applies(model):
+        # The fast search has annotations once a sentence, whatever the width.
+        rows, units_of_sentence = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size)), num_beams
+    most = rows // num_beams if sentences is None else min(rows // num_beams, sentences)
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    start = 0
+    while start < len(order):
+        units = units_of_sentence * lengths[order[start]]
+        batch = order[start : start + max(1, min(most, _SOURCE_UNITS_PER_BATCH // units))]
+        yield batch
+        start += len(batch)
 
 
 @torch.inference_mode()
@@ -104,32 +98,20 @@ def translate_batch(
     num_return_sequences: int = 1,
     length_penalty: float = 1.0,
     max_length_ratio: float = MAX_LENGTH_RATIO,
-    candidates: torch.Tensor | None = None,
     scorer: PreTrainedModel | None = None,
-    matrices: DecoderMatrices | None = None,
+    steps: DecoderSteps | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
     Hypotheses that were cut at the length limit are kept only where none finished, and duplicates that `generate` uses
     as filling are dropped, so a list may be shorter than asked for; it is never empty. The other sentences of the
-    batch change nothing but rounding (and candidates, which the whole batch has in common). The model's own generation
-    config holds where the arguments say nothing else.
+    batch change nothing but rounding. The model's own generation config holds where the arguments say nothing else.
 
-    Args:
-        model: A translation model.
-        tokenizer: Its tokenizer.
-        input_ids: Source units with the special ones, one list a sentence, none empty.
-        num_beams: Beam width; 1 is greedy search.
-        num_return_sequences: Greatest length of the lists.
-        length_penalty: Exponent of the length by which a hypothesis' score is divided to rank it; 0 ranks by the
-            total log-probability.
-        max_length_ratio: Greatest length of a translation as a multiple of its source's, in units with the end; a
-            model that can write fewer units writes no more.
-        candidates: The target units that may be used, distinct, the special ones among them, (candidates,); all if not
-            given. The output layer shrinks to them (Jean et al. 2015 §3.3). For the fast search.
-        scorer: The model that computes `log_prob`, normally the same one in fp32; the list is then ranked by its
-            scores. `log_prob` is NaN without one.
-        matrices: Those of the model where they are laid out already, for the fast search.
+    `input_ids` are source units with the special ones, none empty; scores are divided by the length to the power
+    `length_penalty` to rank. A translation has at most `max_length_ratio` times the units of its source, or as many as
+    the model can write. The `scorer`, normally the same model in fp32, computes `log_prob`, NaN without one, and ranks
+    the list. `steps` is the decoder of an RNNsearch model, where it is laid out already, or restricted to the target
+    units that may be used (Jean et al. 2015 §3.3), the special ones among them.
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
     greatest = target_limit(model) or _MOST_TARGET_UNITS
@@ -137,7 +119,7 @@ def translate_batch(
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
     if fast_search_applies(model):
-        found, _ = fast_beam_search(
+        units_found, _ = fast_beam_search(
             model,
             sources,
             mask,
@@ -145,13 +127,10 @@ def translate_batch(
             limits=limits,
             ends=ends,
             length_penalty=length_penalty,
-            candidates=None if candidates is None else candidates.to(model.device),
-            matrices=matrices,
+            steps=steps,
         )
-        sequences = found[:, :num_return_sequences].flatten(0, 1)
+        sequences = units_found[:, :num_return_sequences].flatten(0, 1)
     else:
-        if candidates is not None:
-            raise ValueError("candidates are for the fast search")
         processors = LogitsProcessorList()
         if getattr(model.generation_config, "renormalize_logits", False):
             # `generate` would do so last, and give the end of a cut hypothesis the whole probability.
@@ -170,24 +149,22 @@ def translate_batch(
             renormalize_logits=False,
             logits_processor=processors,
         )[:, lead:]
-    lists = _distinct(sequences.tolist(), limits, ends)
-    rows, hypotheses = [row for row, _ in lists], [units for _, units in lists]
-    scores = [math.nan] * len(lists)
+    found = _distinct(sequences.tolist(), limits, ends)
+    rows, hypotheses = [row for row, _ in found], [units for _, units in found]
+    scores = [math.nan] * len(found)
     if scorer is not None:
         scores = hypothesis_scores(scorer, sources, mask, rows, hypotheses)
     finished = [units[-1] in ends for units in hypotheses]
-    without_end = [units[:-1] if ended else units for units, ended in zip(hypotheses, finished, strict=True)]
+    without_end = [units[: len(units) - ended] for units, ended in zip(hypotheses, finished, strict=True)]
     texts = tokenizer.batch_decode(without_end, skip_special_tokens=True)
     results: list[list[Hypothesis]] = [[] for _ in input_ids]
-    for row, units, ended, text, log_prob in zip(rows, without_end, finished, texts, scores, strict=True):
+    for row, text, log_prob, units, ended in zip(rows, texts, scores, without_end, finished, strict=True):
         results[row].append(Hypothesis(text.strip(), log_prob, len(units), ended))
     if scorer is not None:
         # As `generate` counts: the language that a translation begins with too.
         more = lead - 1
         for nbest in results:
-            nbest.sort(
-                key=lambda item: -item.log_prob / max(1, more + item.num_tokens + item.finished) ** length_penalty
-            )
+            nbest.sort(key=lambda item: -item.log_prob / (item.num_tokens + item.finished + more) ** length_penalty)
     return results
 
 
@@ -216,12 +193,12 @@ def translate(
     num_beams: int = 5,
     length_penalty: float = 1.0,
     max_length_ratio: float = MAX_LENGTH_RATIO,
-    progress: Any = None,
+    progress: Progress = no_progress,
 ) -> list[str]:
     """Translates texts, in their order; a blank text has an empty translation, a single text is a list of one.
 
-    A text that is longer than the model reads is cut. Settings are those of :func:`translate_batch`; `progress` is a
-    tqdm-like object whose `update(n)` is called with the number of sentences done.
+    A text that is longer than the model reads is cut. Settings are those of :func:`translate_batch`; `progress` is
+    called with the number of sentences done since the last call.
     """
     texts = list_of_texts(texts)
     input_ids = source_units(model, tokenizer, texts, truncation=True)
@@ -232,7 +209,7 @@ def translate(
     try:
         for chosen in search_batches(model, [len(input_ids[index]) for index in filled], num_beams):
             indices = [filled[position] for position in chosen]
-            hypotheses = translate_batch(
+            nbest_lists = translate_batch(
                 model,
                 tokenizer,
                 [input_ids[index] for index in indices],
@@ -240,10 +217,9 @@ def translate(
                 length_penalty=length_penalty,
                 max_length_ratio=max_length_ratio,
             )
-            for index, nbest in zip(indices, hypotheses, strict=True):
+            for index, nbest in zip(indices, nbest_lists, strict=True):
                 translations[index] = nbest[0].text
-            if progress is not None:
-                progress.update(len(indices))
+            progress(len(indices))
     finally:
         model.train(was_training)
     return translations

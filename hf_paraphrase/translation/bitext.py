@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -14,11 +14,7 @@ from ..data.languages import primary_language
 from ..data.same_text import is_blank
 from ..errors import InputError
 
-if TYPE_CHECKING:
-    from datasets import Dataset
-
 _COLUMNS = ["source", "target", "source_lang", "target_lang"]
-_SIDES = {"source": "translates", "target": "translates into"}
 
 
 class BitextSides(NamedTuple):
@@ -36,7 +32,6 @@ class BitextSides(NamedTuple):
 def read_bitext(folder: str, split: str) -> pa.Table:
     """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`."""
     bitext = DataFolder(folder)
-    bitext.require(*_COLUMNS, split=bitext.splits[0])
     if split not in bitext.splits:
         remedy = "prepare bitext --validation-size N makes a split `validation`"
         raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
@@ -45,20 +40,15 @@ def read_bitext(folder: str, split: str) -> pa.Table:
 
 def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
     """Returns the languages of the sides, which must be those of all bitexts."""
-    first: tuple[str, str] | None = None
+    found: list[tuple[str, str]] = []
     for folder, table in tables.items():
         if not table.num_rows:
             raise InputError("no training pairs", path=folder)
-        languages = (table["source_lang"][0].as_py(), table["target_lang"][0].as_py())
-        first = first or languages
-        if languages != first:
-            raise InputError(
-                f"this bitext is {'→'.join(languages)}, the first one {'→'.join(first)}",
-                path=folder,
-                remedy="mix bitext of the same two languages",
-            )
-    assert first is not None
-    return first
+        found.append((table["source_lang"][0].as_py(), table["target_lang"][0].as_py()))
+        if found[-1] != found[0]:
+            problem = f"this bitext is {'→'.join(found[-1])}, the first one {'→'.join(found[0])}"
+            raise InputError(problem, path=folder, remedy="mix bitext of the same two languages")
+    return found[0]
 
 
 @functools.lru_cache(maxsize=16)
@@ -78,51 +68,40 @@ def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
     return [normalizer.normalize(text) for text in texts]
 
 
-def trainable_rows(bitext: pa.Table | Dataset, *, max_words: int) -> BitextSides:
+def trainable_rows(table: pa.Table, *, max_words: int) -> BitextSides:
     """Returns the sides of a bitext that can be trained on, Moses-normalised.
 
-    Without `source_lang` or `target_lang` a side counts as English. Pairs with a side of more than `max_words`
-    white-space separated words are left out.
+    Pairs with a side of more than `max_words` white-space separated words are left out.
     """
-    table = bitext if isinstance(bitext, pa.Table) else bitext.with_format("arrow")[:]
-    if not {"source", "target"} <= set(table.column_names):
-        raise InputError(
-            f"no bitext: the columns are {', '.join(table.column_names)}", remedy="name two of them source and target"
-        )
-    sources, targets = (
-        normalize_punctuation((text or "" for text in table[side].to_pylist()), _language(table, f"{side}_lang"))
-        for side in ("source", "target")
-    )
+    sides = []
+    for side in ("source", "target"):
+        (language,) = table[f"{side}_lang"].slice(0, 1).to_pylist() or [None]
+        sides.append(normalize_punctuation((text or "" for text in table[side].to_pylist()), language or "en"))
     kept = [
-        (source, target)
-        for source, target in zip(sources, targets, strict=True)
-        if all(not is_blank(side) and len(side.split()) <= max_words for side in (source, target))
+        pair
+        for pair in zip(*sides, strict=True)
+        if all(not is_blank(side) and len(side.split()) <= max_words for side in pair)
     ]
     if not kept:
         raise InputError(
             f"none of the {table.num_rows} sentence pairs has 1 to {max_words} words on both sides",
             remedy="look at the bitext",
         )
-    return BitextSides([item[0] for item in kept], [item[1] for item in kept], table.num_rows - len(kept))
+    return BitextSides([source for source, _ in kept], [target for _, target in kept], table.num_rows - len(kept))
 
 
-def check_languages(folder: str, model: Any, bitext: str | DataFolder, split: str) -> None:
+def check_languages(folder: str, model: Any, bitext: DataFolder, split: str) -> None:
     """Refuses bitext with a side in another language than a model's, where both are known.
 
-    Variants of a language, such as `fr` and `fr-CA`, are one. The first row of the bitext speaks for all; without
-    `source_lang` or `target_lang`, that side is not known.
+    Variants of a language, such as `fr` and `fr-CA`, are one. The first row of the bitext speaks for all.
     """
-    data = DataFolder.open(bitext)
-    present = [name for side in _SIDES if (name := f"{side}_lang") in data.schema(split).names]
-    rows = next(iter(data.batches(split, present, batch_size=1)), None) if present else None
-    if rows is None or not rows.num_rows:
-        return
-    for name, language in rows.slice(0, 1).to_pylist()[0].items():
-        own, side = getattr(model.config, name, None), name.removesuffix("_lang")
+    (first,) = next(bitext.row_range(split, 0, 1)).to_pylist()
+    for side, translates in (("source", "translates"), ("target", "translates into")):
+        language, own = first.get(f"{side}_lang"), getattr(model.config, f"{side}_lang", None)
         if are_different(language, own):
             raise InputError(
-                f"the {side} side is {language}, but the model {folder} {_SIDES[side]} {own}",
-                path=data.path,
+                f"the {side} side is {language}, but the model {folder} {translates} {own}",
+                path=bitext.path,
                 remedy="give a model and bitext of the same two languages",
             )
 
@@ -138,8 +117,3 @@ def normalized_sources(model: Any, texts: Iterable[str], language: str | None) -
     if model.config.model_type != "rnn_search":
         return list(texts)
     return normalize_punctuation(texts, language or "en")
-
-
-def _language(table: pa.Table, column: str) -> str:
-    values: Sequence[Any] = table[column].slice(0, 1).to_pylist() if column in table.column_names else []
-    return str(values[0]) if values and values[0] else "en"

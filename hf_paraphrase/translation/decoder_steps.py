@@ -5,13 +5,12 @@ The energies of its additive attention need one exponential a key and a query in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+import copy
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn import functional
+from torch.nn.functional import linear
 
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
@@ -19,8 +18,6 @@ _GREATEST = 40.0
 """Greatest absolute value of keys and queries for which exp(2x) is neither 0 nor infinite in fp32."""
 _ELEMENTS_AT_ONCE = 1 << 20
 """Elements of the hidden layer (sentences * width * source length * attention) that are computed together."""
-Product = Callable[[Tensor], Tensor]
-"""Multiplies (rows, input size) with a matrix, giving (rows, output size)."""
 
 
 class Annotated(NamedTuple):
@@ -41,7 +38,7 @@ class Annotated(NamedTuple):
         keys, values, penalty = projections
         doubled = None
         # On a GPU, looking at the values would wait for all work under way.
-        if keys.device.type == "cpu" and keys.numel() and float(keys.abs().amax()) <= _GREATEST:
+        if keys.device.type == "cpu" and float(keys.abs().amax()) <= _GREATEST:
             doubled = torch.exp(2.0 * keys.float())
         return cls(keys.to(dtype), doubled, values.to(dtype), penalty)
 
@@ -62,10 +59,10 @@ class Annotated(NamedTuple):
             return torch.matmul(hidden.tanh_(), vector)
         batch, width, _ = query.shape
         length, attention = self.doubled.shape[1:]
-        sentences = max(1, _ELEMENTS_AT_ONCE // max(1, width * length * attention))
+        sentences = max(1, _ELEMENTS_AT_ONCE // (width * length * attention))
         queries, weights = torch.exp(2.0 * query.float()).unsqueeze(2), -2.0 * vector.float()
-        result = torch.empty((batch, width, length), device=query.device)
-        scratch = torch.empty((min(sentences, batch), width, length, attention), device=query.device)
+        result = torch.empty((batch, width, length))
+        scratch = torch.empty((min(sentences, batch), width, length, attention))
         for start in range(0, batch, sentences):
             keys = self.doubled[start : start + sentences].unsqueeze(1)
             hidden = torch.mul(keys, queries[start : start + sentences], out=scratch[: keys.shape[0]])
@@ -89,71 +86,52 @@ class Attended(NamedTuple):
         return Attended(self.state.index_select(0, rows), self.gates.index_select(0, rows), self.readout[:0])
 
 
-class DecoderMatrices:
-    """The matrices of a decoder, laid out for steps of one position; one object serves all batches of a search.
-
-    All matrices that multiply the state are joined into one, likewise those that multiply the previous word. `dtype`
-    is the arithmetic, that of the weights if not given.
-    """
-
-    def __init__(self, model: RnnSearchForConditionalGeneration, *, dtype: torch.dtype | None = None) -> None:
-        decoder, gru = model.decoder, model.decoder.gru
-        self.model = model
-        self.dtype = dtype or gru.input_weight.dtype
-        self.hidden_size: int = decoder.hidden_size
-        self.attention_size: int = decoder.attention_query.shape[0]
-        self.readout_size: int = decoder.state_to_readout.weight.shape[0]
-        hidden, attention = self.hidden_size, self.attention_size
-        no_bias = gru.candidate_bias.new_zeros
-        self.start = self.product([decoder.start.weight], [decoder.start.bias])
-        self.state = self.product(
-            [gru.gate_weight, decoder.attention_query, decoder.state_to_readout.weight],
-            [no_bias(2 * hidden + attention), decoder.state_to_readout.bias],
-        )
-        self.word = self.product(
-            [gru.input_weight, decoder.word_to_readout.weight],
-            [no_bias(2 * hidden), gru.candidate_bias, no_bias(self.readout_size)],
-        )
-        self.candidate = self.product([gru.candidate_weight])
-        self.maxout = self.product([decoder.readout_to_output.weight])
-        self.attention_vector = decoder.attention_vector.detach().to(self.dtype)
-
-    def product(self, weights: Sequence[Tensor], biases: Sequence[Tensor] = ()) -> Product:
-        """Formats some matrices, (output size, input size) each, below one another."""
-        weight, bias = _joined(weights), _joined(biases) if biases else None
-        bias = None if bias is None else bias.to(self.dtype)
-        return partial(functional.linear, weight=weight.to(self.dtype), bias=bias)
-
-    @cached_property
-    def output(self) -> Product:
-        """The output layer for all units."""
-        return self.product([self.model.lm_head.weight], [self.model.lm_head.bias])
-
-
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    return parts[0].detach() if len(parts) == 1 else torch.cat([part.detach() for part in parts])
-
-
 class DecoderSteps:
     """Computes the same as :class:`RnnSearchDecoder` and the output layer, one position at a time.
 
-    With `candidates`, distinct target units (candidates,), the output layer and the softmax have these alone.
+    The weights that multiply the state are joined into one matrix, likewise those that multiply the previous word.
+    One object serves all batches of a search. `dtype` is the arithmetic, that of the weights if not given.
     """
 
-    def __init__(self, matrices: DecoderMatrices, candidates: Tensor | None = None) -> None:
-        self.matrices, self.dtype = matrices, matrices.dtype
-        self.embeddings: Tensor = matrices.model.decoder.embeddings.weight
-        layer = matrices.model.lm_head
-        if candidates is None:
-            self.output, self.output_size = matrices.output, len(layer.bias)
-        else:
-            weight, bias = layer.weight.index_select(0, candidates), layer.bias.index_select(0, candidates)
-            self.output, self.output_size = matrices.product([weight], [bias]), len(candidates)
+    @torch.no_grad()
+    def __init__(self, model: RnnSearchForConditionalGeneration, *, dtype: torch.dtype | None = None) -> None:
+        decoder, gru = model.decoder, model.decoder.gru
+        self.dtype = dtype or gru.input_weight.dtype
+        self.embeddings: Tensor = decoder.embeddings.weight
+        self.hidden_size: int = decoder.hidden_size
+        self.attention_size: int = decoder.attention_query.shape[0]
+        self.readout_size: int = decoder.state_to_readout.weight.shape[0]
+        zeros = gru.candidate_bias.new_zeros
+        self.of_start = self._layer(decoder.start.weight, decoder.start.bias)
+        self.of_state = self._layer(
+            torch.cat([gru.gate_weight, decoder.attention_query, decoder.state_to_readout.weight]),
+            torch.cat([zeros(2 * self.hidden_size + self.attention_size), decoder.state_to_readout.bias]),
+        )
+        self.of_word = self._layer(
+            torch.cat([gru.input_weight, decoder.word_to_readout.weight]),
+            torch.cat([zeros(2 * self.hidden_size), gru.candidate_bias, zeros(self.readout_size)]),
+        )
+        self.of_candidate = self._layer(gru.candidate_weight)
+        self.of_maxout = self._layer(decoder.readout_to_output.weight)
+        self.of_output = self._layer(model.lm_head.weight, model.lm_head.bias)
+        self.attention_vector = decoder.attention_vector.detach().to(self.dtype)
+        self.candidates: Tensor | None = None
+
+    def _layer(self, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        return weight.to(self.dtype), None if bias is None else bias.to(self.dtype)
+
+    def restricted(self, candidates: Tensor) -> DecoderSteps:
+        """Returns steps whose output layer and softmax have some distinct units alone, (candidates,)."""
+        steps, (weight, bias) = copy.copy(self), self.of_output
+        assert bias is not None
+        steps.candidates = candidates.to(weight.device)
+        steps.of_output = weight.index_select(0, steps.candidates), bias.index_select(0, steps.candidates)
+        return steps
 
     def start(self, annotations: Tensor) -> Tensor:
         """Computes s_0 from annotations (batch, source length, 2 * hidden) as (batch, hidden)."""
-        first = annotations[:, 0, self.matrices.hidden_size :].to(self.dtype)
-        return torch.tanh(self.matrices.start(first))
+        first = annotations[:, 0, self.hidden_size :].to(self.dtype)
+        return torch.tanh(linear(first, *self.of_start))
 
     def read_words(self, words: Tensor) -> tuple[Tensor, Tensor]:
         """Projects previous words (rows,) for the GRU, (rows, 3 * hidden), and for the readout."""
@@ -162,35 +140,35 @@ class DecoderSteps:
             # In a long n-best list the same few words come again and again; how few, a GPU would be waited for.
             distinct, position = torch.unique(words, return_inverse=True)
             distinct = words if 2 * distinct.numel() > words.numel() else distinct
-        embedded = self.embeddings.index_select(0, distinct).to(self.dtype)
-        projected = self.matrices.word(embedded)
+        projected = linear(self.embeddings.index_select(0, distinct).to(self.dtype), *self.of_word)
         if distinct is not words:
             projected = projected.index_select(0, position)
-        gates, readout = projected.split([3 * self.matrices.hidden_size, self.matrices.readout_size], dim=-1)
+        gates, readout = projected.split([3 * self.hidden_size, self.readout_size], dim=-1)
         return gates, readout
 
     def next_state(self, previous: Attended, word_gates: Tensor) -> Tensor:
         """Takes one GRU step with the chosen words' part of the pre-activations, (rows, 3 * hidden)."""
-        hidden = self.matrices.hidden_size
+        hidden = self.hidden_size
         from_gates, from_candidate = (previous.gates + word_gates).split([2 * hidden, hidden], -1)
         reset, update = torch.sigmoid(from_gates).chunk(2, dim=-1)
-        candidate = torch.tanh(from_candidate + self.matrices.candidate(reset * previous.state))
+        candidate = torch.tanh(from_candidate + linear(reset * previous.state, *self.of_candidate))
         return torch.lerp(previous.state, candidate, update)
 
     def attend(self, state: Tensor, annotated: Annotated) -> Attended:
         """Attends from states (batch * width, hidden), as many for every sentence, to their sentences."""
-        values, matrices = annotated.values, self.matrices
-        sizes = [2 * matrices.hidden_size, matrices.attention_size, matrices.readout_size]
-        gates, query, readout = matrices.state(state).split(sizes, dim=-1)
-        query = query.reshape(values.shape[0], -1, query.shape[-1])
-        energy = annotated.energies(query, matrices.attention_vector)
+        values, gate_size = annotated.values, 2 * self.hidden_size
+        gates, query, readout = linear(state, *self.of_state).split(
+            [gate_size, self.attention_size, self.readout_size], dim=-1
+        )
+        query = query.reshape(values.shape[0], -1, self.attention_size)
+        energy = annotated.energies(query, self.attention_vector)
         weight = torch.softmax(energy.float() + annotated.penalty.unsqueeze(1), dim=-1)
         value = torch.bmm(weight.to(values.dtype), values).view(state.shape[0], -1)
-        context, from_context = value.split([3 * matrices.hidden_size, matrices.readout_size], dim=-1)
-        context[:, : gates.shape[-1]] += gates
+        context, from_context = value.split([3 * self.hidden_size, self.readout_size], dim=-1)
+        context[:, :gate_size] += gates
         return Attended(state, context, from_context + readout)
 
     def logits(self, readout: Tensor) -> Tensor:
         """Computes logits (rows, candidates) of complete readouts (rows, readout)."""
         maxout = readout.unflatten(-1, (-1, 2)).amax(dim=-1)
-        return self.output(self.matrices.maxout(maxout))
+        return linear(linear(maxout, *self.of_maxout), *self.of_output)

@@ -25,7 +25,7 @@ from ..settings import recipe, setting
 from ..tables import format_table
 from .search_settings import SearchSettings
 
-CARD_SECTION = "hf-paraphrase evaluate-nmt"
+_CARD_SECTION = "hf-paraphrase evaluate-nmt"
 """The name of the section that `--update-card` writes, in the comments that enclose it."""
 
 
@@ -76,22 +76,21 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lower
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
     """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
-    rows = []
-    signatures: dict[str, int] = {}
+    rows, signatures = [], []
     for _, item in sorted(evaluations.items()):
         for score in item["scores"] if item.get("kind") == "evaluate-nmt" else []:
             row = [f"{item['bitext']}, {item['split']}", f"{score['sentences']:,}", str(score["num_beams"])]
-            row += [f"{score['bleu']:.2f}", f"{score['chrf']:.2f}"]
-            signed = f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`"
-            rows.append([*row, str(signatures.setdefault(signed, len(signatures) + 1))])
+            rows.append([*row, f"{score['bleu']:.2f}", f"{score['chrf']:.2f}"])
+            signatures.append(f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`")
     if not rows:
         return ""
-    header = ["bitext", "sentences", "beam", "BLEU", "chrF2", "signature"]
-    if len(signatures) == 1:
-        header, rows = header[:-1], [row[:-1] for row in rows]
-        return f"{format_table(header, rows)}\n{next(iter(signatures))}."
-    numbered = "; ".join(f"{number}: {text}" for text, number in signatures.items())
-    return f"{format_table(header, rows)}\nSignatures: {numbered}."
+    header = ["bitext", "sentences", "beam", "BLEU", "chrF2"]
+    distinct = list(dict.fromkeys(signatures))
+    if len(distinct) == 1:
+        return f"{format_table(header, rows)}\n{distinct[0]}."
+    numbers = [str(distinct.index(signature) + 1) for signature in signatures]
+    table = format_table([*header, "signature"], [[*row, number] for row, number in zip(rows, numbers, strict=True)])
+    return f"{table}\nSignatures: {'; '.join(f'{number}: {text}' for number, text in enumerate(distinct, 1))}."
 
 
 @recipe(TranslationEvaluationSettings)
@@ -107,21 +106,18 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if settings.update_card:
         check_evaluated_card(settings.model)
     bitext = DataFolder(settings.bitext)
-    table = bitext.table(settings.split, ["source", "target", "source_lang"])
-    table = table.slice(0, settings.max_sentences)
+    table = bitext.table(settings.split, ["source", "target", "source_lang"]).slice(0, settings.max_sentences)
     if not table.num_rows:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext)
 
     from .beam_search import translate
     from .bitext import check_languages, normalized_sources
-    from .loading import count_cut
+    from .loading import count_cut, load_translation_model
 
-    model, tokenizer = settings.open_model()
+    model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
     check_languages(settings.model, model, bitext, settings.split)
-    sources = normalized_sources(
-        model, [text or "" for text in table["source"].to_pylist()], table["source_lang"][0].as_py()
-    )
-    references = [text or "" for text in table["target"].to_pylist()]
+    sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
+    sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     cut = count_cut(model, tokenizer, sources)
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
@@ -136,7 +132,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
                 num_beams=num_beams,
                 length_penalty=settings.length_penalty,
                 max_length_ratio=settings.max_length_ratio,
-                progress=bar,
+                progress=bar.update,
             )
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}
         scores.append(measured | corpus_scores(translations, references, lowercase=not settings.cased))
@@ -163,8 +159,7 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[dict[str,
         "versions": versions(),
     }
     name = f"evaluate-nmt {data}/{settings.split}"
-    measured = {**read_provenance(settings.model).get("evaluations", {}), name: evaluation}
-    text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{translation_table(measured)}"
+    table = translation_table({**read_provenance(settings.model).get("evaluations", {}), name: evaluation})
     measurements = [
         Measurement(
             task="translation",
@@ -178,5 +173,6 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[dict[str,
         for score in scores
         for metric, title, key in (("sacrebleu", "BLEU", "bleu"), ("chrf", "chrF2", "chrf"))
     ]
-    add_results(settings.model, name, evaluation, measurements, section=CARD_SECTION, text=text)
+    text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{table}"
+    add_results(settings.model, name, evaluation, measurements, section=_CARD_SECTION, text=text)
     log(f"scores in {Path(settings.model) / 'README.md'}")

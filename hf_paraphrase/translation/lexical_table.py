@@ -6,10 +6,13 @@ et al. 1993) whose alignments prefer the diagonal.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +24,12 @@ from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, recipe, setting
 
-NULL_PROBABILITY = 0.08
+_NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
 _MOST_WORDS = 80
 """Words of the longer side of the longest pairs, as in the training of a model."""
+_MOST_TRANSLATIONS = 100
+"""Translations of a source unit that are kept."""
 _ARRAYS = ("offsets", "targets", "probabilities", "target_counts")
 _SENTENCES_PER_BLOCK = 500
 """Sentence pairs that are handled together; otherwise memory grows with the distinct pairs of units alone."""
@@ -66,13 +71,20 @@ class LexicalTable:
         """Reads a table."""
         from safetensors import SafetensorError, safe_open
 
-        remedy = "make it with the verb lexical-table"
         try:
             with safe_open(path, framework="numpy") as file:
                 units = (file.metadata() or {}).get("units")
                 return cls(**{name: file.get_tensor(name) for name in _ARRAYS}, units=units)
         except (OSError, SafetensorError) as error:
+            remedy = "make it with the verb lexical-table"
             raise InputError(f"not a lexical table: {error}", path=path, remedy=remedy) from error
+
+
+def unit_fingerprint(tokenizer: Any) -> str:
+    """Computes the SHA-256 of the units of a tokenizer with their numbers, on both sides."""
+    backends = [tokenizer.backend_tokenizer, getattr(tokenizer, "source_tokenizer", None)]
+    units = [sorted(backend.get_vocab().items()) for backend in backends if backend is not None]
+    return hashlib.sha256(json.dumps(units).encode()).hexdigest()
 
 
 def _blocks(
@@ -95,8 +107,8 @@ def _blocks(
         j, i = np.arange(source.shape[2])[None, None, :], np.arange(1, target.shape[1] + 1)[None, :, None]
         prior = np.exp(-tension * np.abs(j / source_lengths - i / target_lengths))
         prior *= (j > 0) & (j <= source_lengths)
-        prior *= (1 - NULL_PROBABILITY) / prior.sum(axis=2, keepdims=True)
-        prior[:, :, 0] = NULL_PROBABILITY
+        prior *= (1 - _NULL_PROBABILITY) / prior.sum(axis=2, keepdims=True)
+        prior[:, :, 0] = _NULL_PROBABILITY
         prior *= i <= target_lengths
         yield source * size + target, prior
 
@@ -109,7 +121,6 @@ def estimate_from_units(
     target_vocab_size: int,
     iterations: int = 5,
     tension: float = 4.0,
-    translations: int = 100,
     min_probability: float = 1e-6,
     units: str | None = None,
 ) -> LexicalTable:
@@ -117,7 +128,7 @@ def estimate_from_units(
 
     Units are without special tokens. Time and memory grow with the pairs of units that stand in one sentence pair, the
     latter with the distinct ones. `tension` says how strongly alignments prefer the diagonal (fast_align starts from
-    4; 0 is IBM model 1); at most so many `translations` of a source unit are kept, and no less likely ones.
+    4; 0 is IBM model 1); of a source unit the 100 likeliest translations are kept, and no less likely ones.
     """
     kept = [pair for pair in zip(sources, targets, strict=True) if all(map(len, pair))]
     if not kept:
@@ -142,7 +153,7 @@ def estimate_from_units(
     order = np.lexsort((keys, -probabilities, rows))
     order = order[rows[order] < source_vocab_size]
     first = np.searchsorted(rows[order], rows[order])
-    order = order[(np.arange(len(order)) - first < translations) & (probabilities[order] >= min_probability)]
+    order = order[(np.arange(len(order)) - first < _MOST_TRANSLATIONS) & (probabilities[order] >= min_probability)]
     lengths = np.bincount(rows[order], minlength=source_vocab_size)
     return LexicalTable(
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -203,30 +214,27 @@ class LexicalTableSettings(Settings):
 def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
     """Estimates how the source units of a translation model are translated, and writes it to a file."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
-        table = _estimated(settings)
+        columns = ["source", "target", "source_lang", "target_lang"]
+        folders = [DataFolder(folder) for folder in settings.bitext]
+        tables = [folder.table(settings.split, columns).slice(0, settings.max_sentences) for folder in folders]
+
+        from .bitext import check_languages, trainable_rows
+        from .loading import load_translation_model
+
+        model, tokenizer = load_translation_model(settings.model, device="cpu")
+        for folder, rows in zip(folders, tables, strict=True):
+            if rows.num_rows:
+                check_languages(settings.model, model, folder, settings.split)
+        sources, targets, left_out = trainable_rows(pa.concat_tables(tables), max_words=_MOST_WORDS)
+        log(f"{len(sources):,} sentence pairs ({left_out:,} empty or too long)")
+        table = estimate_from_units(
+            tokenizer(sources, add_special_tokens=False)["input_ids"],
+            tokenizer(text_target=targets, add_special_tokens=False)["input_ids"],
+            source_vocab_size=int(model.config.source_vocab_size),
+            target_vocab_size=int(model.config.vocab_size),
+            iterations=settings.iterations,
+            units=unit_fingerprint(tokenizer),
+        )
         table.save(output)
     log(f"lexical table of {len(table.targets):,} translations: {settings.output}")
     return table
-
-
-def _estimated(settings: LexicalTableSettings) -> LexicalTable:
-    columns = ["source", "target", "source_lang", "target_lang"]
-    folders = [DataFolder(folder) for folder in settings.bitext]
-    tables = [folder.table(settings.split, columns).slice(0, settings.max_sentences) for folder in folders]
-
-    from .bitext import check_languages, trainable_rows
-    from .loading import load_translation_model, unit_fingerprint
-
-    model, tokenizer = load_translation_model(settings.model, device="cpu")
-    for folder in folders:
-        check_languages(settings.model, model, folder, settings.split)
-    sides = trainable_rows(pa.concat_tables(tables), max_words=_MOST_WORDS)
-    log(f"{len(sides.sources):,} sentence pairs ({sides.left_out:,} empty or too long)")
-    return estimate_from_units(
-        tokenizer(sides.sources, add_special_tokens=False)["input_ids"],
-        tokenizer(text_target=sides.targets, add_special_tokens=False)["input_ids"],
-        source_vocab_size=int(model.config.source_vocab_size),
-        target_vocab_size=int(model.config.vocab_size),
-        iterations=settings.iterations,
-        units=unit_fingerprint(tokenizer),
-    )

@@ -7,16 +7,14 @@ name the languages of every model here.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..artefacts.files import opening, read_json_object
 from ..artefacts.hub_models import model_folder
@@ -28,8 +26,6 @@ from ..models.joined_tokenizers import PARTS_FILE
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .bitext import are_different
 
-_GENERATION = ("num_beams", "max_length", "length_penalty", "early_stopping")
-"""What `train-nmt` writes into `generation_config.json`, but for the special units."""
 _TOKENIZER_FILES = ("tokenizer.json", PARTS_FILE, "vocab.json", "vocab.txt", "*.model", "*.spm", "merges.txt")
 _TASK = re.compile(r"translation_(\w+?)_to_(\w+)")
 """The names of the tasks of a T5 model."""
@@ -58,13 +54,19 @@ def load_translation_model(
         raise ModelError("the model has no tokenizer", path=path, remedy="save the tokenizer in the same folder")
     model = load_weights(path, model_class, dtype=torch.float32)
     tokenizer: PreTrainedTokenizerBase = load_tokenizer(path, model.config.vocab_size)
-    if model_class is RnnSearchForConditionalGeneration:
-        # All else in its generation config would reach a search that does not know it.
-        own = {name: getattr(model.generation_config, name) for name in _GENERATION}
-        start = _start_unit(model)
-        model.generation_config = GenerationConfig(**own, decoder_start_token_id=start, bos_token_id=start)
-    _set_languages(model, tokenizer, source_lang, target_lang, task_prefix, folder)
-    _complete_special_units(model, tokenizer, folder)
+    try:
+        _set_languages(model, tokenizer, source_lang, target_lang, task_prefix)
+    except UsageError as error:
+        error.path = os.fspath(folder)
+        raise
+    settings: Any = model.generation_config
+    settings.decoder_start_token_id = _start_unit(model)
+    settings.pad_token_id = tokenizer.pad_token_id
+    if settings.eos_token_id is None:
+        settings.eos_token_id = tokenizer.eos_token_id
+    if None in (settings.decoder_start_token_id, settings.pad_token_id, settings.eos_token_id):
+        remedy = "save the model and its tokenizer again"
+        raise ModelError("the translation model has no start, padding or end unit", path=folder, remedy=remedy)
     return model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
 
 
@@ -74,47 +76,24 @@ def _model_class(folder: Path) -> type[PreTrainedModel]:
     from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
     settings = folder / "config.json"
-    kind = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else None
-    if kind == "rnn_search" or not settings.is_file():
-        check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
+    model_type = read_json_object(settings, ModelError).get("model_type") if settings.is_file() else "rnn_search"
+    check_model_type(folder, [str(model_type)], kind="translation model", verb="train-nmt")
+    if model_type == "rnn_search":
         return RnnSearchForConditionalGeneration
     with opening("the model", settings):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING or not config.is_encoder_decoder:
-        raise ModelError(
-            f"a model of type `{str(kind)[:80]}` is not a translation model",
-            path=folder,
-            remedy="give a sequence-to-sequence model of transformers, or one made by train-nmt",
-        )
-    check_model_type(folder, [str(kind)], kind="translation model", verb="train-nmt")
+        problem = f"a model of type `{str(model_type)[:80]}` is not a translation model"
+        remedy = "give a sequence-to-sequence model of transformers, or one made by train-nmt"
+        raise ModelError(problem, path=folder, remedy=remedy)
     model_class: type[PreTrainedModel] = MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING[type(config)]
     return model_class
 
 
 def _start_unit(model: PreTrainedModel) -> int | None:
-    for settings in (model.generation_config, model.config):
-        for name in ("decoder_start_token_id", "bos_token_id"):
-            if (unit := getattr(settings, name, None)) is not None:
-                return int(unit)
-    return None
-
-
-def _complete_special_units(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]
-) -> None:
-    """Completes the units that a search begins, pads and ends with."""
-    settings = model.generation_config
-    assert settings is not None
-    settings.decoder_start_token_id = _start_unit(model)
-    settings.pad_token_id = tokenizer.pad_token_id
-    if settings.eos_token_id is None:
-        settings.eos_token_id = tokenizer.eos_token_id
-    if None in (settings.decoder_start_token_id, settings.pad_token_id, settings.eos_token_id):
-        raise ModelError(
-            "the translation model has no start, padding or end unit",
-            path=folder,
-            remedy="save the model and its tokenizer again",
-        )
+    configs, names = (model.generation_config, model.config), ("decoder_start_token_id", "bos_token_id")
+    units = (getattr(config, name, None) for config in configs for name in names)
+    return next((int(unit) for unit in units if unit is not None), None)
 
 
 # ----- languages
@@ -126,41 +105,32 @@ def _set_languages(
     source_lang: str | None,
     target_lang: str | None,
     task_prefix: str | None,
-    folder: str | os.PathLike[str],
 ) -> None:
     """Makes a model translate between two languages that it knows."""
     config: Any = model.config
     own: Any = tokenizer
-    tasks = _tasks(config)
     if codes := language_units(tokenizer):
-        source = source_lang or own.init_kwargs.get("src_lang")
-        target = target_lang or own.init_kwargs.get("tgt_lang") or _forced_language(model, codes)
-        source = _checked_code(source, list(codes), "source", folder)
-        target = _checked_code(target, list(codes), "target", folder)
-        own.src_lang, own.tgt_lang = source, target
-        _force_first_unit(model, codes[target], codes)
-        config.source_lang, config.target_lang, config.prefix = source, target, task_prefix
+        source_lang = _checked_code(source_lang or own.init_kwargs.get("src_lang"), codes, "source")
+        target_lang = target_lang or own.init_kwargs.get("tgt_lang") or _forced_language(model, codes)
+        target_lang = _checked_code(target_lang, codes, "target")
+        own.src_lang, own.tgt_lang = source_lang, target_lang
+        _force_first_unit(model, codes[target_lang], codes)
     elif marks := getattr(tokenizer, "supported_language_codes", None):
         # A Marian model of several target languages, of which a mark begins the source.
         prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
         if task_prefix is None:
-            task_prefix = prefixes[_checked_code(target_lang, list(prefixes), "target", folder)]
-        config.source_lang, config.target_lang = source_lang or own.source_lang, target_lang
-        config.prefix = task_prefix
-    elif tasks:
+            task_prefix = prefixes[_checked_code(target_lang, prefixes, "target")]
+        source_lang = source_lang or own.source_lang
+    elif tasks := _tasks(config):
         if task_prefix is None:
-            source_lang = _checked_code(source_lang, [source for source, _ in tasks], "source", folder)
+            source_lang = _checked_code(source_lang, (source for source, _ in tasks), "source")
             targets = [target for source, target in tasks if source == source_lang]
-            task_prefix = tasks[source_lang, _checked_code(target_lang, targets, "target", folder)]
-        config.source_lang, config.target_lang, config.prefix = source_lang, target_lang, task_prefix
+            task_prefix = tasks[source_lang, _checked_code(target_lang, targets, "target")]
     else:
-        for side, code in (("source", source_lang), ("target", target_lang)):
-            name = f"{side}_lang"
-            known = getattr(config, name, None) or getattr(tokenizer, name, None)
-            if are_different(code, known):
-                _checked_code(code, [str(known)], side, folder)
-            setattr(config, name, known or code)
-        config.prefix = task_prefix if task_prefix is not None else getattr(config, "prefix", None)
+        source_lang = _only_language(source_lang, model, tokenizer, "source")
+        target_lang = _only_language(target_lang, model, tokenizer, "target")
+        task_prefix = task_prefix if task_prefix is not None else getattr(config, "prefix", None)
+    config.source_lang, config.target_lang, config.prefix = source_lang, target_lang, task_prefix
 
 
 def language_units(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
@@ -178,12 +148,8 @@ def language_units(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
 def _tasks(config: Any) -> dict[tuple[str, str], str]:
     """Returns the task prefixes of a T5 model by source and target language."""
     named = getattr(config, "task_specific_params", None) or {}
-    found = {name: _TASK.fullmatch(name) for name in named}
-    return {
-        (match[1], match[2]): str(named[name]["prefix"])
-        for name, match in found.items()
-        if match and "prefix" in named[name]
-    }
+    matches = {name: _TASK.fullmatch(name) for name in named}
+    return {(match[1], match[2]): str(named[name].get("prefix", "")) for name, match in matches.items() if match}
 
 
 def _forced_language(model: PreTrainedModel, codes: dict[str, int]) -> str | None:
@@ -205,13 +171,22 @@ def _force_first_unit(model: PreTrainedModel, unit: int, codes: dict[str, int]) 
         settings.forced_bos_token_id = unit
 
 
-def _checked_code(code: str | None, known: Sequence[str], side: str, folder: str | os.PathLike[str]) -> str:
+def _only_language(
+    code: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, side: str
+) -> str | None:
+    """Returns the language of a side of a model of two; the one that is given if the model names none."""
+    name = f"{side}_lang"
+    known = getattr(model.config, name, None) or getattr(tokenizer, name, None)
+    return _checked_code(code, [str(known)], side) if are_different(code, known) else known or code
+
+
+def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
     """Returns the code of a language if the model knows it; the error lists those that it knows."""
     known = list(dict.fromkeys(known))
     if code is not None and code in known:
         return code
     what = f"the model does not know the {side} language `{code}`" if code else "the model knows several languages"
-    raise UsageError(what, path=folder, remedy=f"give --model-{side}-lang, one of {', '.join(known)}")
+    raise UsageError(what, remedy=f"give --model-{side}-lang, one of {', '.join(known)}")
 
 
 # ----- texts to units
@@ -240,20 +215,10 @@ def source_units(
 def count_cut(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> int:
     """Counts the source texts that are longer than a model reads and so are cut, and logs how many there are."""
     limit = source_limit(model, tokenizer)
-    if limit is None:
-        return 0
-    cut = sum(len(ids) > limit for ids in source_units(model, tokenizer, texts))
+    cut = 0 if limit is None else sum(len(ids) > limit for ids in source_units(model, tokenizer, texts))
     if cut:
         log(f"{cut:,} of {len(texts):,} sources have more than the {limit:,} units that the model reads and are cut")
     return cut
-
-
-def target_units(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[list[int]]:
-    """Turns translations into units, without special ones."""
-    if not texts:
-        return []
-    encoded = tokenizer(text_target=list(texts), add_special_tokens=False, verbose=False)["input_ids"]
-    return [list(ids) for ids in encoded]
 
 
 def source_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
@@ -281,8 +246,7 @@ def positions(model: PreTrainedModel) -> int | None:
 def decoder_start(model: PreTrainedModel) -> list[int]:
     """Returns the units that every translation begins with: the start, and the language of some models."""
     settings: Any = model.generation_config
-    forced = settings.forced_bos_token_id
-    start = _start_unit(model)
+    start, forced = _start_unit(model), settings.forced_bos_token_id
     assert start is not None
     return [start] if forced is None else [start, int(forced)]
 
@@ -290,14 +254,5 @@ def decoder_start(model: PreTrainedModel) -> list[int]:
 def end_units(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Returns the units that end a translation."""
     settings: Any = model.generation_config
-    ends = settings.eos_token_id
-    if ends is None:
-        ends = tokenizer.eos_token_id
-    return list(ends) if isinstance(ends, list) else [int(ends)]
-
-
-def unit_fingerprint(tokenizer: Any) -> str:
-    """Computes the SHA-256 of the units of a tokenizer with their numbers, on both sides."""
-    backends = [tokenizer.backend_tokenizer, getattr(tokenizer, "source_tokenizer", None)]
-    units = [sorted(backend.get_vocab().items()) for backend in backends if backend is not None]
-    return hashlib.sha256(json.dumps(units).encode()).hexdigest()
+    ends = tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
+    return ends if isinstance(ends, list) else [ends]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -24,8 +24,6 @@ from .loading import load_translation_model
 from .search_settings import SearchOptions
 from .translator import Translator, is_loop
 
-_MEASURES = ["overlap", "bleu", "edit_distance"]
-
 
 class RoundTrip(NamedTuple):
     """A way into another language and back."""
@@ -36,21 +34,7 @@ class RoundTrip(NamedTuple):
     @property
     def pivot(self) -> str:
         """The language in between, as the model calls it; `und` if that is not known."""
-        codes = (self.forward.model.config.target_lang, self.backward.model.config.source_lang)
-        return next((str(code) for code in codes if code), "und")
-
-
-@dataclass
-class _Candidate:
-    """A paraphrase with the likeliest way to it."""
-
-    text: str
-    source: str
-    source_lang: str
-    num_tokens: int
-    num_pivot_tokens: int
-    best: float
-    log_prob: float
+        return str(self.forward.model.config.target_lang or self.backward.model.config.source_lang or "und")
 
 
 @dataclass(frozen=True)
@@ -93,43 +77,37 @@ class Paraphraser(BatchFunction):
     @cached_property
     def trips(self) -> list[RoundTrip]:
         """The open models."""
-        trips = []
-        for (forward, backward), pivot in zip(*self._routes(), strict=True):
-            there = self._opened(forward, self.language, pivot)
-            back = self._opened(backward, pivot, self.language)
-            configs = there.model.config, back.model.config
-            into, back_into = ((config.source_lang, config.target_lang) for config in configs)
-            if any(map(are_different, into, back_into[::-1])):
-                raise UsageError(
-                    f"no round trip: {forward} translates {'→'.join(map(str, into))}, but {backward} "
-                    f"{'→'.join(map(str, back_into))}",
-                    remedy="give a model into another language and one back for every round trip",
-                )
-            trips.append(RoundTrip(there, back))
-        return trips
-
-    def _routes(self) -> tuple[list[tuple[str, str]], Sequence[str | None]]:
-        """Returns the models of every round trip, and its language in between."""
+        pivots = self.pivots
         if len(self.models) == 1:
-            if not self.pivots:
+            if not pivots:
                 raise UsageError(
                     "one model alone makes a round trip only if it knows several languages",
                     remedy="give --pivots and --language, or a second model that translates back",
                 )
-            return [(self.models[0], self.models[0]) for _ in self.pivots], self.pivots
+            return [self._trip(*self.models, *self.models, pivot) for pivot in pivots]
         routes = list(zip(self.models[::2], self.models[1::2], strict=False))
-        if len(self.models) % 2 or len(self.pivots) not in (0, len(routes)):
+        if len(self.models) % 2 or len(pivots) not in (0, len(routes)):
             raise UsageError(
-                f"{len(self.models)} models and {len(self.pivots)} pivots are no round trips",
+                f"{len(self.models)} models and {len(pivots)} pivots are no round trips",
                 remedy="give two models for every round trip, and one of --pivots for each or none",
             )
-        return routes, self.pivots or [None] * len(routes)
+        return [self._trip(*route, pivot) for route, pivot in itertools.zip_longest(routes, pivots)]
+
+    def _trip(self, forward: str, backward: str, pivot: str | None) -> RoundTrip:
+        """Opens the models of a round trip, whose languages must meet."""
+        trip = RoundTrip(self._opened(forward, self.language, pivot), self._opened(backward, pivot, self.language))
+        there, back = ((item.model.config.source_lang, item.model.config.target_lang) for item in trip)
+        if any(map(are_different, there, back[::-1])):
+            raise UsageError(
+                f"no round trip: {forward} translates {'→'.join(map(str, there))}, but {backward} "
+                f"{'→'.join(map(str, back))}",
+                remedy="give a model into another language and one back for every round trip",
+            )
+        return trip
 
     def _opened(self, name: str, source_lang: str | None, target_lang: str | None) -> Translator:
-        model, tokenizer = load_translation_model(
-            name, device=self.device, source_lang=source_lang, target_lang=target_lang
-        )
-        return Translator(model, tokenizer, self.options)
+        languages = {"source_lang": source_lang, "target_lang": target_lang}
+        return Translator(*load_translation_model(name, device=self.device, **languages), self.options)
 
     @cached_property
     def used_encoder(self) -> str | None:
@@ -142,9 +120,13 @@ class Paraphraser(BatchFunction):
     def _measures(self) -> Measures:
         return Measures(encoder=self.used_encoder, **({} if self.device is None else {"device": self.device}))
 
+    def _measured(self, pairs: list[dict[str, Any]]) -> pa.Table:
+        names = ["overlap", "bleu", "edit_distance", *([] if self.used_encoder is None else ["similarity"])]
+        return add_measures(pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), names, measures=self._measures)
+
     def check_kept(self) -> None:
         """Checks that no column to keep has the name of one of the pairs, or of what becomes one."""
-        own = {*SENTENCES.names, *self._measured([], [], []).column_names} if self.keep else {}
+        own = {*SENTENCES.names, *self._measured([]).column_names} if self.keep else {}
         for name in self.keep:
             if name in own:
                 raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
@@ -160,47 +142,44 @@ class Paraphraser(BatchFunction):
             The pairs with their measures, and the numbers named in :attr:`COUNTS`, with as `skipped` the `id` of every
             sentence without a paraphrase and the `reason`.
         """
-        self.check_kept()
-        ids, sentences = (table.column(name).to_pylist() for name in SENTENCES.names)
-        candidates, reasons = self._candidates([text or "" for text in sentences])
-        counts = Counter(dict.fromkeys(self.COUNTS, 0))
-        rows: list[tuple[int, _Candidate]] = []
-        for index, (sentence, found) in enumerate(zip(sentences, candidates, strict=True)):
-            counts["candidates"] += len(found)
-            for key, candidate in found.items():
-                if key == normalise(sentence):
+        rows = table.select(SENTENCES.names).to_pylist()
+        candidates, reasons = self._candidates([row["sentence"] or "" for row in rows])
+        counts = Counter(dict.fromkeys(self.COUNTS, 0), sentences=len(rows), candidates=sum(map(len, candidates)))
+        pairs: list[dict[str, Any]] = []
+        for index, (row, found) in enumerate(zip(rows, candidates, strict=True)):
+            for text, candidate in found.items():
+                if text == normalise(row["sentence"]):
                     counts["copies"] += 1
-                elif is_loop(candidate.text) and not is_loop(sentence):
+                elif is_loop(candidate["sentence2"]) and not is_loop(row["sentence"]):
                     counts["loops"] += 1
                 else:
-                    rows.append((index, candidate))
-        measured = self._measured(rows, ids, sentences)
-        kept: dict[int, list[dict[str, Any]]] = {}
-        for (index, candidate), pair in zip(rows, measured.to_pylist(), strict=True):
-            if pair["edit_distance"] < self.min_edit_distance:
+                    pairs.append({"index": index, "id": row["id"], "sentence1": row["sentence"], **candidate})
+        measured = self._measured(pairs)
+        kept: list[list[dict[str, Any]]] = [[] for _ in rows]
+        for pair, measures in zip(pairs, measured.to_pylist(), strict=True):
+            if measures["edit_distance"] < self.min_edit_distance:
                 counts["near_copies"] += 1
-            elif pair.get("similarity", math.inf) < self.min_similarity:
+            elif measures.get("similarity", math.inf) < self.min_similarity:
                 counts["dissimilar"] += 1
             else:
-                kept.setdefault(index, []).append(pair | {"candidate": candidate})
-        pairs, places, skipped = [], [], []
-        for index, sentence_id in enumerate(ids):
-            for rank, pair in enumerate(_diverse(kept.get(index, []), self.num, self.min_similarity)):
-                pairs.append({**pair, "rank": rank})
-                places.append(index)
-            if index not in kept:
-                reason = "no candidate is left" if candidates[index] else reasons[index]
-                skipped.append({"id": sentence_id, "reason": reason})
-        counts.update(sentences=len(ids), pairs=len(pairs))
+                kept[pair["index"]].append({**pair, **measures})
+        chosen = [pair for own in kept for pair in self._diverse(own)]
+        counts["pairs"] = len(chosen)
+        skipped = [
+            {"id": row["id"], "reason": "no candidate is left" if found else reason}
+            for row, own, found, reason in zip(rows, kept, candidates, reasons, strict=True)
+            if not own
+        ]
         progress(table.num_rows)
-        made = pa.Table.from_pylist(pairs, schema=measured.schema)
+        made = pa.Table.from_pylist(chosen, schema=measured.schema)
+        indices = pa.array([pair["index"] for pair in chosen], pa.int64())
         for name in self.keep:
-            made = made.append_column(name, table.column(name).take(pa.array(places, pa.int64())))
+            made = made.append_column(name, table.column(name).take(indices))
         return made, {**counts, "skipped": skipped}
 
-    def _candidates(self, sentences: Sequence[str]) -> tuple[list[dict[str, _Candidate]], list[str]]:
+    def _candidates(self, sentences: Sequence[str]) -> tuple[list[dict[str, dict[str, Any]]], list[str]]:
         """Returns the candidates of every sentence by their normalised texts, and why there are none."""
-        found: list[dict[str, _Candidate]] = [{} for _ in sentences]
+        candidates: list[dict[str, dict[str, Any]]] = [{} for _ in sentences]
         reasons = ["no translation comes back"] * len(sentences)
         for trip in self.trips:
             there = trip.forward.nbest_lists(sentences, trip.forward.model.config.source_lang)
@@ -214,63 +193,40 @@ class Paraphraser(BatchFunction):
                     returned = back[pivot.text]
                     for item in [] if isinstance(returned, str) else returned:
                         log_prob = pivot.log_prob + item.log_prob - math.log(len(self.trips))
-                        sizes = (item.num_tokens, pivot.num_tokens)
-                        new = _Candidate(item.text, pivot.text, trip.pivot, *sizes, log_prob, log_prob)
-                        _add(found[index], new)
-        return found, reasons
+                        way = {"source": pivot.text, "source_lang": trip.pivot, "best": log_prob, "log_prob": log_prob}
+                        way |= {"num_tokens": item.num_tokens, "num_pivot_tokens": pivot.num_tokens}
+                        _add(candidates[index], {"sentence2": item.text, "rank": 0, **way})
+        return candidates, reasons
 
-    def _measured(
-        self, rows: Sequence[tuple[int, _Candidate]], ids: Sequence[str], sentences: Sequence[str]
-    ) -> pa.Table:
-        """Returns the candidates as pairs with the measures."""
-        pairs = [
-            {
-                "id": ids[index],
-                "sentence1": sentences[index],
-                "sentence2": candidate.text,
-                "rank": 0,
-                **vars(candidate),
-            }
-            for index, candidate in rows
-        ]
-        names = [*_MEASURES, *(["similarity"] if self.used_encoder is not None else [])]
-        return add_measures(pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), names, measures=self._measures)
+    def _diverse(self, pairs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Chooses pairs greedily: likely, alike in meaning, and in other words than the sentence and those chosen."""
+        left = [{**pair, "ngrams": _ngrams(pair["sentence2"])} for pair in pairs]
+        seen = [_ngrams(pairs[0]["sentence1"])] if pairs else []
+        chosen: list[dict[str, Any]] = []
+
+        def value(pair: dict[str, Any]) -> tuple[float, float]:
+            probability = math.exp(pair["log_prob"] / (pair["num_tokens"] + pair["num_pivot_tokens"] + 2))
+            # What is hardly similar enough is often an error, which is also what differs most.
+            likeness = pair["similarity"] - self.min_similarity if "similarity" in pair else 1.0
+            return probability * likeness * min(_distance(pair["ngrams"], other) for other in seen), pair["log_prob"]
+
+        while left and len(chosen) < self.num:
+            best = max(left, key=value)
+            left.remove(best)
+            seen.append(best["ngrams"])
+            chosen.append({**best, "rank": len(chosen)})
+        return chosen
 
 
-def _add(found: dict[str, _Candidate], new: _Candidate) -> None:
+def _add(candidates: dict[str, dict[str, Any]], new: dict[str, Any]) -> None:
     """Adds a way to a candidate; its text is that of the likeliest way."""
-    key = normalise(new.text)
-    if not key:
-        return
-    old = found.get(key)
-    if old is None:
-        found[key] = new
-        return
-    total = float(np.logaddexp(old.log_prob, new.log_prob))
-    found[key] = new if new.best > old.best else old
-    found[key].log_prob = total
-
-
-def _diverse(pairs: Sequence[dict[str, Any]], num: int, min_similarity: float) -> list[dict[str, Any]]:
-    """Chooses pairs greedily: likely, alike in meaning, and in other words than the sentence and those chosen."""
-    left = list(pairs)
-    chosen: list[dict[str, Any]] = []
-    seen = [_ngrams(pairs[0]["sentence1"])] if pairs else []
-    while left and len(chosen) < num:
-        best = max(left, key=lambda pair: (_value(pair, seen, min_similarity), pair["log_prob"]))
-        left.remove(best)
-        chosen.append(best)
-        seen.append(_ngrams(best["sentence2"]))
-    return chosen
-
-
-def _value(pair: Mapping[str, Any], seen: Sequence[Counter[tuple[str, ...]]], min_similarity: float) -> float:
-    candidate = pair["candidate"]
-    probability = math.exp(candidate.log_prob / (candidate.num_tokens + candidate.num_pivot_tokens + 2))
-    own = _ngrams(candidate.text)
-    # What is hardly similar enough is often an error, which is also what differs most.
-    likeness = pair["similarity"] - min_similarity if "similarity" in pair else 1.0
-    return probability * likeness * min(_distance(own, other) for other in seen)
+    text = normalise(new["sentence2"])
+    old = candidates.get(text)
+    if old is not None:
+        total = float(np.logaddexp(old["log_prob"], new["log_prob"]))
+        new = {**(new if new["best"] > old["best"] else old), "log_prob": total}
+    if text:
+        candidates[text] = new
 
 
 def _ngrams(text: str) -> Counter[tuple[str, ...]]:

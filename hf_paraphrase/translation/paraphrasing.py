@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +16,8 @@ from ..artefacts.artefact import Card, check_early
 from ..artefacts.provenance import inherited_metadata
 from ..data.any_rows import arrow_tables, kind_of_rows, open_rows, text_columns
 from ..data.folder import DataFolder, write_split
-from ..data.records import column_names
 from ..data.schema import SENTENCES, columns_named, require_columns
-from ..data.sentences import DEFAULT_COLUMNS, SentenceCorpus
+from ..data.sentences import DEFAULT_COLUMNS, lines_of_file
 from ..errors import InputError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
@@ -94,12 +93,17 @@ class ParaphraseSettings(SearchJobSettings):
         """Returns the batch function of these settings."""
         from .paraphraser import Paraphraser
 
-        options = self.options(device, num_return_sequences=self.num_beams)
-        names = ("num", "language", "encoder", "min_similarity", "min_edit_distance")
-        own = {name: getattr(self, name) for name in names}
-        keep = tuple(self.keep_columns)
         return Paraphraser(
-            tuple(self.models), options=options, pivots=tuple(self.pivots), device=device, keep=keep, **own
+            tuple(self.models),
+            num=self.num,
+            options=self.options(device, num_return_sequences=self.num_beams),
+            language=self.language,
+            pivots=tuple(self.pivots),
+            encoder=self.encoder,
+            min_similarity=self.min_similarity,
+            min_edit_distance=self.min_edit_distance,
+            device=device,
+            keep=tuple(self.keep_columns),
         )
 
 
@@ -129,10 +133,10 @@ def paraphrase(
     function = checked.paraphraser(checked.device)
     found: list[list[str]] = [[] for _ in texts]
     for start in range(0, len(texts), checked.shard_size):
-        rows = {"id": list(map(str, range(start, len(texts)))), "sentence": texts[start:]}
-        pairs, _ = function.reported(pa.table(rows, schema=SENTENCES).slice(0, checked.shard_size))
-        for index, text in zip(pairs.column("id").to_pylist(), pairs.column("sentence2").to_pylist(), strict=True):
-            found[int(index)].append(text)
+        part = texts[start : start + checked.shard_size]
+        rows = {"id": [str(start + index) for index in range(len(part))], "sentence": part}
+        for pair in function(pa.table(rows, schema=SENTENCES)).to_pylist():
+            found[int(pair["id"])].append(pair["sentence2"])
     return found
 
 
@@ -147,21 +151,19 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     """
     if not settings.resume and settings.shard is None:
         check_early(settings.output, overwrite=settings.overwrite)
-    settings = dataclasses.replace(settings, keep_columns=_kept_columns(settings))
-    corpus = None if settings.keep_columns else _corpus(settings)
-    device = settings.device or (None if settings.computes_here else "cpu")
-    function = settings.paraphraser(device)
+    kept = list(dict.fromkeys(columns_named(settings.keep_columns, ())))
+    settings = dataclasses.replace(settings, keep_columns=kept)
+    function = settings.paraphraser(settings.device or (None if settings.computes_here else "cpu"))
     here = settings.here(function)
     encoder, trips = here.used_encoder, here.trips
     here.check_kept()
     if encoder is None:
         log("similarity is not measured: the built-in encoder knows English alone; --encoder names another")
-    encoders = [] if settings.encoder is None else [settings.encoder]
     output = ShardedOutput(
         settings.output,
         settings,
         command="paraphrase",
-        inputs=[*settings.models, settings.input, *encoders],
+        inputs=[*settings.models, settings.input, *([settings.encoder] if settings.encoder else [])],
         resume=settings.resume,
         job={"bf16": function.options.bf16},
         free=["device", "precision"],
@@ -170,11 +172,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         if output.finished:
             return DataFolder(output.target)
         staging = output.begin()
-        if corpus is None:
-            schema, tables = _rows_with_columns(settings, output.work / "rows")
-        else:
-            schema, tables = SENTENCES, _sentences(corpus, settings.max_sentences)
-        sentences = _as_folder(tables, schema, output.work / "sentences")
+        sentences = _sentences(settings, output.work)
         shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
         job = ShardJob(sentences, {"train": function}, settings.shard_size)
         output.run(job, output.own(shards), what="paraphrase", unit="sentence")
@@ -187,83 +185,57 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     return DataFolder(staging if staging.is_dir() else output.target)
 
 
-def _corpus(settings: ParaphraseSettings) -> SentenceCorpus:
-    """Opens the input and chooses its column: of several usual ones the first."""
-    path = Path(settings.input)
-    columns = [] if settings.column is None else [settings.column]
-    corpus = SentenceCorpus(path, columns, settings.split if path.is_dir() else None)
-    corpus.columns = corpus.columns[:1]
-    return corpus
+def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
+    """Returns the sentences, numbered from 0, as a data folder, which is written where it is not there yet."""
+    folder = work / "sentences"
+    if folder.is_dir():
+        return DataFolder(folder)
+    schema, tables = _opened(settings, work / "rows")
+    temporary = folder.with_name(f"{folder.name}.{os.urandom(4).hex()}")
+    write_split(temporary, "train", _numbered(tables, schema, settings.max_sentences), schema)
+    with suppress(OSError):  # another part of the job was faster
+        temporary.rename(folder)
+    return DataFolder(folder)
 
 
-def _kept_columns(settings: ParaphraseSettings) -> list[str]:
-    """Returns the columns to keep, each once; commas part them, but those in the name of a column of a file."""
-    path = Path(settings.input)
-    kind = kind_of_rows(path)
-    is_known = settings.keep_columns and kind is not None and path.is_file()
-    present = column_names(path, str(kind)) if is_known else []
-    return list(dict.fromkeys(columns_named(settings.keep_columns, present)))
-
-
-def _sentences(corpus: SentenceCorpus, most: int | None) -> Iterator[pa.Table]:
-    """Streams the sentences, numbered from 0."""
-    count = 0
-    for block in corpus.blocks():
-        texts = block if most is None else block[: most - count]
-        yield pa.table({"id": [str(count + index) for index in range(len(texts))], "sentence": texts}, SENTENCES)
-        count += len(texts)
-        if count == most:
-            return
-    if not count:
-        raise InputError("the file contains no sentences", path=corpus.path, remedy="give one sentence a line")
-
-
-def _rows_with_columns(settings: ParaphraseSettings, cache: Path) -> tuple[pa.Schema, Iterator[pa.Table]]:
-    """Returns the schema of the sentences with the columns to keep, and streams them."""
+def _opened(settings: ParaphraseSettings, cache: Path) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Opens the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
+    path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
+    if path.is_file() and kind_of_rows(path) is None:
+        require_columns(["sentence"], [*wanted, *settings.keep_columns], settings.input)
+        return SENTENCES, (pa.table({"sentence": lines}) for lines in lines_of_file(path))
     rows = open_rows([settings.input], cache, split=settings.split)
-    (column, *_) = text_columns(rows, [] if settings.column is None else [settings.column], settings.input)
+    (column, *_) = text_columns(rows, wanted, settings.input)
     require_columns(rows.column_names, settings.keep_columns, settings.input)
     if not len(rows):
         raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
     kept = rows.features.arrow_schema.remove_metadata()
     schema = pa.schema([*SENTENCES, *(kept.field(name) for name in settings.keep_columns)])
-
-    def tables() -> Iterator[pa.Table]:
-        count = 0
-        most = len(rows) if settings.max_sentences is None else min(settings.max_sentences, len(rows))
-        for table in arrow_tables(rows.select(range(most))):
-            ids = pa.array(map(str, range(count, count + table.num_rows)), pa.string())
-            columns = [ids, table.column(column), *(table.column(name) for name in settings.keep_columns)]
-            yield pa.table(columns, schema=schema)
-            count += table.num_rows
-
-    return schema, tables()
+    names = [column, *settings.keep_columns]
+    return schema, (table.select(names).rename_columns(schema.names[1:]) for table in arrow_tables(rows))
 
 
-def _as_folder(tables: Iterator[pa.Table], schema: pa.Schema, place: Path) -> DataFolder:
-    """Returns the sentences as a data folder, which is written where it is not there yet."""
-    if not place.is_dir():
-        temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
-        write_split(temporary, "train", tables, schema)
-        try:
-            temporary.rename(place)
-        except OSError:
-            # Another part of the job was faster.
-            shutil.rmtree(temporary)
-            if not place.is_dir():
-                raise
-    return DataFolder(place)
+def _numbered(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:
+    """Numbers rows from 0, and ends after so many."""
+    count = 0
+    for table in tables:
+        table = table if most is None else table.slice(0, most - count)
+        ids = pa.array([str(count + index) for index in range(table.num_rows)], pa.string())
+        yield pa.table([ids, *table.columns], schema.names).cast(schema)
+        count += table.num_rows
+        if count == most:
+            return
 
 
 def _finish(settings: ParaphraseSettings, output: ShardedOutput, results: dict[str, Any]) -> None:
     """Turns the finished shards into a data folder, with provenance and card."""
-    models = [model_name(model) for model in settings.models]
-    routes = [*zip(models[::2], models[1::2], strict=False)] or [(models[0], models[0])] * len(results["pivots"])
+    models, pivots = [model_name(model) for model in settings.models], results["pivots"]
+    models = models * 2 * len(pivots) if len(models) == 1 else models
     values = {
         **values_of_data(DataFolder(output.current)),
         "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
         "settings": settings.record(),
-        "trips": [(*route, pivot) for route, pivot in zip(routes, results["pivots"], strict=True)],
+        "trips": list(zip(models[::2], models[1::2], pivots, strict=True)),
         "results": results,
     }
     output.finish(results=results, card=Card("paraphrased", values))

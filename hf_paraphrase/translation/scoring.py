@@ -15,10 +15,9 @@ from ..data.same_text import is_blank
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..tokenization.token_lookup import list_of_texts
 from .batching import padded
-from .decoder_steps import Annotated, Attended, DecoderMatrices, DecoderSteps
-from .fast_search import fast_search_applies
-from .loading import decoder_start, end_units, positions, source_limit, source_units, target_units
-from .top_continuations import log_normalizers
+from .decoder_steps import Annotated, Attended, DecoderSteps
+from .fast_search import fast_search_applies, log_normalizers
+from .loading import decoder_start, end_units, positions, source_limit, source_units
 
 _ROWS_PER_BATCH = 640
 _LOGITS_PER_BATCH = 1 << 27
@@ -55,19 +54,18 @@ def score_translations(
     other units, so scores of its list can differ from these.
     """
     sources, translations = list_of_texts(sources), list_of_texts(translations)
-    input_ids, units = source_units(model, tokenizer, sources), target_units(tokenizer, translations)
-    log_probs = np.full(len(sources), np.nan)
-    num_tokens = np.array([len(row) for row in units], dtype=np.int64)
+    log_probs, num_tokens = np.full(len(sources), np.nan), np.zeros(len(sources), dtype=np.int64)
+    if not sources:
+        return TranslationScores(log_probs, num_tokens)
+    input_ids = source_units(model, tokenizer, sources)
+    units = tokenizer(text_target=translations, add_special_tokens=False, verbose=False)["input_ids"]
+    num_tokens[:] = [len(row) for row in units]
     end = end_units(model, tokenizer)[0]
     longest_source = source_limit(model, tokenizer) or np.inf
     longest_target = (positions(model) or np.inf) - len(decoder_start(model))
-    chosen = [
-        index
-        for index in range(len(sources))
-        if 0 < len(input_ids[index]) <= longest_source
-        and 0 < len(units[index]) <= longest_target
-        and not is_blank(translations[index])
-    ]
+    is_filled = [0 < len(ids) <= longest_source for ids in input_ids]
+    is_written = (num_tokens <= longest_target) & [not is_blank(text) for text in translations]
+    chosen = np.flatnonzero(is_filled & is_written & (num_tokens > 0)).tolist()
     lengths = [len(units[index]) + 1 for index in chosen]
     for batch in scoring_batches(lengths, int(model.config.vocab_size)):
         indices = [chosen[position] for position in batch]
@@ -155,7 +153,7 @@ def prefix_tree_scores(
     """
     device, vocabulary = input_ids.device, int(model.config.vocab_size)
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
-    steps = DecoderSteps(DecoderMatrices(model))
+    steps = DecoderSteps(model)
     annotated = Annotated.prepare(model.decoder.project_annotations(annotations, attention_mask), steps.dtype)
 
     # One depth of the prefix tree after the other. `active` are the hypotheses that are longer than the depth, `rows`
@@ -196,27 +194,25 @@ def _attend(steps: DecoderSteps, state: Tensor, sentences: np.ndarray, annotated
     """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
     # So lists of one hypothesis take one call, and none of unequal lists is filled up.
     length, size = annotated.keys.shape[1:]
-    most = max(1, _ENERGIES_AT_ONCE // (length * size))
     owners, first, counts = np.unique(sentences, return_index=True, return_counts=True)
     parts: list[Attended] = []
     order: list[np.ndarray] = []
     for count in np.unique(counts).tolist():
         chosen = np.flatnonzero(counts == count)
-        together = max(1, most // count)
+        together = max(1, _ENERGIES_AT_ONCE // (length * size * count))
         for start in range(0, len(chosen), together):
             some = chosen[start : start + together]
+            rows = (first[some][:, None] + np.arange(count)).ravel()
+            order.append(rows)
             own = annotated.select(torch.from_numpy(owners[some]).to(state.device))
-            for low in range(0, count, most):
-                rows = (first[some][:, None] + np.arange(low, min(count, low + most))).ravel()
-                order.append(rows)
-                parts.append(steps.attend(state[torch.from_numpy(rows).to(state.device)], own))
+            parts.append(steps.attend(state[torch.from_numpy(rows).to(state.device)], own))
     back = torch.from_numpy(np.argsort(np.concatenate(order))).to(state.device)
     return Attended(*(torch.cat(tensors).index_select(0, back) for tensors in zip(*parts, strict=True)))
 
 
 def _log_probs(steps: DecoderSteps, readout: Tensor, rows: np.ndarray, units: np.ndarray) -> Tensor:
     """Computes the log-probabilities of units, (continuations,), behind rows of readouts, which are ascending."""
-    size = max(1, _LOGITS_AT_ONCE // steps.output_size)
+    size = max(1, _LOGITS_AT_ONCE // len(steps.of_output[0]))
     parts: list[Tensor] = []
     for start in range(0, len(readout), size):
         logits = steps.logits(readout[start : start + size])

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..jobs.shard_settings import ShardSettings
 from ..settings import Settings, setting
 from ..training.devices import check_device
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 MAX_LENGTH_RATIO = 3.0
 """That of the reference."""
@@ -84,12 +81,6 @@ class SearchSettings(LimitSettings):
         None,
     )
 
-    def open_model(self) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-        """Opens the model for its languages."""
-        from .loading import load_translation_model
-
-        return load_translation_model(self.model, device=self.device, **self.languages)
-
     @property
     def languages(self) -> dict[str, str | None]:
         """The languages and the prefix, by the names of the arguments of `load_translation_model`."""
@@ -117,11 +108,6 @@ class SearchJobSettings(LimitSettings, ShardSettings):
         """Returns the settings of the search, with what the machine decides where they leave it open."""
         from ..training.devices import is_bf16
 
-        return SearchOptions(
-            num_beams=self.num_beams,
-            length_penalty=self.length_penalty,
-            max_source_tokens=self.max_source_tokens,
-            max_length_ratio=self.max_length_ratio,
-            bf16=is_bf16(self.precision, device),
-            **more,
-        )
+        names = ("num_beams", "length_penalty", "max_source_tokens", "max_length_ratio")
+        own = {name: getattr(self, name) for name in names}
+        return SearchOptions(**own, bf16=is_bf16(self.precision, device), **more)

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from .trainer import TranslationTrainer
 
 
-_CHANGEABLE = ("dropout", "word_dropout", "label_smoothing")
+_CHANGEABLE = ("dropout", "label_smoothing")
 _FIXED = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase")
 """Settings of the model's configuration: those that a continued run may change, and those that it takes over."""
 _DEV_SPLIT = "validation"
 """The split for choosing the checkpoint."""
+_MOST_DEV_WORDS = 10_000
+"""Words of the longest dev sentence that is translated."""
 LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
 """The optimizers, with their usual learning rates."""
 
@@ -67,9 +69,6 @@ class TranslationTrainingSettings(TrainingRunSettings):
     embedding_size: int = setting("size of the word embeddings (paper: 620)", 320, at_least=1)
     dropout: float = setting(
         "dropout rate on embeddings, annotations and readout (paper: 0)", 0.3, at_least=0, below=1
-    )
-    word_dropout: float = setting(
-        "share of whole word embeddings left out while training (paper: 0)", 0.0, at_least=0, below=1
     )
     label_smoothing: float = setting(
         "probability mass spread over the vocabulary in the loss (paper: 0)", 0.1, at_least=0, below=1
@@ -162,131 +161,29 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     dev_table = read_bitext(settings.bitext[0], _DEV_SPLIT).slice(0, settings.max_dev_pairs)
     folders = {folder: read_bitext(folder, "train") for folder in dict.fromkeys(settings.bitext)}
     languages = languages_of(folders)
-    opened = None if settings.initial_model is None else _initial_model(settings, settings.initial_model, languages)
+    initial = None if settings.initial_model is None else _initial_model(settings, settings.initial_model, languages)
 
     from transformers import set_seed
 
     from ..artefacts.weights import check_finite
     from .batching import tokenize_bitext
-    from .loading import count_cut
-    from .trainer import ALL_WORDS
 
     table = pa.concat_tables([folders[folder] for folder in settings.bitext])
     sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
-    dev = trainable_rows(dev_table, max_words=ALL_WORDS)
+    dev = trainable_rows(dev_table, max_words=_MOST_DEV_WORDS)
     log(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
     set_seed(settings.seed)
-    model, tokenizer = opened or _new_model(settings, sources, targets, languages)
+    model, tokenizer = initial or _new_model(settings, sources, targets, languages)
     bitext = tokenize_bitext(tokenizer, sources, targets, max_units=settings.max_units)
     if too_long := len(sources) - len(bitext):
         log(f"{too_long:,} pairs have too many units and are left out")
-    count_cut(model, tokenizer, dev.sources)
     log(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
     trainer = _trainer(settings, run, model, tokenizer, bitext, dev)
     run.train(trainer)
     check_finite(model)
     if run.writes:
         counts = {"training_pairs": len(bitext), "pairs_left_out": left_out + too_long, "bf16": trainer.args.bf16}
-        warmup_steps = trainer.args.get_warmup_steps(trainer.state.max_steps)
-        used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": warmup_steps}
-        _write(settings, run, model, tokenizer, counts, used, trainer.state.log_history)
-
-
-def _trainer(
-    settings: TranslationTrainingSettings,
-    run: TrainingRun,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerFast,
-    bitext: list[TokenizedPair],
-    dev: BitextSides,
-) -> TranslationTrainer:
-    import torch
-
-    from ..training.devices import is_bf16
-    from .trainer import TranslationTrainer, TranslationTrainingArguments
-
-    adadelta = settings.optimizer == "adadelta"
-    # A share of all steps; the Trainer would read 1 as every single step.
-    interval = min(1 / settings.evaluations, 1 - 1e-9)
-
-    arguments = run.arguments(
-        TranslationTrainingArguments,
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
-        gradient_accumulation_steps=settings.gradient_accumulation_steps,
-        learning_rate=settings.peak_learning_rate,
-        lr_scheduler_type="constant" if adadelta else "cosine",
-        warmup_steps=0 if adadelta else settings.warmup_steps,
-        bf16=is_bf16(settings.precision, settings.device),
-        eval_steps=interval,
-        save_steps=interval,
-    )
-    if settings.freeze_embeddings:  # Jean et al. 2015, section 3.3
-        for module in (model.encoder.embeddings, model.decoder.embeddings, model.lm_head):
-            module.requires_grad_(False)
-    optimizer = (torch.optim.Adadelta, {"lr": settings.peak_learning_rate, "rho": 0.95, "eps": 1e-6})
-    return TranslationTrainer(
-        model,
-        arguments,
-        train_dataset=bitext,
-        eval_dataset=dev,
-        processing_class=tokenizer,
-        optimizer_cls_and_kwargs=optimizer if adadelta else None,
-    )
-
-
-def _write(
-    settings: TranslationTrainingSettings,
-    run: TrainingRun,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerFast,
-    counts: dict[str, Any],
-    used: dict[str, Any],
-    log_history: list[dict[str, float]],
-) -> None:
-    """Writes the model with its record, in which the settings `used` stand as they were used, and its card."""
-    import torch
-
-    from ..training.callbacks import log_of_steps
-
-    bleus = [(entry["eval_bleu"], entry["epoch"]) for entry in log_history if "eval_bleu" in entry]
-    # Of equal ones the Trainer keeps the first.
-    best_bleu, best_epoch = max(bleus, key=lambda item: item[0])
-    # A run that was resumed counts from there.
-    seconds = max((entry["train_runtime"] for entry in log_history if "train_runtime" in entry), default=0.0)
-    log(f"best dev BLEU (greedy) {best_bleu:.2f} at epoch {best_epoch:.2f}; {seconds / 60:.1f} minutes")
-    config, generation = model.config, model.generation_config
-    assert generation is not None
-    generation.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
-    with quiet_transformers():
-        model.to(dtype=torch.float32).save_pretrained(run.folder)
-        tokenizer.save_pretrained(run.folder)
-    results = {"dev_bleu": best_bleu, "best_epoch": best_epoch, **counts, "train_seconds": seconds}
-    results["log"] = log_of_steps(log_history)
-    recorded = settings.record() | used
-    initial = settings.initial_model
-    if initial is not None:
-        # What the run has from the model that it continued from.
-        recorded |= {name: getattr(config, name) for name in (*_FIXED, "vocab_size")}
-        recorded["joint_vocabulary"] = not hasattr(tokenizer, "source_tokenizer")
-    bitexts = " + ".join(to_path(folder).name for folder in settings.bitext)
-    shown = {**recorded, "bitext": bitexts, "initial_model": to_path(initial).name if initial else None}
-    measured = Measurement(
-        task="translation",
-        dataset=settings.bitext[0],
-        split=_DEV_SPLIT,
-        metric="sacrebleu",
-        value=best_bleu,
-        name="BLEU (greedy, case-insensitive; it chose the checkpoint)",
-        task_name="Translation",
-    )
-    run.write(
-        results=results,
-        template="rnn_search",
-        card={"config": config, "settings": shown, "results": results},
-        measurements=[measured],
-        settings=recorded,
-    )
+        _write(settings, run, trainer, counts)
 
 
 def _new_model(
@@ -316,18 +213,118 @@ def _new_model(
 
 
 def _initial_model(settings: TranslationTrainingSettings, folder: str, languages: tuple[str, str]) -> tuple[Any, Any]:
-    """Opens the model to continue from, with the dropouts and the label smoothing of this run."""
+    """Opens the model to continue from, with the dropout and the label smoothing of this run."""
     from ..artefacts.model_loading import check_model_type, load_model_folder
     from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
     check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
     changed = {name: getattr(settings, name) for name in _CHANGEABLE}
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
-    if (model.config.source_lang, model.config.target_lang) != languages:
-        raise InputError(
-            f"this model translates {model.config.source_lang}→{model.config.target_lang}, the bitext is "
-            f"{'→'.join(languages)}",
-            path=folder,
-            remedy="give a model of the same two languages",
-        )
+    own = (model.config.source_lang, model.config.target_lang)
+    if own != languages:
+        problem = f"this model translates {own[0]}→{own[1]}, the bitext is {'→'.join(languages)}"
+        raise InputError(problem, path=folder, remedy="give a model of the same two languages")
     return model, tokenizer
+
+
+def _trainer(
+    settings: TranslationTrainingSettings,
+    run: TrainingRun,
+    model: Any,
+    tokenizer: PreTrainedTokenizerFast,
+    bitext: list[TokenizedPair],
+    dev: BitextSides,
+) -> TranslationTrainer:
+    import torch
+    from transformers import TrainingArguments
+
+    from ..training.devices import is_bf16
+    from .trainer import TranslationTrainer
+
+    is_adadelta, rate = settings.optimizer == "adadelta", settings.peak_learning_rate
+    # A share of all steps; the Trainer would read 1 as every single step.
+    interval = min(1 / settings.evaluations, 1 - 1e-9)
+    arguments = run.arguments(
+        TrainingArguments,
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        gradient_accumulation_steps=settings.gradient_accumulation_steps,
+        learning_rate=rate,
+        lr_scheduler_type="constant" if is_adadelta else "cosine",
+        warmup_steps=0 if is_adadelta else settings.warmup_steps or 0,
+        optim="adamw_torch_fused",
+        max_grad_norm=1.0,
+        bf16=is_bf16(settings.precision, settings.device),
+        eval_strategy="steps",
+        eval_steps=interval,
+        save_strategy="steps",
+        save_steps=interval,
+        save_total_limit=1,
+        load_best_model_at_end=True,
+        metric_for_best_model="bleu",
+        greater_is_better=True,
+        logging_steps=50,
+        remove_unused_columns=False,
+        accelerator_config={"even_batches": False},
+        ddp_find_unused_parameters=False,
+    )
+    if settings.freeze_embeddings:  # Jean et al. 2015, section 3.3
+        for module in (model.encoder.embeddings, model.decoder.embeddings, model.lm_head):
+            module.requires_grad_(False)
+    return TranslationTrainer(
+        model,
+        arguments,
+        bitext,
+        dev,
+        tokenizer,
+        usual_warmup=settings.warmup_steps is None and not is_adadelta,
+        optimizer_cls_and_kwargs=(torch.optim.Adadelta, {"lr": rate, "rho": 0.95, "eps": 1e-6})
+        if is_adadelta
+        else None,
+    )
+
+
+def _write(
+    settings: TranslationTrainingSettings, run: TrainingRun, trainer: TranslationTrainer, counts: dict[str, Any]
+) -> None:
+    """Writes the model with its record and its card."""
+    import torch
+
+    model: Any = trainer.model
+    tokenizer: Any = trainer.processing_class
+    history = trainer.state.log_history
+    # Of equal ones the Trainer keeps the first.
+    best = max((entry for entry in history if "eval_bleu" in entry), key=lambda entry: entry["eval_bleu"])
+    # A run that was resumed counts from there.
+    seconds = max((entry["train_runtime"] for entry in history if "train_runtime" in entry), default=0.0)
+    log(f"best dev BLEU (greedy) {best['eval_bleu']:.2f} at epoch {best['epoch']:.2f}; {seconds / 60:.1f} minutes")
+    model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
+    with quiet_transformers():
+        model.to(dtype=torch.float32).save_pretrained(run.folder)
+        tokenizer.save_pretrained(run.folder)
+    results = {"dev_bleu": best["eval_bleu"], "best_epoch": best["epoch"], **counts, "train_seconds": seconds}
+    used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": int(trainer.args.warmup_steps)}
+    recorded = settings.record() | used
+    initial = settings.initial_model
+    if initial is not None:
+        # What the run has from the model that it continued from.
+        recorded |= {name: getattr(model.config, name) for name in (*_FIXED, "vocab_size")}
+        recorded["joint_vocabulary"] = not hasattr(tokenizer, "source_tokenizer")
+    bitexts = " + ".join(to_path(folder).name for folder in settings.bitext)
+    shown = {**recorded, "bitext": bitexts, "initial_model": to_path(initial).name if initial else None}
+    measured = Measurement(
+        task="translation",
+        dataset=settings.bitext[0],
+        split=_DEV_SPLIT,
+        metric="sacrebleu",
+        value=best["eval_bleu"],
+        name="BLEU (greedy, case-insensitive; it chose the checkpoint)",
+        task_name="Translation",
+    )
+    run.write(
+        results=results,
+        template="rnn_search",
+        card={"config": model.config, "settings": shown, "results": results},
+        measurements=[measured],
+        settings=recorded,
+    )

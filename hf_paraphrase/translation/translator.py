@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import closing
-from typing import NamedTuple
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -18,29 +17,19 @@ from ..errors import InputError, ModelError, UsageError
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
-from .decoder_steps import DecoderMatrices
+from .decoder_steps import DecoderSteps
 from .fast_search import fast_search_applies
-from .lexical_table import CandidateVocabulary, LexicalTable
-from .loading import source_limit, source_units, unit_fingerprint
+from .lexical_table import CandidateVocabulary, LexicalTable, unit_fingerprint
+from .loading import source_limit, source_units
 from .search_settings import SearchOptions
 
 _SENTENCES_PER_BATCH = 64
 """Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
-MOST_THREADS = 8
+_MOST_THREADS = 8
 """More threads than this wait for Python's lock more than they compute; more processes help then."""
-MOST_PLAIN_THREADS = 2
+_MOST_PLAIN_THREADS = 2
 """The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
 _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
-_NO_MEMORY = "can't allocate memory"
-_NOT_FINITE = "the model's probabilities are not finite"
-
-
-class _Batch(NamedTuple):
-    """Sentences that are searched for together: their rows, their units, and the target units that may be used."""
-
-    indices: list[int]
-    input_ids: list[list[int]]
-    candidates: torch.Tensor | None
 
 
 class Translator:
@@ -57,15 +46,17 @@ class Translator:
         lexical_table: str | None = None,
     ) -> None:
         self.model = model.eval()
-        fast = fast_search_applies(model)
+        self.tokenizer = tokenizer
+        self.options = options
         self.vocabulary = None
         if lexical_table is not None:
             self.vocabulary = _candidate_vocabulary(lexical_table, model, tokenizer, options)
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
-        self.tokenizer = tokenizer
-        self.options = options
-        self.threads = threads_for(model.device, fast=fast)
-        self.matrices = DecoderMatrices(self.search_model) if fast else None
+        is_fast, is_on_cpu = fast_search_applies(model), model.device.type == "cpu"
+        self.steps = DecoderSteps(self.search_model) if is_fast else None
+        # On a processor each thread of PyTorch works on a batch of its own.
+        most = _MOST_THREADS if is_fast else _MOST_PLAIN_THREADS
+        self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
 
     def nbest_lists(
         self,
@@ -88,72 +79,62 @@ class Translator:
         sources = normalized_sources(self.model, sources, language)
         input_ids = source_units(self.model, self.tokenizer, sources)
         longest = min(self.options.max_source_tokens, source_limit(self.model, self.tokenizer) or math.inf)
-        outcomes: list[list[Hypothesis] | str] = ["empty source"] * len(sources)
-        todo = [index for index, ids in enumerate(input_ids) if 0 < len(ids) <= longest]
-        for index, ids in enumerate(input_ids):
-            if len(ids) > longest:
-                outcomes[index] = f"source of {len(ids)} units, more than {longest}"
-        progress(len(sources) - len(todo))
-        batches = self._batches(todo, input_ids)
-        with one_thread(), closing(in_threads(self._attempt, batches, self.threads)) as searched:
-            for batch, found in zip(batches, searched, strict=True):
-                for index, outcome in zip(batch.indices, found or self._one_by_one(batch), strict=True):
-                    outcomes[index] = outcome
-                progress(len(batch.indices))
-        if todo and all(outcomes[index] == _NOT_FINITE for index in todo):
-            raise ModelError(
-                _NOT_FINITE,
-                path=self.model.name_or_path or None,
-                remedy="try it with evaluate-nmt, or --precision fp32",
-            )
-        return outcomes
-
-    def _one_by_one(self, batch: _Batch) -> list[list[Hypothesis] | str]:
-        """Translates the sentences of a batch that failed one by one; the candidates stay the same."""
-        found = [
-            self._attempt(_Batch([index], [ids], batch.candidates))
-            for index, ids in zip(batch.indices, batch.input_ids, strict=True)
+        outcomes: list[list[Hypothesis] | str] = [
+            f"source of {len(ids)} units, more than {longest}" if ids else "empty source" for ids in input_ids
         ]
-        return [outcome for one in found for outcome in one or ["the search ran out of memory"]]
-
-    def _batches(self, todo: Sequence[int], input_ids: Sequence[list[int]]) -> list[_Batch]:
-        lengths = [len(input_ids[index]) for index in todo]
+        todo = [index for index, ids in enumerate(input_ids) if 0 < len(ids) <= longest]
+        progress(len(sources) - len(todo))
         # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
         sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
-        batches = []
-        for places in search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences):
-            indices = [todo[place] for place in places]
-            chosen = [input_ids[index] for index in indices]
-            candidates = None
-            if self.vocabulary is not None:
-                candidates = torch.from_numpy(self.vocabulary.for_batch(chosen))
-            batches.append(_Batch(indices, chosen, candidates))
-        return batches
+        lengths = [len(input_ids[index]) for index in todo]
+        parts = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
+        batches = [[todo[place] for place in part] for part in parts]
 
-    def _attempt(self, batch: _Batch) -> list[list[Hypothesis] | str] | None:
-        """Searches for a batch; None where it is to be tried sentence by sentence, or where memory ran out for one."""
+        def search(indices: list[int]) -> list[list[Hypothesis] | str]:
+            chosen = [input_ids[index] for index in indices]
+            if self.steps is None or self.vocabulary is None:
+                return self._searched(chosen, self.steps)
+            return self._searched(chosen, self.steps.restricted(torch.from_numpy(self.vocabulary.for_batch(chosen))))
+
+        with one_thread(), closing(in_threads(search, batches, self.threads)) as searched:
+            for indices, found in zip(batches, searched, strict=True):
+                for index, outcome in zip(indices, found, strict=True):
+                    outcomes[index] = outcome
+                progress(len(indices))
+        return outcomes
+
+    def _searched(self, input_ids: list[list[int]], steps: DecoderSteps | None) -> list[list[Hypothesis] | str]:
+        """Searches for a batch; where there is not enough memory for it, sentence by sentence."""
         options = self.options
         try:
-            hypotheses = translate_batch(
+            nbest_lists = translate_batch(
                 self.search_model,
                 self.tokenizer,
-                batch.input_ids,
+                input_ids,
                 num_beams=options.num_beams,
                 num_return_sequences=options.num_return_sequences,
                 length_penalty=options.length_penalty,
                 max_length_ratio=options.max_length_ratio,
-                candidates=batch.candidates,
                 scorer=self.model,
-                matrices=self.matrices,
+                steps=steps,
             )
         except (MemoryError, RuntimeError) as error:
             # That of a processor is a plain RuntimeError.
-            if not isinstance(error, MemoryError | torch.OutOfMemoryError) and _NO_MEMORY not in str(error):
+            is_memory = isinstance(error, MemoryError | torch.OutOfMemoryError)
+            if not is_memory and "can't allocate memory" not in str(error):
                 raise
-            return None
-        if not all(math.isfinite(item.log_prob) for nbest in hypotheses for item in nbest):
-            return None if len(batch.indices) > 1 else [_NOT_FINITE]
-        return [_usable(nbest) for nbest in hypotheses]
+        else:
+            if not all(math.isfinite(item.log_prob) for nbest in nbest_lists for item in nbest):
+                raise ModelError(
+                    "the model's probabilities are not finite",
+                    path=self.model.name_or_path or None,
+                    remedy="try it with evaluate-nmt, or --precision fp32",
+                )
+            return [_usable(nbest) for nbest in nbest_lists]
+        # Here the memory that the error refers to is free again.
+        if len(input_ids) == 1:
+            return ["the search ran out of memory"]
+        return [self._searched([ids], steps)[0] for ids in input_ids]
 
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
@@ -201,9 +182,3 @@ def _candidate_vocabulary(
         per_unit=options.candidates_per_unit or 0,
         always=tokenizer.all_special_ids,
     )
-
-
-def threads_for(device: torch.device, *, fast: bool = True) -> int:
-    """Returns how many batches are worked on at once: on a processor one a thread of PyTorch, elsewhere one."""
-    most = MOST_THREADS if fast else MOST_PLAIN_THREADS
-    return min(most, torch.get_num_threads()) if device.type == "cpu" else 1

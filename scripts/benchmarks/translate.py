@@ -34,6 +34,7 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.training.devices import is_bf16
+from hf_paraphrase.translation.decoder_steps import DecoderSteps
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.scoring import prefix_tree_scores
 from hf_paraphrase.translation.search_settings import SearchOptions
@@ -167,7 +168,7 @@ def search(
             limits=[steps] * len(sources),
             ends=[END],
             length_penalty=0.0,
-            candidates=candidates,
+            steps=None if candidates is None else DecoderSteps(model).restricted(candidates),
         )
         if scorer is not None:
             rows = [row for row in range(len(sources)) for _ in range(beams)]

@@ -9,7 +9,6 @@ import sacrebleu
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
-from hf_paraphrase.translation.evaluate import translation_table
 from hf_paraphrase.translation.loading import load_translation_model
 
 
@@ -56,22 +55,3 @@ def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads
     assert [score["sources_cut"] for score in json.loads((tmp_path / "s.json").read_text())] == [1, 1]
     message = "1 of 4 sources have more than the 1,000 units that the model reads and are cut"
     assert capsys.readouterr().err.count(message) == 1
-
-
-def evaluation(split, bleu, case):
-    score = {"num_beams": 5, "sentences": 1000, "bleu": bleu, "chrf": 70.0}
-    score |= {"bleu_signature": f"case:{case}", "chrf_signature": f"case:{case}"}
-    return {"kind": "evaluate-nmt", "bitext": "captions", "split": split, "scores": [score]}
-
-
-def test_every_row_says_which_signature_is_its_own():
-    table = translation_table({"b": evaluation("test", 50.0, "lc"), "a": evaluation("dev", 40.0, "mixed")})
-    first, second = (line for line in table.splitlines() if line.startswith("| captions"))
-    assert "dev" in first and first.endswith(" 1 |") and "50.00" in second and second.endswith(" 2 |")
-    assert "1: BLEU: `case:mixed`; chrF2: `case:mixed`; 2: BLEU: `case:lc`" in table
-
-
-def test_a_single_signature_stands_below_and_other_evaluations_are_passed_over():
-    table = translation_table({"a": evaluation("test", 50.0, "lc"), "b": {"kind": "evaluate"}})
-    assert table.count("| captions") == 1 and "signature |" not in table and table.endswith("chrF2: `case:lc`.")
-    assert translation_table({}) == ""

@@ -41,6 +41,15 @@ def test_the_rows_asked_for_come_in_order_in_tables_of_the_size_asked_for(folder
     assert all(table.num_rows == size for table in tables[:-1])
 
 
+def test_a_file_without_rows_between_others_is_passed_over(tmp_path):
+    rows = pa.table({"number": [0, 1]})
+    for index, table in enumerate([rows, rows.slice(2), rows]):
+        (tmp_path / "data").mkdir(exist_ok=True)
+        pq.write_table(table, tmp_path / "data" / f"train-{index:05d}-of-00003.parquet")
+    (table,) = DataFolder(tmp_path).row_range("train", 1, 4)
+    assert table.column("number").to_pylist() == [1, 0, 1]
+
+
 def test_a_folder_with_json_about_it_and_no_rows_is_no_data_folder(tmp_path):
     for name in ("provenance.json", ".hidden.csv", "notes.txt"):
         (tmp_path / name).write_text("{}\n")

@@ -16,7 +16,6 @@ from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArgume
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
-from hf_paraphrase.translation.trainer import TranslationTrainingArguments
 
 ARGUMENTS = [
     DistillationTrainingArguments,
@@ -162,7 +161,7 @@ def test_label_smoothing_of_a_loss_that_has_none_is_refused(tmp_path, arguments)
 
 
 @pytest.mark.parametrize("settings", [{"fsdp": "full_shard"}, {"fsdp": True}, {"deepspeed": "zero.json"}])
-@pytest.mark.parametrize("arguments", [*ARGUMENTS, TranslationTrainingArguments])
+@pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_a_model_that_would_be_spread_over_processes_is_refused(tmp_path, arguments, settings):
     (name,) = settings
     with pytest.raises(UsageError, match=f"{name} spreads a model .*torchrun"):

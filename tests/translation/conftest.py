@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import functools
+
 import pytest
 import torch
+from seq2seq_models import save_model
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
@@ -14,6 +17,12 @@ WORDS = ["un", "deux", "trois", "one", "two", "three"]
 def tiny_tokenizer():
     """A few dozen units: letters and some words."""
     return train_bpe_tokenizer([f"{first} {second}" for first in WORDS for second in WORDS], 40)
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """Makes the folder of a model of transformers' own types when it is first asked for."""
+    return functools.cache(lambda kind: save_model(kind, tmp_path_factory.mktemp("seq2seq") / kind))
 
 
 @pytest.fixture

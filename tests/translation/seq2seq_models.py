@@ -11,7 +11,6 @@ from transformers import (
     M2M100ForConditionalGeneration,
     MarianConfig,
     MarianMTModel,
-    MBart50Tokenizer,
     MBartConfig,
     MBartForConditionalGeneration,
     MBartTokenizer,
@@ -24,14 +23,13 @@ from transformers import (
 WORDS = {"un": "one", "deux": "two", "trois": "three", "quatre": "four", "chat": "cat"}
 SENTENCES = [" ".join(words) for length in (1, 2, 3) for words in itertools.product(WORDS, repeat=length)]
 SOURCES = ["un chat", "deux trois un deux trois un deux", "trois un quatre"]
-KINDS = ["marian", "m2m100", "nllb", "mbart", "mbart50", "t5"]
+KINDS = ["marian", "m2m100", "nllb", "mbart", "t5"]
 SLOW = ["marian", "m2m100"]
 """Those whose tokenizer needs the package sentencepiece."""
 LANGUAGES = {
     "m2m100": {"source_lang": "fr", "target_lang": "en"},
     "nllb": {"source_lang": "fra_Latn", "target_lang": "eng_Latn"},
     "mbart": {"source_lang": "fr_XX", "target_lang": "en_XX"},
-    "mbart50": {"source_lang": "fr_XX", "target_lang": "en_XX"},
     "t5": {"source_lang": "fr", "target_lang": "en"},
 }
 """The languages to open a model for; a Marian model knows no others."""
@@ -123,12 +121,6 @@ def _mbart(folder):
     return MBartForConditionalGeneration(MBartConfig(vocab_size=len(tokenizer), **_SIZES)), tokenizer
 
 
-def _mbart50(folder):
-    tokenizer = MBart50Tokenizer(vocab=_unigram("<s>", "<pad>", "</s>", "<unk>"))
-    config = MBartConfig(vocab_size=len(tokenizer), decoder_start_token_id=2, **_SIZES)
-    return MBartForConditionalGeneration(config), tokenizer
-
-
 def _t5(folder):
     tokenizer = T5Tokenizer(vocab=_unigram("<pad>", "</s>", "<unk>"), extra_ids=2)
     config = T5Config(
@@ -156,11 +148,11 @@ def save_model(kind, folder, *, steps=80):
     """Trains a model a little as transformers does, so that it ends its translations; returns its folder."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(0)
-    make = {"marian": _marian, "m2m100": _m2m100, "nllb": _nllb, "mbart": _mbart, "mbart50": _mbart50, "t5": _t5}[kind]
+    make = {"marian": _marian, "m2m100": _m2m100, "nllb": _nllb, "mbart": _mbart, "t5": _t5}[kind]
     model, tokenizer = make(folder)
     languages = dict(LANGUAGES.get(kind, {}))
     prefix = "two four: " if kind == "t5" else ""
-    if kind in ("m2m100", "nllb", "mbart", "mbart50"):
+    if kind in ("m2m100", "nllb", "mbart"):
         tokenizer.src_lang, tokenizer.tgt_lang = languages["source_lang"], languages["target_lang"]
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for step in range(steps):

@@ -4,20 +4,24 @@ import itertools
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from transformers import LogitsProcessorList
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.translation import fast_search
 from hf_paraphrase.translation.beam_search import SentenceLengths
-from hf_paraphrase.translation.fast_search import CUT, fast_beam_search
+from hf_paraphrase.translation.decoder_steps import DecoderSteps
+from hf_paraphrase.translation.fast_search import CUT, best_continuations, fast_beam_search, log_normalizers
 
 START, END = 1, 2
 
 
-def make(seed=0, end_bias=0.0, vocab_size=12, std=0.8, **settings):
+def make(seed=0, end_bias=0.0, vocab_size=12, std=0.8):
     torch.manual_seed(seed)
     sizes = {"vocab_size": vocab_size, "embedding_size": 6, "hidden_size": 8}
-    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**{**sizes, **settings})).eval()
+    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=std)
@@ -64,14 +68,10 @@ def assert_same(found, expected):
         assert [score for _, score in own] == pytest.approx([score for _, score in other], abs=1e-4, rel=1e-6)
 
 
-BATCHES = [[3], [1, 5, 2], [4, 4], [7, 1, 1, 2, 6]]
-
-
-@pytest.mark.parametrize("num_beams", [2, 3, 7, 50])
-@pytest.mark.parametrize("length_penalty", [0.0, 1.0, -0.5])
+@pytest.mark.parametrize(("num_beams", "length_penalty"), [(2, 1.0), (3, 0.0), (7, -0.5), (50, 1.0)])
 def test_lists_and_scores_equal_those_of_plain_generate(num_beams, length_penalty):
     lengths_found = set()
-    for seed, lengths in enumerate(BATCHES):
+    for seed, lengths in enumerate([[3], [1, 5, 2], [4, 4], [7, 1, 1, 2, 6]]):
         model, batch = make(seed, end_bias=1.0), sources(lengths, seed=seed)
         settings = {"num_beams": num_beams, "length_penalty": length_penalty}
         expected = search(model, batch, plain=True, **settings)
@@ -89,44 +89,26 @@ def test_a_width_of_one_is_greedy_search():
         assert [row[: len(own)] for row, own in zip(fast[:, 0].tolist(), expected, strict=True)] == expected
 
 
-def all_hypotheses(model, source, length, allowed):
-    """Scores every sequence of at most `length` allowed units that ends, with separate passes."""
-    scored = []
-    for size in range(1, length + 1):
+@pytest.mark.parametrize("allowed", [range(6), [5, 2, 4]])
+def test_a_beam_wide_enough_finds_the_best_of_all_hypotheses_of_the_units_that_may_be_used(allowed):
+    model, batch = make(vocab_size=6, end_bias=1.0), sources([3], 6)
+    expected = []
+    banned = torch.full((6,), -torch.inf)
+    banned[list(allowed)] = 0.0
+    for size in (1, 2, 3):
         for body in itertools.product([unit for unit in allowed if unit != END], repeat=size - 1):
-            units = (*body, END)
             with torch.no_grad():
-                logits = model(source, decoder_input_ids=torch.tensor([[START, *body]])).logits[0]
-            banned = torch.full((logits.shape[1],), -torch.inf)
-            banned[list(allowed)] = 0.0
+                logits = model(batch["input_ids"], decoder_input_ids=torch.tensor([[START, *body]])).logits[0]
+            units = (*body, END)
             steps = (logits + banned).log_softmax(-1)
-            scored.append((units, steps[torch.arange(size), torch.tensor(units)].sum().item()))
-    return sorted(scored, key=lambda item: -item[1])
+            expected.append((units, steps[torch.arange(size), torch.tensor(units)].sum().item()))
+    steps = DecoderSteps(model).restricted(torch.tensor(list(allowed)))
+    (found,) = search(model, batch, steps=steps, num_beams=180, limits=[3], length_penalty=0.0)
+    assert_same([found], [sorted(expected, key=lambda item: -item[1])])
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_beam_wide_enough_finds_the_best_of_all_hypotheses(seed):
-    # So wide that no prefix is lost: the list is the true one.
-    model = make(seed, vocab_size=6, end_bias=1.0)
-    batch = sources([3], 6)
-    expected = all_hypotheses(model, batch["input_ids"], 3, range(6))
-    (found,) = search(model, batch, num_beams=180, limits=[3], length_penalty=0.0)
-    assert_same([found], [expected])
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_candidates_are_the_only_units_and_share_the_whole_probability(seed):
-    model = make(seed, end_bias=1.0)
-    batch, allowed = sources([3]), [9, 2, 4, 11]
-    expected = all_hypotheses(model, batch["input_ids"], 3, allowed)
-    settings = {"num_beams": 60, "limits": [3], "length_penalty": 0.0}
-    assert_same(search(model, batch, candidates=torch.tensor(allowed), **settings), [expected])
-    with pytest.raises(ValueError, match="end token"):
-        search(model, batch, candidates=torch.tensor([3, 4]), **settings)
-
-
-@pytest.mark.parametrize("lengths", BATCHES)
-def test_lists_of_a_sentence_do_not_depend_on_the_batch(lengths):
+def test_lists_of_a_sentence_do_not_depend_on_the_batch():
+    lengths = [7, 1, 1, 2, 6]
     model, batch = make(2, end_bias=3.0), sources(lengths)
     limits = [2 * length for length in lengths]
     together = search(model, batch, num_beams=6, limits=limits)
@@ -144,17 +126,58 @@ def test_where_there_are_fewer_hypotheses_than_beams_copies_of_the_best_without_
     assert (units[0, ~real] == units[0, 0]).all()
 
 
-def test_large_vocabularies_take_the_way_over_blocks_and_give_the_same_lists():
+def test_large_vocabularies_take_the_way_over_blocks_and_give_the_same_lists_also_in_bf16():
     model, batch = make(5, end_bias=3.0, vocab_size=1_003, std=0.4), sources([3, 7, 2], 1_003)
-    for num_beams in (2, 5):
-        expected = search(model, batch, plain=True, num_beams=num_beams)
-        assert_same(search(model, batch, num_beams=num_beams), expected)
-
-
-def test_autocast_searches_in_its_arithmetic_and_leaves_the_model_alone():
-    model, batch = make(6, end_bias=3.0, vocab_size=300, std=0.4), sources([3, 7], 300)
-    exact = search(model, batch, num_beams=8)
+    exact = search(model, batch, num_beams=5)
+    assert_same(exact, search(model, batch, plain=True, num_beams=5))
     with torch.autocast("cpu", torch.bfloat16):
-        rounded = search(model, batch, num_beams=8)
+        rounded = search(model, batch, num_beams=5)
     assert rounded != exact and model.dtype == torch.float32
     assert [own[0][0] for own in rounded] == [own[0][0] for own in exact]
+
+
+# ----- the best continuations of a beam
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 3),
+    st.integers(1, 5),
+    st.integers(1, 90),
+    st.integers(1, 12),
+    st.sampled_from([1, 2, 4, 16]),
+    st.integers(0, 2**20),
+)
+def test_the_way_over_blocks_finds_what_sorting_everything_finds(batch, width, columns, count, block, seed):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn((batch * width, columns), generator=generator)
+    offsets = torch.randn((batch, width), generator=generator)
+    offsets[:, 2:] = -torch.inf
+    found = best_continuations(logits, offsets, count, block)
+    totals = (logits.view(batch, width, columns) + offsets.unsqueeze(2)).flatten(1)
+    expected = totals.sort(dim=1, descending=True).values
+    expected = torch.nn.functional.pad(expected, (0, count), value=-torch.inf)[:, :count]
+    assert torch.equal(found.scores, expected)
+    real = found.scores > -torch.inf
+    places = found.parents * columns + found.columns
+    assert torch.equal(totals.gather(1, places)[real], found.scores[real])
+    for row, exists in zip(places, real, strict=True):
+        chosen = row[exists].tolist()
+        assert len(set(chosen)) == len(chosen)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1 << 18), (700, 1_000)])
+def test_normalizers_are_computed_in_fp32_whatever_the_arithmetic_of_the_logits(dtype, shape):
+    torch.manual_seed(0)
+    logits = (torch.randn(shape) * 20 + 50).to(dtype)
+    logits[:, :1] -= 1e4 * (shape[1] > 1)
+    assert log_normalizers(logits).double() == pytest.approx(logits.double().logsumexp(1), abs=2e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_block_maxima_are_those_of_amax_however_many_rows_are_looked_at_together(dtype, monkeypatch):
+    logits = torch.randn((13, 64, 7)).to(dtype)
+    assert torch.equal(fast_search._block_maxima(logits), logits.amax(1))
+    monkeypatch.setattr(fast_search, "_CHUNK", 2 * 64 * 7)
+    assert torch.equal(fast_search._block_maxima(logits), logits.amax(1))

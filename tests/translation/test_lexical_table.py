@@ -10,11 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.translation.lexical_table import (
-    CandidateVocabulary,
-    LexicalTable,
-    estimate_from_units,
-)
+from hf_paraphrase.translation import lexical_table
+from hf_paraphrase.translation.lexical_table import CandidateVocabulary, LexicalTable, estimate_from_units
 
 NULL = -1
 
@@ -52,7 +49,7 @@ sentences = st.lists(
 ).filter(lambda pairs: any(source and target for source, target in pairs))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pairs=sentences, tension=st.sampled_from([0.0, 4.0]), iterations=st.integers(0, 4))
 def test_the_table_equals_that_of_a_naive_expectation_maximisation(pairs, tension, iterations):
     sources, targets = [list(side) for side in zip(*pairs, strict=True)]
@@ -80,11 +77,12 @@ def dictionary_corpus(count=300, seed=0):
     return sources, targets
 
 
-def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole():
+def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole(monkeypatch):
     sources, targets = dictionary_corpus()
     sizes = {"source_vocab_size": 9, "target_vocab_size": 20}
     whole = estimate_from_units(sources, targets, **sizes, min_probability=0.0)
-    cut = estimate_from_units(sources, targets, **sizes, translations=3, min_probability=0.01)
+    monkeypatch.setattr(lexical_table, "_MOST_TRANSLATIONS", 3)
+    cut = estimate_from_units(sources, targets, **sizes, min_probability=0.01)
     for unit in range(8):
         values = [value for _, value in whole.translations(unit)]
         assert values == sorted(values, reverse=True) and sum(values) == pytest.approx(1.0, abs=1e-5)
@@ -93,35 +91,18 @@ def test_rows_are_sorted_cut_and_sum_to_one_where_they_are_whole():
     assert whole.target_counts.tolist() == counts.tolist()
 
 
-@pytest.mark.parametrize("units", [None, "abc"])
-def test_a_table_is_saved_and_read_unchanged_with_the_fingerprint_of_its_units(tmp_path, units):
-    corpus = dictionary_corpus()
-    table = estimate_from_units(*corpus, source_vocab_size=9, target_vocab_size=20, units=units)
-    table.save(tmp_path / "new" / "table.safetensors")
-    again = LexicalTable.load(tmp_path / "new" / "table.safetensors")
-    assert again.units == units
+def test_a_table_is_saved_and_read_unchanged_and_a_damaged_file_is_an_input_error(tmp_path):
+    path = tmp_path / "new" / "table.safetensors"
+    table = estimate_from_units(*dictionary_corpus(), source_vocab_size=9, target_vocab_size=20, units="abc")
+    table.save(path)
+    again = LexicalTable.load(path)
+    assert again.units == "abc"
     for name in ("offsets", "targets", "probabilities", "target_counts"):
         value, read = getattr(table, name), getattr(again, name)
         assert read.dtype == value.dtype and np.array_equal(read, value)
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["table.safetensors"]
-
-
-def test_a_missing_damaged_or_unrelated_file_is_an_input_error(tmp_path):
-    from safetensors.numpy import save_file
-
-    path = tmp_path / "table.safetensors"
-    table = estimate_from_units([[0]], [[1]], source_vocab_size=2, target_vocab_size=2)
-    table.save(path)
-    whole = path.read_bytes()
-    path.unlink()
-    for make in (
-        lambda: None,
-        lambda: path.write_bytes(whole[:-5]),
-        lambda: save_file({"weights": np.zeros(3)}, path),
-    ):
-        make()
-        with pytest.raises(InputError, match="not a lexical table"):
-            LexicalTable.load(path)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(InputError, match="not a lexical table"):
+        LexicalTable.load(path)
 
 
 def test_candidates_are_the_union_of_frequent_special_and_translated_units():

@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
+import os
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from seq2seq_models import save_model
 
 from hf_paraphrase import paraphrase, paraphrase_file
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import SENTENCES
 from hf_paraphrase.errors import InputError, UsageError
@@ -55,24 +54,20 @@ def reported(function, texts):
 
 def test_every_way_to_a_text_counts_and_round_trips_are_averaged():
     first = (
-        {"a big dog": {"x": -1.0, "y": -2.0}},
+        {"a big dog": {"x": -1.0, "y": -2.0}, "big dogs": {"x": -1.0}},
         {"x": {"a large hound": -0.5, "huge dogs": -3.0}, "y": {"A large hound!": -0.1}},
     )
     second = ({"a big dog": {"z": -0.7}}, {"z": {"a large hound": -1.5}})
-    pairs, report = reported(made(first, second), ["a big dog"])
-    rows = {row["sentence2"]: row for row in pairs.to_pylist()}
+    function = made(first, second)
+    pairs, report = reported(function, ["a big dog", "big dogs"])
+    rows = {row["sentence2"]: row for row in pairs.to_pylist() if row["id"] == "0"}
     expected = math.log((math.exp(-1.5) + math.exp(-2.1) + math.exp(-2.2)) / 2)
     assert rows["a large hound"]["log_prob"] == pytest.approx(expected)
     assert rows["a large hound"]["source"] == "x", "the likeliest way"
     assert rows["huge dogs"]["log_prob"] == pytest.approx(-4.0 - math.log(2))
     assert set(rows) == {"a large hound", "huge dogs"}
-    assert (report["candidates"], report["pairs"], report["skipped"]) == (2, 2, [])
-
-
-def test_a_translation_of_several_sentences_is_translated_back_once():
-    function = made(({"one": {"x": -1.0}, "two": {"x": -1.0}}, {"x": {"a quite different text": -1.0}}))
-    reported(function, ["one", "two"])
-    assert function.trips[0].backward.asked == ["x"]
+    assert (report["candidates"], report["pairs"], report["skipped"]) == (4, 4, [])
+    assert function.trips[0].backward.asked == ["x", "y"], "a translation of two sentences is translated back once"
 
 
 def test_copies_loops_near_copies_and_dissimilar_texts_are_counted_and_left_out():
@@ -87,16 +82,8 @@ def test_copies_loops_near_copies_and_dissimilar_texts_are_counted_and_left_out(
     function = made(({texts[0]: {"x": -1.0}, texts[1]: {"y": -1.0}}, {"x": candidates}), min_similarity=0.6)
     pairs, report = reported(function, texts)
     assert pairs.column("sentence2").to_pylist() == ["in the garden a dog is sleeping"]
-    counts = {name: report[name] for name in function.COUNTS}
-    assert counts == {
-        "sentences": 3,
-        "pairs": 1,
-        "candidates": 5,
-        "copies": 1,
-        "loops": 1,
-        "near_copies": 1,
-        "dissimilar": 1,
-    }
+    expected = dict.fromkeys(("pairs", "copies", "loops", "near_copies", "dissimilar"), 1)
+    assert {name: report[name] for name in function.COUNTS} == {"sentences": 3, "candidates": 5, **expected}
     assert report["skipped"] == [
         {"id": "1", "reason": "no translation comes back"},
         {"id": "2", "reason": "empty source"},
@@ -104,41 +91,43 @@ def test_copies_loops_near_copies_and_dissimilar_texts_are_counted_and_left_out(
     assert {"overlap_1", "bleu", "edit_distance", "similarity"} <= set(pairs.column_names)
 
 
-def test_different_paraphrases_come_before_likely_ones_of_the_same_words():
-    back = {"we must go home now": -1.0, "we must go home at once": -1.01, "it is time to leave": -3.0}
-    function = made(({"let us go": {"x": 0.0}}, {"x": back}), num=2)
-    pairs, _ = reported(function, ["let us go"])
-    assert pairs.column("rank").to_pylist() == [0, 1]
-    assert "it is time to leave" in pairs.column("sentence2").to_pylist()
-    likely = {**back, "it is time to leave": -60.0}
-    pairs, _ = reported(made(({"let us go": {"x": 0.0}}, {"x": likely}), num=2), ["let us go"])
-    assert "it is time to leave" not in pairs.column("sentence2").to_pylist()
-
-
-def test_what_is_hardly_similar_enough_comes_last_though_it_differs_most():
-    texts = ["in the garden a dog is sleeping", "a dog is in the kitchen now"]
-    back = dict.fromkeys(reversed(texts), -1.0)
-    function = made(({"the dog sleeps in the garden": {"x": 0.0}}, {"x": back}), min_similarity=0.4)
-    pairs, _ = reported(function, ["the dog sleeps in the garden"])
-    assert pairs.column("sentence2").to_pylist() == texts
-
-
 @pytest.mark.parametrize(
-    ("language", "encoder", "used"), [("en", None, "builtin"), ("de", None, None), ("de", "e", "e")]
+    ("sentence", "back", "num", "min_similarity", "first"),
+    [
+        # Of likely ones of the same words only one is chosen, but not an unlikely one instead of the other.
+        ("let us go", {"we must go home": -1.0, "we must go home now": -1.1, "it is time": -3.0}, 2, -1.0, {2}),
+        ("let us go", {"we must go home": -1.0, "we must go home now": -1.1, "it is time": -60.0}, 2, -1.0, {0, 1}),
+        # What is hardly similar enough comes last, though it differs most.
+        (
+            "the dog sleeps in the garden",
+            {"a dog is in the kitchen now": -1.0, "in the garden a dog is sleeping": -1.0},
+            1,
+            0.4,
+            {1},
+        ),
+    ],
 )
-def test_the_built_in_encoder_is_for_english(language, encoder, used):
-    function = Paraphraser(("a", "b"), encoder=encoder)
-    function.__dict__["trips"] = [RoundTrip(Table(language, "fr", {}), Table("fr", language, {}))]
-    assert function.used_encoder == used
+def test_likely_similar_and_different_paraphrases_come_first(sentence, back, num, min_similarity, first):
+    function = made(({sentence: {"x": 0.0}}, {"x": back}), num=num, min_similarity=min_similarity)
+    pairs, _ = reported(function, [sentence])
+    assert pairs.column("rank").to_pylist() == list(range(num))
+    assert {list(back)[index] for index in first} <= set(pairs.column("sentence2").to_pylist())
+
+
+def test_the_built_in_encoder_is_for_english():
+    for language, encoder, used in (("en", None, "builtin"), ("de", None, None), ("de", "e", "e")):
+        function = Paraphraser(("a", "b"), encoder=encoder)
+        function.__dict__["trips"] = [RoundTrip(Table(language, "fr", {}), Table("fr", language, {}))]
+        assert function.used_encoder == used
 
 
 # ----- with models
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory):
+@pytest.fixture
+def model(folders):
     """One model of several languages."""
-    return str(save_model("nllb", tmp_path_factory.mktemp("paraphrase") / "nllb"))
+    return str(folders("nllb"))
 
 
 COMMON = {"num": 3, "num_beams": 3, "min_similarity": -1.0, "min_edit_distance": 0.0, "device": "cpu"}
@@ -179,7 +168,7 @@ def test_columns_of_labelled_data_are_kept(model, tmp_path, capsys):
     assert pairs.column("topic").to_pylist() == [["a", None, "b", "c"][row] for row in rows]
 
 
-@pytest.mark.parametrize("name", ["id", "sentence", "rank", "overlap_1", "other"])
+@pytest.mark.parametrize("name", ["id", "overlap_1", "other"])
 def test_a_column_to_keep_that_cannot_be_kept_is_refused_before_any_translation(model, tmp_path, monkeypatch, name):
     monkeypatch.setattr(Paraphraser, "_candidates", lambda *_: pytest.fail("translated"))
     column = {"other": "label"}.get(name, name)
@@ -190,32 +179,36 @@ def test_a_column_to_keep_that_cannot_be_kept_is_refused_before_any_translation(
         paraphrase_file(**options, keep_columns=[name], output=str(tmp_path / "out"))
 
 
-def test_sentences_come_from_standard_input(model, tmp_path):
+def test_sentences_come_from_standard_input(model, tmp_path, capfd):
     words = ["paraphrase", "--models", model, "--language", "eng_Latn", "--pivots", "fra_Latn", "--input", "-"]
     words += ["--output", str(tmp_path / "out"), "--num-beams", "2", "--min-similarity", "-1"]
-    program = [sys.executable, "-m", "hf_paraphrase", *words]
-    result = subprocess.run(program, input="one cat\nthree\n", capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert DataFolder(tmp_path / "out").table().num_rows > 0 and result.stdout == ""
+    (tmp_path / "lines").write_text("one cat\nthree\n")
+    standard_input = os.dup(0)
+    try:
+        with (tmp_path / "lines").open() as lines:
+            os.dup2(lines.fileno(), 0)
+            assert main(words) == 0
+    finally:
+        os.dup2(standard_input, 0)
+        os.close(standard_input)
+    assert DataFolder(tmp_path / "out").table().num_rows > 0 and capfd.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
-    ("settings", "problem"),
+    ("number", "languages", "problem"),
     [
-        ({"models": ["{model}"]}, "one model alone makes a round trip only if it knows several languages"),
-        ({"models": ["{model}"] * 3}, "3 models and 0 pivots are no round trips"),
-        ({"models": ["{model}"] * 2, **LANGUAGES}, "2 models and 2 pivots are no round trips"),
-        (
-            {"models": ["{model}"], "language": "eng_Latn", "pivots": ["tlh"]},
-            "does not know the target language `tlh`",
-        ),
+        (1, {}, "one model alone makes a round trip only if it knows several languages"),
+        (3, {}, "3 models and 0 pivots are no round trips"),
+        (2, LANGUAGES, "2 models and 2 pivots are no round trips"),
+        (1, {"language": "eng_Latn", "pivots": ["tlh"]}, "does not know the target language `tlh`"),
     ],
 )
-def test_models_that_make_no_round_trip_are_one_line(model, tmp_path, settings, problem):
+def test_models_that_make_no_round_trip_are_one_line(model, tmp_path, number, languages, problem):
     (tmp_path / "lines.txt").write_text("one\n")
-    models = [name.format(model=model) for name in settings["models"]]
     with pytest.raises(UsageError, match=problem) as refused:
-        paraphrase_file(**{**settings, "models": models}, input=tmp_path / "lines.txt", output=str(tmp_path / "out"))
+        paraphrase_file(
+            models=[model] * number, **languages, input=tmp_path / "lines.txt", output=str(tmp_path / "out")
+        )
     assert "\n" not in str(refused.value) and [path.name for path in tmp_path.iterdir()] == ["lines.txt"]
 
 
@@ -229,14 +222,17 @@ def test_languages_that_do_not_meet_are_refused(back, monkeypatch):
         _ = Paraphraser(("there", "back")).trips
 
 
-def test_inputs_without_sentences_are_one_line(model, tmp_path, capsys):
+def test_inputs_without_sentences_are_one_line(model, tmp_path):
     pq.write_table(pa.table({"number": [1]}), tmp_path / "numbers.parquet")
     (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "lines.txt").write_text("one\n")
     common = {"models": model, **LANGUAGES, "output": str(tmp_path / "out")}
-    with pytest.raises(InputError, match="no column is called"):
-        paraphrase_file(**common, input=tmp_path / "numbers.parquet")
-    with pytest.raises(InputError, match="empty"):
-        paraphrase_file(**common, input=tmp_path / "empty.txt")
-    with pytest.raises(InputError, match="no such"):
-        paraphrase_file(**common, input=tmp_path / "absent.txt")
+    for name, more, problem in (
+        ("numbers.parquet", {}, "none of the columns of text is called"),
+        ("empty.txt", {}, "empty"),
+        ("absent.txt", {}, "no such"),
+        ("lines.txt", {"column": "text"}, "missing column text"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            paraphrase_file(**common, **more, input=tmp_path / name)
     assert not (tmp_path / "out").exists()

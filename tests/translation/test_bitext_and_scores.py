@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.translation.back_translation import merged_reports
+from hf_paraphrase.translation.bitext import normalize_punctuation, trainable_rows
+from hf_paraphrase.translation.evaluate import corpus_scores, translation_table
+
+
+def bitext(rows):
+    columns = [(str(index), source, target, "fr", "en") for index, (source, target) in enumerate(rows)]
+    return pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True)) for row in columns], schema=BITEXT)
+
+
+def test_bleu_equals_its_formula():
+    # Precisions 5/6, 3/5, 2/4, 1/3, lengths 6 and 7: worked out by hand from Papineni et al. 2002.
+    score = corpus_scores(["the cat sat on a mat"], ["the cat sat on the big mat"])
+    precisions = [5 / 6, 3 / 5, 2 / 4, 1 / 3]
+    expected = 100 * math.exp(1 - 7 / 6) * math.prod(precisions) ** 0.25
+    assert score["bleu"] == pytest.approx(expected)
+
+
+def test_typographic_characters_become_plain_ones_as_in_moses():
+    assert normalize_punctuation(["“Yes” – it’s…", "", "a"], "en") == ['"Yes" - it\'s...', "", "a"]
+    assert normalize_punctuation(["«\u00a0oui\u00a0»"], "fr") == ['"oui"']
+
+
+def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_its_language():
+    rows = [("un", "one"), ("", "two"), ("trois", None), ("a b c d", "four"), ("  ", "x")]
+    # English puts the comma inside the quotes, other languages leave it outside.
+    rows += [("«oui», dit", "“yes”, he says")]
+    assert trainable_rows(bitext(rows), max_words=3) == (["un", '"oui", dit'], ["one", '"yes," he says'], 4)
+    for rows in ([], [("", "one")], [("un deux trois quatre", "one")]):
+        with pytest.raises(InputError, match=f"none of the {len(rows)} sentence pairs has 1 to 3 words"):
+            trainable_rows(bitext(rows), max_words=3)
+
+
+def test_counts_of_shards_are_added_up_and_their_skipped_sentences_listed(tmp_path):
+    reports = [{"rows": 2, "skipped": [{"id": "é"}]}, {"rows": 3, "skipped": []}]
+    assert merged_reports(tmp_path, reports, ["rows"]) == {"rows": 5, "skipped_sentences": 1}
+    assert (tmp_path / "skipped.jsonl").read_text(encoding="utf-8") == '{"id": "é"}\n'
+
+
+def evaluation(split, bleu, case):
+    score = {"num_beams": 5, "sentences": 1000, "bleu": bleu, "chrf": 70.0}
+    score |= {"bleu_signature": f"case:{case}", "chrf_signature": f"case:{case}"}
+    return {"kind": "evaluate-nmt", "bitext": "captions", "split": split, "scores": [score]}
+
+
+def test_signatures_stand_below_the_table_and_rows_have_their_numbers_where_there_are_several():
+    table = translation_table({"b": evaluation("test", 50.0, "lc"), "a": evaluation("dev", 40.0, "mixed")})
+    first, second = (line for line in table.splitlines() if line.startswith("| captions"))
+    assert "dev" in first and first.endswith(" 1 |") and "50.00" in second and second.endswith(" 2 |")
+    assert "1: BLEU: `case:mixed`; chrF2: `case:mixed`; 2: BLEU: `case:lc`" in table
+    table = translation_table({"a": evaluation("test", 50.0, "lc"), "b": {"kind": "evaluate"}})
+    assert table.count("| captions") == 1 and "signature |" not in table and table.endswith("chrF2: `case:lc`.")
+    assert translation_table({}) == ""
