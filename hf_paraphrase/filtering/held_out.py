@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 import pyarrow as pa
@@ -21,50 +22,44 @@ class HeldOutReferences:
     seed: int
     fingerprints: np.ndarray
 
-    def contains(self, references: Iterable[str | None]) -> np.ndarray:
-        """Returns which references were drawn: bool (references,)."""
-        return is_among(_fingerprints(references, self.seed), self.fingerprints)
+    @classmethod
+    def draw(cls, folder: DataFolder, split: str, count: int, seed: int) -> HeldOutReferences:
+        """Draws distinct references of a split: those whose fingerprints, which the seed shuffles, are the lowest.
+
+        The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An
+        empty reference is never drawn.
+        """
+        lowest = np.empty(0, dtype=np.uint64)
+        for batch in folder.batches(split, ["sentence1"]):
+            filled = [text for text in batch.column("sentence1").to_pylist() if text]
+            lowest = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))[: count + 1]
+        if len(lowest) <= count:
+            raise InputError(
+                f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
+                path=folder.path,
+                remedy="hold out fewer, so that pairs are left",
+            )
+        return cls(seed, lowest[:count])
+
+    def texts(self, folder: DataFolder, split: str) -> list[str]:
+        """Returns the references, each once, in the order of the split."""
+        batches = (batch.column("sentence1").to_pylist() for batch in folder.batches(split, ["sentence1"]))
+        return list(dict.fromkeys(text for texts in batches for text in compress(texts, self.contains(texts))))
 
     def without(self, table: pa.Table) -> pa.Table:
-        """Leaves out the pairs whose `sentence1` was drawn."""
-        return table.filter(pa.array(~self.contains(table.column("sentence1").to_pylist()))) if len(table) else table
+        """Leaves out the pairs whose `sentence1` is one of them."""
+        return table.filter(pa.array(~self.contains(table.column("sentence1").to_pylist())))
 
-
-def draw_references(folder: DataFolder, split: str, count: int, seed: int) -> HeldOutReferences:
-    """Draws distinct references of a split: those whose fingerprints, which the seed shuffles, are the lowest.
-
-    The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An empty
-    reference is never drawn.
-    """
-    lowest = np.empty(0, dtype=np.uint64)
-    for batch in folder.batches(split, ["sentence1"]):
-        filled = [text for text in batch.column("sentence1").to_pylist() if text]
-        fingerprints = np.unique(np.concatenate([lowest, _fingerprints(filled, seed)]))
-        lowest = fingerprints[: count + 1]
-    if len(lowest) <= count:
-        raise InputError(
-            f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
-            path=folder.path,
-            remedy="hold out fewer, so that pairs are left",
-        )
-    return HeldOutReferences(seed, lowest[:count])
-
-
-def held_out_texts(folder: DataFolder, split: str, held_out: HeldOutReferences) -> list[str]:
-    """Returns the drawn references, each once, in the order of the split."""
-    texts: dict[str, None] = {}
-    for batch in folder.batches(split, ["sentence1"]):
-        references = batch.column("sentence1").to_pylist()
-        drawn = held_out.contains(references)
-        texts.update(dict.fromkeys(references[place] for place in np.flatnonzero(drawn)))
-    return list(texts)
+    def contains(self, references: Iterable[str | None]) -> np.ndarray:
+        """Returns which references are among them: bool (references,)."""
+        return is_among(_fingerprints(references, self.seed), self.fingerprints)
 
 
 def _fingerprints(references: Iterable[str | None], seed: int) -> np.ndarray:
     """The first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
     key = seed.to_bytes(8, "little")
-    digests = b"".join(
+    digests = [
         hashlib.blake2b((text or "").encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
         for text in references
-    )
-    return np.frombuffer(digests, dtype="<u8")
+    ]
+    return np.frombuffer(b"".join(digests), dtype="<u8")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..artefacts.files import written_whole
 from ..errors import InputError
-from .tokens import TokenSpans
+from .tokens import tokenize
 
 UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
 """The marks of ARPA files. None can be a token: :func:`~.tokens.tokenize` splits at the angle brackets."""
@@ -22,7 +22,6 @@ _BEGIN_ID, _END_ID = 1, 2
 _WORD_BITS = 21
 """Bits of a word's number: three of them make up a 64-bit key."""
 _WORD_MASK, _BIGRAM_MASK = (1 << _WORD_BITS) - 1, (1 << 2 * _WORD_BITS) - 1
-_PENDING = 1 << 22
 FALLBACK = (0.5, 1.0, 1.5)
 """Discounts where the counts of counts give none: those that `lmplz --discount_fallback` takes."""
 
@@ -43,78 +42,59 @@ class Estimate(NamedTuple):
     backoffs: list[np.ndarray]
 
 
-class TrigramCounter:
-    """Counts the trigrams of sentences that have a token; memory grows with the distinct trigrams, not with the text.
+class Trigrams(NamedTuple):
+    """The trigrams of sentences, packed and ascending, and how often they occur, both int64 (trigrams,).
 
-    `words` has the word of each number; the first three are `<unk>`, `<s>` and `</s>`, which `tokens` does not count.
+    `words` has the word of each number; the first three are `<unk>`, `<s>` and `</s>`.
     """
 
-    def __init__(self) -> None:
-        self.words = [UNKNOWN, BEGIN, END]
-        self.sentences = self.tokens = 0
-        self._numbers = {word: number for number, word in enumerate(self.words)}
-        # Sorted distinct keys with their counts, and those of newer sentences, merged into them now and then.
-        self._keys = [np.empty(0, dtype=np.int64)]
-        self._counts = [np.empty(0, dtype=np.int64)]
+    words: list[str]
+    keys: np.ndarray
+    counts: np.ndarray
 
-    def add(self, sentences: Sequence[str]) -> None:
-        """Counts some sentences."""
-        spans = TokenSpans(list(map(str.lower, sentences)))
-        # Each distinct token is looked up once, in the order in which they come.
-        _, places, inverse = np.unique(spans.numbers, return_index=True, return_inverse=True)
-        order = np.argsort(places)
-        distinct = np.empty(len(places), dtype=np.int64)
-        distinct[order] = [self._number(spans.text(place)) for place in places[order].tolist()]
-        counts = spans.counts[spans.counts > 0]
-        sequence = np.full(len(spans) + 2 * len(counts), _BEGIN_ID, dtype=np.int64)
-        ends = np.cumsum(counts + 2) - 1
-        sequence[ends] = _END_ID
-        sequence[np.arange(len(spans)) + 2 * np.repeat(np.arange(len(counts)), counts) + 1] = distinct[inverse]
-        self.sentences += len(counts)
-        self.tokens += len(spans)
-        # No trigram begins at the last word of a sentence or at its end mark.
-        starts = np.delete(np.arange(len(sequence)), np.concatenate([ends - 1, ends]))
-        trigrams = (sequence[starts] << _WORD_BITS | sequence[starts + 1]) << _WORD_BITS | sequence[starts + 2]
-        for values, kept in zip(np.unique(trigrams, return_counts=True), (self._keys, self._counts), strict=True):
-            kept.append(values)
-        if sum(map(len, self._keys[1:])) > max(_PENDING, len(self._keys[0])):
-            self._merge()
 
-    def adjusted(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Computes what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
+def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[str]) -> Trigrams:
+    """Counts the trigrams of all sentences that have a token."""
+    numbers = {word: number for number, word in enumerate((UNKNOWN, BEGIN, END))}
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for block in blocks:
+        sentences = (
+            [_BEGIN_ID, *(numbers.setdefault(word, len(numbers)) for word in words), _END_ID]
+            for words in map(tokenize, block)
+            if words
+        )
+        grams = [gram for ids in sentences for gram in zip(ids, ids[1:], ids[2:], strict=False)]
+        packed = np.array(grams, np.int64).reshape(-1, 3) @ np.array([1 << 2 * _WORD_BITS, 1 << _WORD_BITS, 1])
+        parts.append(np.unique(packed, return_counts=True))
+    if len(numbers) == 3:
+        problem, remedy = "the text of the language model has no word", "give sentences with words, one a line"
+        raise InputError(problem, path=source, remedy=remedy)
+    if len(numbers) > _WORD_MASK:
+        problem = f"the text of the language model has more than {_WORD_MASK:,} distinct words"
+        raise InputError(problem, path=source, remedy="give less text")
+    keys, counts = map(np.concatenate, zip(*parts, strict=True))
+    keys, places = np.unique(keys, return_inverse=True)
+    return Trigrams(list(numbers), keys, np.bincount(places, counts).astype(np.int64))
 
-        Trigrams count as often as they occur. Bigrams and words count as many distinct words as stand before them,
-        except bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur. Keys
-        are ascending; words have all numbers as keys, `<unk>` and `<s>` with count 0.
-        """
-        trigrams, occurrences = self._merge()
-        # A sentence has a word, so every bigram that begins one begins a trigram.
-        is_first = trigrams >> 2 * _WORD_BITS == _BEGIN_ID
-        openings, begins = np.unique(trigrams[is_first] >> _WORD_BITS, return_index=True)
-        opening_counts = np.add.reduceat(occurrences[is_first], begins) if len(begins) else begins
-        bigrams, lefts = np.unique(trigrams & _BIGRAM_MASK, return_counts=True)
-        bigrams, lefts = np.concatenate([openings, bigrams]), np.concatenate([opening_counts, lefts])
-        order = np.argsort(bigrams)
-        bigrams, lefts = bigrams[order], lefts[order]
-        words = np.bincount(bigrams & _WORD_MASK, minlength=len(self.words))
-        return [(np.arange(len(self.words)), words), (bigrams, lefts), (trigrams, occurrences)]
 
-    def _merge(self) -> tuple[np.ndarray, np.ndarray]:
-        keys, inverse = np.unique(np.concatenate(self._keys), return_inverse=True)
-        counts = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(counts, inverse, np.concatenate(self._counts))
-        self._keys, self._counts = [keys], [counts]
-        return keys, counts
+def adjusted_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Computes what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
 
-    def _number(self, word: str) -> int:
-        number = self._numbers.setdefault(word, len(self.words))
-        if number == len(self.words):
-            if number > _WORD_MASK:
-                raise InputError(
-                    f"the text of the language model has more than {number:,} distinct words", remedy="give less text"
-                )
-            self.words.append(word)
-        return number
+    Trigrams count as often as they occur. Bigrams and words count as many distinct words as stand before them, except
+    bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur. Keys are
+    ascending; words have all numbers as keys, `<unk>` and `<s>` with count 0.
+    """
+    words, keys, occurrences = trigrams
+    # A sentence has a word, so every bigram that begins one begins a trigram.
+    is_first = keys >> 2 * _WORD_BITS == _BEGIN_ID
+    openings, begins = np.unique(keys[is_first] >> _WORD_BITS, return_index=True)
+    opening_counts = np.add.reduceat(occurrences[is_first], begins)
+    bigrams, lefts = np.unique(keys & _BIGRAM_MASK, return_counts=True)
+    bigrams, lefts = np.concatenate([openings, bigrams]), np.concatenate([opening_counts, lefts])
+    order = np.argsort(bigrams)
+    bigrams, lefts = bigrams[order], lefts[order]
+    counts = np.bincount(bigrams & _WORD_MASK, minlength=len(words))
+    return [(np.arange(len(words)), counts), (bigrams, lefts), (keys, occurrences)]
 
 
 def estimate_discounts(counts: np.ndarray) -> tuple[float, float, float]:
@@ -135,7 +115,7 @@ def _discounts_of(counts: np.ndarray, discounts: tuple[float, float, float]) -> 
     return np.array((0.0, *discounts))[np.minimum(counts, 3)]
 
 
-def estimate(counter: TrigramCounter) -> Estimate:
+def estimate(trigrams: Trigrams) -> Estimate:
     """Estimates the probability of every seen n-gram and the backoff weight of every seen history.
 
         p(w | h) = (a(hw) − D(a(hw))) / Σ_x a(hx) + γ(h) p(w | h'),   γ(h) = Σ_x D(a(hx)) / Σ_x a(hx)
@@ -143,7 +123,7 @@ def estimate(counter: TrigramCounter) -> Estimate:
     with a the adjusted counts and h' the history h without its first word. Below the words stands the uniform
     distribution over all words, `</s>` and `<unk>` but not `<s>`; from it `<unk>` has its probability.
     """
-    adjusted = counter.adjusted()
+    adjusted = adjusted_counts(trigrams)
     discounts = [estimate_discounts(counts) for _, counts in adjusted]
     keys = [order_keys for order_keys, _ in adjusted]
     words, counts = adjusted[0]
@@ -163,7 +143,7 @@ def estimate(counter: TrigramCounter) -> Estimate:
         backoff = np.ones(len(keys[order - 2]))
         backoff[np.searchsorted(keys[order - 2], histories)] = gammas
         backoffs.append(backoff)
-    return Estimate(counter.words, keys, probabilities, backoffs)
+    return Estimate(trigrams.words, keys, probabilities, backoffs)
 
 
 def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
@@ -195,18 +175,6 @@ def _lines(model: Estimate, order: int) -> Iterator[str]:
 
 def train_language_model(
     blocks: Iterable[Sequence[str]], path: str | os.PathLike[str], *, source: str | os.PathLike[str]
-) -> dict[str, int]:
-    """Estimates a 3-gram model of lower-cased tokens and writes it.
-
-    Returns:
-        The numbers of `sentences`, `tokens` and distinct `words`.
-    """
-    counter = TrigramCounter()
-    for block in blocks:
-        counter.add(block)
-    if not counter.sentences:
-        raise InputError(
-            "the text of the language model has no word", path=source, remedy="give sentences with words, one a line"
-        )
-    write_arpa(path, estimate(counter))
-    return {"sentences": counter.sentences, "tokens": counter.tokens, "words": len(counter.words) - 3}
+) -> None:
+    """Estimates a 3-gram model of the lower-cased tokens of sentences, which come from `source`, and writes it."""
+    write_arpa(path, estimate(count_trigrams(blocks, source)))

@@ -60,19 +60,19 @@ def test_filtering_scored_pairs_equals_filtering_with_measures_on_demand(pairs, 
     assert first.equals(second.select(first.column_names))
 
 
-def test_each_split_gets_the_measures_that_its_own_columns_allow(pairs, tmp_path, capsys):
+def test_measures_are_chosen_by_the_columns_that_all_splits_have(pairs, tmp_path, capsys):
     table = DataFolder(pairs).table()
     for name, values in (("log_prob", [-1.0, -2.0, -3.0]), ("num_tokens", [2, 2, 1])):
         table = table.append_column(name, pa.array(values))
     write_split(pairs, "train", [table], table.schema)
+    assert run("score", "--pairs", pairs, "--output", tmp_path / "without") == 0
+    assert "cost" not in DataFolder(tmp_path / "without").table().column_names
+    assert run("score", "--pairs", pairs, "--output", tmp_path / "asked", "--measures", "cost") == 2
+    assert "cost needs the missing columns log_prob, num_tokens" in capsys.readouterr().err
+    write_split(pairs, "test", [table], table.schema)
     assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--language", "en") == 0
-    assert "split `test`: without cost, whose columns it does not have" in capsys.readouterr().err
-    assert DataFolder(tmp_path / "scored").table().column("cost").to_pylist() == [0.5, 1.0, 3.0]
-    names = DataFolder(tmp_path / "scored").table("test").column_names
-    assert "cost" not in names and "overlap_1" in names and "language" in names
-    words = ["--pairs", pairs, "--output", tmp_path / "asked", "--measures", "cost"]
-    assert run("score", *words) == 2
-    assert "needs the missing columns log_prob, num_tokens" in capsys.readouterr().err
+    assert DataFolder(tmp_path / "scored").table("test").column("cost").to_pylist() == [0.5, 1.0, 3.0]
+    assert "language" in DataFolder(tmp_path / "scored").table("test").column_names
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def back_translated(tmp_path):
     return folder
 
 
-def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_translated, tmp_path, capsys):
+def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_translated, tmp_path):
     output = tmp_path / "scored"
     assert run("score", "--pairs", back_translated, "--output", output, "--hold-out", 15) == 0
     held_out = (output / "held_out.txt").read_text().splitlines()
@@ -107,10 +107,7 @@ def test_holding_references_out_leaves_their_pairs_out_and_models_them(back_tran
     words = ["--measures", "perplexity", "--language-model", output / "language_model.arpa"]
     assert run("score", "--pairs", output, "--output", again, *words) == 0
     assert DataFolder(again).table().column("perplexity").equals(after.column("perplexity"))
-    record = json.loads((output / "provenance.json").read_text())
-    assert record["results"]["language_model"]["sentences"] == 15
     assert "held_out.txt" in (output / "README.md").read_text()
-    assert "15 sentences" in capsys.readouterr().err
     assert sorted(path.name for path in output.iterdir()) == [
         "README.md", "data", "held_out.txt", "language_model.arpa", "provenance.json"
     ]  # fmt: skip

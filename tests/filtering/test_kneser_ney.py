@@ -8,7 +8,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.filtering.kneser_ney import FALLBACK, TrigramCounter, estimate, estimate_discounts, write_arpa
+from hf_paraphrase.filtering.kneser_ney import (
+    FALLBACK,
+    adjusted_counts,
+    count_trigrams,
+    estimate,
+    estimate_discounts,
+    write_arpa,
+)
 
 kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
 WORDS = ["a", "b", "c", "d", "e"]
@@ -16,10 +23,8 @@ SENTENCE = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 
 
 def counted(sentences, chunk=1000):
-    counter = TrigramCounter()
-    for start in range(0, len(sentences), chunk):
-        counter.add(sentences[start : start + chunk])
-    return counter
+    blocks = [sentences[start : start + chunk] for start in range(0, len(sentences), chunk)]
+    return count_trigrams(blocks, "text")
 
 
 def random_text(size=400, seed=0, vocabulary=600):
@@ -96,10 +101,6 @@ def model_of(sentences, tmp_path_factory):
     return kenlm.Model(str(path))
 
 
-def scored(model, sentences):
-    return [model.score(sentence.lower()) for sentence in sentences]
-
-
 def test_discounts_follow_chen_and_goodman():
     counts = np.repeat([1, 2, 3, 4, 5, 9], [100, 40, 20, 12, 5, 5])
     y = 100 / (100 + 2 * 40)
@@ -115,20 +116,17 @@ def test_discounts_follow_chen_and_goodman():
 def test_queries_equal_a_model_of_dictionaries(tmp_path_factory, text, queries):
     queries = [*queries, "a unseen b", "unseen", ""]
     model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
-    found = scored(model, queries)
-    assert found == pytest.approx([naive.log10(query) for query in queries], abs=2e-5)
+    assert [model.score(query) for query in queries] == pytest.approx(
+        [naive.log10(query) for query in queries], abs=2e-5
+    )
 
 
 def test_all_discounts_of_a_longer_text_are_estimated():
-    assert all(estimate_discounts(counts) != FALLBACK for _, counts in counted(random_text()).adjusted())
+    assert all(estimate_discounts(counts) != FALLBACK for _, counts in adjusted_counts(counted(random_text())))
 
 
-@pytest.mark.parametrize("pending", [10, 1 << 22])
-def test_the_pieces_in_which_a_text_comes_do_not_change_the_model(monkeypatch, pending):
-    text = random_text(60)
-    whole = estimate(counted(text))
-    monkeypatch.setattr("hf_paraphrase.filtering.kneser_ney._PENDING", pending)
-    pieces = estimate(counted(text, 7))
+def test_the_pieces_in_which_a_text_comes_do_not_change_the_model():
+    whole, pieces = estimate(counted(random_text(60))), estimate(counted(random_text(60), 7))
     assert whole.words == pieces.words
     for one, two in zip(whole.keys + whole.probabilities, pieces.keys + pieces.probabilities, strict=True):
         np.testing.assert_array_equal(one, two)

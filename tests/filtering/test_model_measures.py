@@ -28,8 +28,7 @@ def scored(table, name, **settings):
 @pytest.fixture(scope="module")
 def language_model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "model.arpa"
-    facts = train_language_model([["The cat sat.", "the dog sat.", ""], ["A dog barked."]], path, source="text")
-    assert (facts["sentences"], facts["tokens"], facts["words"]) == (3, 12, 7)
+    train_language_model([["The cat sat.", "the dog sat.", ""], ["A dog barked."]], path, source="text")
     return path
 
 

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ...evaluation.verdicts import LITTLE, Difference, bootstrap_means, difference, mean_difference, spread
 from ...tables import format_table, number
-from .settings import RANDOM
 
+RANDOM = "random"
+"""The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
 _JUDGED = ["minus {} [95 %]", "helps", f"within ± {LITTLE:g}"]
 
 
@@ -28,6 +29,11 @@ class Cell:
     encoder: str
     filter: str
     range: str
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """The comparisons of its range, all of which must hold."""
+        return tuple(part.strip() for part in self.range.split(",") if part.strip())
 
     @property
     def random(self) -> Cell:
@@ -183,20 +189,6 @@ def cells_table(items: Collection[ComparedCell], tested: bool, against: str = RA
             row += _judged(None if cell.filter == RANDOM else item.difference, comparisons)
         rows.append(row)
     return format_table(header, rows)
-
-
-def ranges_table(grid: Runs, chosen: Collection[Cell]) -> str:
-    """Formats every cell: a row a range, the dev mean of each data set and encoder."""
-    columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
-    rows = []
-    for name, label in dict.fromkeys((cell.filter, cell.range) for cell in grid):
-        row = [name, label or "–"]
-        for data, encoder in columns:
-            cell = Cell(data, encoder, name, label)
-            is_marked = cell in chosen and name != RANDOM
-            row.append(spread([run.dev for run in grid.get(cell, [])]) + " (chosen)" * is_marked)
-        rows.append(row)
-    return format_table(["filter", "range", *(f"{data} {encoder}: dev" for data, encoder in columns)], rows)
 
 
 def _judged(item: Difference | None, comparisons: int) -> list[str]:

@@ -13,7 +13,6 @@ from hf_paraphrase.filtering.tuning.results import (
     choose_by_dev,
     compare_cells,
     filters_table,
-    ranges_table,
 )
 
 SIZES = {"sick": 40, "twitter": 25}
@@ -137,9 +136,3 @@ def test_a_cell_has_its_pairs_epochs_and_spread_and_a_difference_corrected_for_a
     low = ComparedCell(LOW, grid[LOW], grid[RANDOM], NOTHING)
     # Student's t with nine degrees of freedom for two comparisons: 2.685.
     assert cells_of(cells_table([*compared.values(), low], True))[2][8] == "+4.0 [+2.7, +5.3]"
-
-
-def test_every_range_has_a_row_and_the_chosen_one_is_marked(grid):
-    rows = cells_of(ranges_table(grid, [RANDOM, HIGH]))[1:]
-    assert [row[:2] for row in rows] == [["random", "–"], ["bleu", "bleu<=1"], ["bleu", "bleu>1"]]
-    assert [row[2] for row in rows] == ["51.0 ± 1.4", "60.0", "71.0 ± 1.4 (chosen)"]
