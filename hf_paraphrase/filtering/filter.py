@@ -21,9 +21,10 @@ from ..errors import UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from .filter_steps import FilterSteps
+from .measuring import with_columns
 from .pair_batch import SIDES, sides_of
 from .random_pairs import NOISE, with_random_pairs
-from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, kept_schema, tokens_of
+from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, tokens_of
 
 _REMOVED_BY = "removed_by"
 
@@ -109,7 +110,7 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
                     bar.update(table.num_rows)
                     yield table
 
-            batches, written = kept(), kept_schema(schema, settings)
+            batches, written = kept(), with_columns(schema.empty_table(), settings.columns).schema
             if makes_random:
                 parts = with_random_pairs(
                     pa.concat_tables(batches),
@@ -181,8 +182,6 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
 def _report(settings: FilterSettings, filtered: Filtered) -> None:
     choice, counts = filtered.choice, filtered.counts
     log(funnel_table(choice.funnel).rstrip())
-    for name, count in sorted(choice.contamination.items()):
-        log(f"left out for a sentence of {name}: {count:,}")
     left_out = [name for name in DataFolder(settings.pairs).splits if name != settings.split]
     if left_out:
         log(f"only the split `{settings.split}` was filtered; not in the output: {', '.join(left_out)}")

@@ -55,12 +55,12 @@ def with_random_pairs(
     option = "--noise"
     try:
         if len(chosen):
-            rows[chosen] = chosen[random_negatives(first[chosen], second[chosen], seed, known=(first, second))]
+            rows[chosen] = chosen[random_negatives(first[chosen], second[chosen], seed, (first, second))]
             is_noise[chosen] = True
         made = [_exchanged(pairs, rows, is_noise, 1, columns)]
         if negatives is not None:
             option = "--negatives"
-            drawn = rows[random_negatives(first, second[rows], negatives, known=(first, second))]
+            drawn = rows[random_negatives(first, second[rows], negatives, (first, second))]
             made.append(_exchanged(pairs, drawn, np.ones(len(rows), bool), 0, columns))
     except ValueError as error:
         raise InputError(f"{option}: {error}", path=path, remedy="give more pairs") from error
@@ -84,11 +84,7 @@ def _exchanged(
 
 
 def random_negatives(
-    first: np.ndarray,
-    second: np.ndarray,
-    seed: int,
-    *,
-    known: tuple[np.ndarray, np.ndarray] | None = None,
+    first: np.ndarray, second: np.ndarray, seed: int, known: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """Draws for every pair another second sentence, so that each sentence is used exactly once more.
 
@@ -99,7 +95,7 @@ def random_negatives(
     """
     generator = np.random.default_rng([seed, _DRAWING_NEGATIVES])
     rows = generator.permutation(len(first))
-    pairs = [(first, second)] if known is None else [(first, second), known]
+    pairs = [(first, second), known]
     positives = np.concatenate([_combined(*order) for one, two in pairs for order in ((one, two), (two, one))])
     positives.sort()
     wrong = np.flatnonzero(_known(np.arange(len(rows)), first, second, rows, positives))

@@ -17,9 +17,10 @@ from ..data.cleaning import count_words
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..tables import format_table
-from .filter_steps import FilterSteps, check_steps, with_columns
-from .measuring import measures_of, required_columns
+from .filter_steps import FilterSteps
+from .measuring import columns_read, with_columns
 from .pair_batch import numeric_column, sides_of
+from .selections import check_selections
 
 _ROW = "__row__"
 
@@ -74,15 +75,15 @@ def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
 def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = no_progress) -> Choice:
     """Takes the steps of a filter and returns which rows are left."""
     schema = folder.schema(split)
-    check_steps(steps, schema, str(folder.path))
-    keeps = steps.pair_filter(sides_of(schema.names))
-    if keeps.decontaminator is not None:
-        # Read last, which may take a while, and read even where there are no pairs.
-        _ = keeps.decontaminator.fingerprints
+    sides = sides_of(schema.names)
+    folder.require(*sides, *(["rank"] if steps.one_per_reference is not None else []), split=split)
+    check_selections(steps.selections, schema)
+    keeps = steps.pair_filter(sides)
     choice = Choice(np.zeros(folder.count(split), dtype=np.uint16))
     parts: list[dict[str, np.ndarray]] = []
     start = 0
-    for record_batch in folder.batches(split, columns_to_read(steps, schema)):
+    wanted = {*sides, "id", *columns_read(steps.columns, schema.names)}
+    for record_batch in folder.batches(split, [name for name in schema.names if name in wanted]):
         rows = pa.array(np.arange(start, start + record_batch.num_rows))
         start += record_batch.num_rows
         table = pa.Table.from_batches([record_batch]).append_column(_ROW, rows)
@@ -98,18 +99,14 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
     return choice
 
 
-def columns_to_read(steps: FilterSteps, schema: pa.Schema) -> list[str]:
-    """The columns to read: those the steps look at where they exist, else what their measures need."""
-    wanted = {*sides_of(schema.names), "id", *steps.columns}
-    wanted |= required_columns(measures_of(column for column in steps.columns if column not in schema.names))
-    return [name for name in schema.names if name in wanted]
-
-
 def _numbers(table: pa.Table, steps: FilterSteps) -> dict[str, np.ndarray]:
     """Returns what the steps that compare rows look at: the row, and as asked for its reference, rank and tokens."""
     numbers = {_ROW: table.column(_ROW).to_numpy()}
     if steps.one_per_reference is not None:
-        numbers["reference"] = np.array(reference_keys(table), dtype=np.int64)
+        texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
+        ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
+        # Hashes of 64 bits: the strings of a large corpus would not stay within memory.
+        numbers["reference"] = np.array([hash(pair) for pair in zip(ids, texts, strict=True)], dtype=np.int64)
         numbers["rank"] = numeric_column(table, "rank")
     if steps.max_tokens is not None:
         numbers["tokens"] = tokens_of(table)
@@ -163,19 +160,6 @@ def tokens_of(table: pa.Table) -> np.ndarray:
     sides = sides_of(table.schema.names)
     first, second = (table.column(name).cast(pa.string()).combine_chunks() for name in sides)
     return count_words(first) + count_words(second)
-
-
-def reference_keys(table: pa.Table) -> list[int]:
-    """Identifies the reference of each row: by its id and text, or by its text alone where there are no ids."""
-    texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
-    ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
-    # Hashes of 64 bits: the strings of a large corpus would not stay within memory.
-    return [hash(pair) for pair in zip(ids, texts, strict=True)]
-
-
-def kept_schema(schema: pa.Schema, steps: FilterSteps) -> pa.Schema:
-    """Returns the schema of the kept pairs: all columns, and those that were computed for the steps."""
-    return with_columns(schema.empty_table(), steps.columns).schema
 
 
 def kept_batches(folder: DataFolder, split: str, kept: np.ndarray, steps: FilterSteps) -> Iterator[pa.Table]:

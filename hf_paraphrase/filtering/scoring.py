@@ -22,9 +22,7 @@ from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
 from ..settings import flag, is_given, recipe, seed_setting, setting, with_options
-from .filter_steps import check_pairs
-from .held_out import HeldOutReferences
-from .kneser_ney import train_language_model
+from .language_model import HeldOutReferences, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of
 
@@ -48,10 +46,11 @@ class ScoreSettings(ShardSettings):
     )
     output: str = setting("the data folder to make; it appears whole at the end")
     measures: list[str] = setting(
-        f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but "
+        f"which measures: {', '.join(MEASURES)}; by default all but "
         f"{' and '.join(name for name in MEASURES if not MEASURES[name].by_default)}, as far as the pairs have the "
         "columns and you give the models they need",
         [],
+        choices=MEASURES,
     )
     language_model_text: str | None = setting(
         f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is kept in the "
@@ -79,23 +78,11 @@ class ScoreSettings(ShardSettings):
     )
     resume: bool = setting("continue the incomplete job for this output", False)
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        self.measures = [part.strip() for word in self.measures for part in word.split(",") if part.strip()]
-        for name in self.measures:
-            _ = MEASURES[name]
-
     @property
     def options(self) -> dict[str, Any]:
         """The options of measures that are given."""
         names = dict.fromkeys(option for name in MEASURES for option in MEASURES[name].option_names())
         return {name: getattr(self, name) for name in names if is_given(self, name)}
-
-    @property
-    def options_here(self) -> dict[str, Any]:
-        """The same for this process, where the device may be elsewhere."""
-        return {name: value for name, value in self.options.items() if self.computes_here or name != "device"}
 
 
 @dataclass(frozen=True)
@@ -143,9 +130,9 @@ def score(settings: ScoreSettings) -> Scored:
         if estimated:
             held_out = _estimate_language_model(settings, folder, output.begin())
             options["language_model"] = str(output.begin() / _ARPA)
-        here = PairScorer(tuple(chosen), Measures(**options | settings.options_here), held_out)
         # What the measures need is opened before the work begins, so that what is missing shows.
-        here(folder.schema(folder.splits[0]).empty_table())
+        here = {name: value for name, value in options.items() if settings.computes_here or name != "device"}
+        PairScorer(tuple(chosen), Measures(**here), held_out)(folder.schema(folder.splits[0]).empty_table())
         scorer = PairScorer(tuple(chosen), Measures(**options), held_out)
         workers = settings.workers
         if workers is None:
@@ -162,22 +149,16 @@ def score(settings: ScoreSettings) -> Scored:
 
 
 def _inputs(settings: ScoreSettings) -> list[str]:
-    """Lists the pairs, and the files and models that the measures read."""
-    inputs = [settings.pairs, settings.language_model_text]
-    for name in MEASURES:
-        measure = MEASURES[name]
-        inputs += [getattr(settings, option) for option in (*measure.files, *measure.models)]
-        for option in measure.models:
-            if (model := getattr(settings, option)) is not None:
-                model_folder(model)
-    return [item for item in inputs if item is not None]
+    """Lists the pairs, and the files and models that the measures read, which are fetched."""
+    for option in (option for measure in MEASURES.values() for option in measure.models):
+        if (model := getattr(settings, option)) is not None:
+            model_folder(model)
+    return [path for _, path in settings.paths_read()]
 
 
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> list[str]:
     """Chooses the measures by the columns that all splits have."""
-    schemas = [folder.schema(split) for split in folder.splits]
-    for schema in schemas:
-        check_pairs(schema, str(folder.path), sides_of(schema.names))
+    schemas = [folder.require(*sides_of(folder.schema(split).names), split=split) for split in folder.splits]
     columns = [name for name in schemas[0].names if all(name in schema.names for schema in schemas)]
     if settings.hold_out is not None and sides_of(columns) != SIDES:
         remedy = "give --language-model-text instead"

@@ -5,7 +5,7 @@ import pytest
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.filtering.held_out import HeldOutReferences
+from hf_paraphrase.filtering.language_model import HeldOutReferences
 
 
 def write(folder, references):

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.filtering.kneser_ney import train_language_model
+from hf_paraphrase.filtering.language_model import train_language_model
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -40,13 +40,11 @@ def test_perplexity_is_that_of_the_lowered_translation_and_undefined_for_an_empt
     expected = [model.perplexity(text) for text in ("the cat sat .", "the cat barked .", "zebra")]
     assert table["perplexity"][:3] == pytest.approx(expected, rel=1e-4)
     assert all(map(math.isnan, table["perplexity"][3:]))
-    assert table["unknown_rate"][:3] == [0.0, 0.0, 1.0] and all(map(math.isnan, table["unknown_rate"][3:]))
 
 
-@pytest.mark.parametrize("damage", [lambda text: text.replace("\\2-grams", "x"), lambda text: text[: len(text) // 2]])
-def test_a_file_that_is_no_language_model_is_named(language_model, tmp_path, damage):
+def test_a_file_that_is_no_language_model_is_named(language_model, tmp_path):
     pytest.importorskip("kenlm", reason="kenlm is not installed")
-    (tmp_path / "damaged.arpa").write_text(damage(language_model.read_text()))
+    (tmp_path / "damaged.arpa").write_text(language_model.read_text()[:50])
     with pytest.raises(InputError) as caught:
         scored(pairs_table([("x", "y")]), "perplexity", language_model=str(tmp_path / "damaged.arpa"))
     assert caught.value.path == str(tmp_path / "damaged.arpa")
@@ -57,12 +55,6 @@ def test_without_kenlm_the_package_to_install_is_named(language_model, monkeypat
     with pytest.raises(UsageError) as caught:
         scored(pairs_table([("x", "y")]), "perplexity", language_model=str(language_model))
     assert "hf-paraphrase[perplexity]" in caught.value.remedy
-
-
-def test_a_text_without_a_word_gives_no_language_model(tmp_path):
-    with pytest.raises(InputError, match="no word"):
-        train_language_model([["", "  "]], tmp_path / "model.arpa", source="text")
-    assert not (tmp_path / "model.arpa").exists()
 
 
 @pytest.fixture(scope="module")

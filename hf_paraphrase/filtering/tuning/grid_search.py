@@ -42,7 +42,6 @@ GRIDS: dict[str, list[str]] = {
     _BINS: ["0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100"],
 }
 """The ranges of paper 000 that have a name: table 6, both ends included, and the bins of table 5."""
-_SHOWN = ("seed", "available", "pairs", "dev", "epoch")
 
 
 @dataclass(kw_only=True)
@@ -50,8 +49,9 @@ class TuneSettings(Settings):
     """Trains one encoder for each range of each filter on each data set, and chooses by the dev mean alone.
 
     Test means are reported for what was chosen and for the random selection, over several seeds, with the interval of
-    their difference over seeds and sentence pairs of the test sets. Of references with ranked translations the best
-    one is used.
+    their difference over seeds and sentence pairs of the test sets; for all other cells, too, with the seeds of the
+    grid, and for the last against the first of length_bins (table 5). They choose nothing. Of references with ranked
+    translations the best one is used.
     """
 
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
@@ -89,11 +89,6 @@ class TuneSettings(Settings):
     )
     grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
     bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)
-    test_all: bool = setting(
-        "also report the test means of all cells with their difference from random, and the last minus the first of "
-        "length_bins (table 5); they choose nothing",
-        False,
-    )
     overwrite: bool = setting("replace an existing output folder", False)
     resume: bool = setting("continue an incomplete grid; its finished runs are kept", False)
 
@@ -107,7 +102,7 @@ class TuneSettings(Settings):
             raise UsageError(
                 f"--grid-seeds is {self.grid_seeds}, but there are {len(self.seeds)} seeds", remedy="give more --seeds"
             )
-        _ = self.data_sets, self.ranges, self.encoder_settings
+        _ = self.data_sets, filter_ranges(self.filters, self.keep), self.encoder_settings
 
     @property
     def data_sets(self) -> dict[str, Path]:
@@ -117,17 +112,10 @@ class TuneSettings(Settings):
             name, equals, folder = word.partition("=")
             path = Path(folder if equals else word)
             name = name if equals else path.resolve().name
-            if not name or (equals and not folder):
-                raise UsageError(f"--pairs `{word}` lacks a name or a folder", remedy="give NAME=DIR, or DIR")
-            if name in folders:
-                raise UsageError(f"two data sets are called {name}", remedy="give them names: NAME=DIR")
+            if not name or name in folders or (equals and not folder):
+                raise UsageError(f"--pairs `{word}` lacks a folder or a name of its own", remedy="give NAME=DIR")
             folders[name] = path
         return folders
-
-    @property
-    def ranges(self) -> list[tuple[str, str]]:
-        """The ranges to try, each with the name of its filter."""
-        return filter_ranges(self.filters, self.keep)
 
     @property
     def encoder_settings(self) -> dict[str, EncoderSettings]:
@@ -197,7 +185,7 @@ def tune(settings: TuneSettings) -> Tuned:
             Cell(data_set, encoder, name, label)
             for data_set in pools
             for encoder in settings.encoders
-            for name, label in settings.ranges
+            for name, label in filter_ranges(settings.filters, settings.keep)
         ]
         if not any(pools[cell.data].select(cell.keep, settings.seeds[0])[1] for cell in cells if cell.keep):
             raise InputError(
@@ -218,26 +206,21 @@ def tune(settings: TuneSettings) -> Tuned:
             return compare_cells(cell, made[cell], made[baseline], scores, replicates=settings.bootstrap)
 
         compared = {key: compare(final, cell, cell.random) for key, cell in chosen.items()}
-        all_tested = settings.test_all and bool(tests)
-        every = [
-            compare(grid, cell, cell.random) if all_tested else ComparedCell(cell, grid[cell], grid[cell.random])
-            for cell in grid
-        ]
-        ends = [compare(grid, last, first) for first, last in _ends_of_bins(grid)] if all_tested else []
+        every = [compare(grid, cell, cell.random) for cell in grid]
+        ends = [compare(grid, last, first) for first, last in _ends_of_bins(grid)]
         tables = {
             "filters_table": filters_table(compared, list(pools), settings.encoders, bool(tests)),
             "cells_table": cells_table(compared.values(), bool(tests)),
-            "grid_table": cells_table(every, all_tested),
-            "ends_table": cells_table(ends, True, "first bin") if ends else "",
+            "grid_table": cells_table(every, bool(tests)),
+            "ends_table": cells_table(ends, bool(tests), "first bin") if ends else "",
         }
         write_text_whole(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
         results = {
             "chosen": [item.record() for item in compared.values()],
-            "tested": [item.record() for item in every if all_tested],
+            "tested": [item.record() for item in every],
             "last_minus_first_bin": [item.record() for item in ends],
             "grid": [
-                {**vars(cell), "runs": [{name: getattr(run, name) for name in _SHOWN} for run in made]}
-                for cell, made in {**grid, **final}.items()
+                {**vars(cell), "runs": [run.record() for run in made]} for cell, made in {**grid, **final}.items()
             ],
             "test_sets_missing": missing,
         }

@@ -56,6 +56,10 @@ class TuningRun:
     tests: Mapping[str, float] = field(default_factory=dict)
     similarities: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
 
+    def record(self) -> dict[str, float]:
+        """Returns what `provenance.json` says of the run."""
+        return {name: getattr(self, name) for name in ("seed", "available", "pairs", "dev", "epoch")}
+
     @property
     def test(self) -> float | None:
         """The unweighted mean over the test sets."""
@@ -113,12 +117,10 @@ def mean_test(runs: Iterable[TuningRun]) -> float | None:
 
 def choose_by_dev(grid: Runs) -> dict[tuple[str, str, str], Cell]:
     """Chooses for every (encoder, filter, data set) the cell with the highest dev mean, the first of equal ones."""
-    best: dict[tuple[str, str, str], tuple[float, Cell]] = {}
-    for cell, runs in grid.items():
-        key, score = (cell.encoder, cell.filter, cell.data), mean(run.dev for run in runs)
-        if key not in best or score > best[key][0]:
-            best[key] = score, cell
-    return {key: cell for key, (_, cell) in best.items()}
+    cells: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in grid:
+        cells.setdefault((cell.encoder, cell.filter, cell.data), []).append(cell)
+    return {key: max(group, key=lambda cell: mean(run.dev for run in grid[cell])) for key, group in cells.items()}
 
 
 def compare_cells(
@@ -160,15 +162,14 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     rows = []
     comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
     for name in filters:
-        covered = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
+        covered = [item for item in data if (encoders[0], name, item) in compared]
         row = [name if len(covered) == len(data) else f"{name} ({len(covered)} of {len(data)} data sets)"]
         for encoder in encoders:
-            items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
-            row.append(number(mean(item.dev for item in items)) if items else "–")
+            items = [compared[encoder, name, item] for item in covered]
+            row.append(number(mean(item.dev for item in items)))
             if tested:
-                tests = [item.test for item in items if item.test is not None]
+                row.append(number(mean(item.test for item in items if item.test is not None)))
                 differences = [item.difference for item in items if item.difference is not None and name != RANDOM]
-                row += [number(mean(tests)) if tests else "–"]
                 row += _judged(mean_difference(differences) if differences else None, comparisons)
         rows.append(row)
     return format_table(header, rows)

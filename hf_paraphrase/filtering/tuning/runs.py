@@ -53,11 +53,6 @@ class SelectionPool:
         check_any_left(choose_rows(self._pairs, "train", FilterSteps(keep=self.usable)), "train", self._pairs)
         self.sentences: pa.Table = self._pairs.table(columns=list(SIDES))
 
-    def pairs(self, rows: NDArray[np.int64]) -> list[dict[str, str]]:
-        """Returns some rows."""
-        pairs: list[dict[str, str]] = self.sentences.take(pa.array(rows)).to_pylist()
-        return pairs
-
     def select(self, keep: Sequence[str], seed: int) -> tuple[NDArray[np.int64], int]:
         """Takes the steps of `filter`: the selections, one translation a reference, the sample.
 
@@ -115,7 +110,8 @@ class TuningRuns:
         from ...encoders.train import trainer_settings
 
         settings, vocabulary = self.encoders[cell.encoder], self._vocabulary(cell.encoder)
-        pairs = encode_pairs(self.pools[cell.data].pairs(rows), vocabulary.tokenizer)
+        selected = self.pools[cell.data].sentences.take(pa.array(rows))
+        pairs = encode_pairs(selected.to_pylist(), vocabulary.tokenizer)
         model, _ = untrained_model(settings, vocabulary, pairs.counts, seed=seed)
         best: dict[str, Any] = {"score": -np.inf, "weights": None}
 

@@ -1,4 +1,4 @@
-"""A 3-gram language model for the measure `perplexity`: sentences in, an ARPA file out.
+"""A 3-gram language model for the measure `perplexity`: sentences in, an ARPA file out; references held out for it.
 
 Interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998, section 3), as KenLM's `lmplz`: a sentence
 w_1 … w_n is counted as `<s>` w_1 … w_n `</s>`, with a single begin mark.
@@ -6,13 +6,19 @@ w_1 … w_n is counted as `<s>` w_1 … w_n `</s>`, with a single begin mark.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ..artefacts.files import written_whole
+from ..data.fingerprints import is_among
+from ..data.folder import DataFolder
 from ..errors import InputError
 from .tokens import tokenize
 
@@ -178,3 +184,56 @@ def train_language_model(
 ) -> None:
     """Estimates a 3-gram model of the lower-cased tokens of sentences, which come from `source`, and writes it."""
     write_arpa(path, estimate(count_trigrams(blocks, source)))
+
+
+@dataclass(frozen=True)
+class HeldOutReferences:
+    """Distinct references that are held out from the pairs, for a language model (paper 000, section 5.6).
+
+    They are known by their fingerprints, ascending, uint64 (references,).
+    """
+
+    seed: int
+    fingerprints: np.ndarray
+
+    @classmethod
+    def draw(cls, folder: DataFolder, split: str, count: int, seed: int) -> HeldOutReferences:
+        """Draws distinct references of a split: those whose fingerprints, which the seed shuffles, are the lowest.
+
+        The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An
+        empty reference is never drawn.
+        """
+        lowest = np.empty(0, dtype=np.uint64)
+        for batch in folder.batches(split, ["sentence1"]):
+            filled = [text for text in batch.column("sentence1").to_pylist() if text]
+            lowest = np.unique(np.concatenate([lowest, _reference_fingerprints(filled, seed)]))[: count + 1]
+        if len(lowest) <= count:
+            raise InputError(
+                f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
+                path=folder.path,
+                remedy="hold out fewer, so that pairs are left",
+            )
+        return cls(seed, lowest[:count])
+
+    def texts(self, folder: DataFolder, split: str) -> list[str]:
+        """Returns the references, each once, in the order of the split."""
+        batches = (batch.column("sentence1").to_pylist() for batch in folder.batches(split, ["sentence1"]))
+        return list(dict.fromkeys(text for texts in batches for text in compress(texts, self.contains(texts))))
+
+    def without(self, table: pa.Table) -> pa.Table:
+        """Leaves out the pairs whose `sentence1` is one of them."""
+        return table.filter(pa.array(~self.contains(table.column("sentence1").to_pylist())))
+
+    def contains(self, references: Iterable[str | None]) -> np.ndarray:
+        """Returns which references are among them: bool (references,)."""
+        return is_among(_reference_fingerprints(references, self.seed), self.fingerprints)
+
+
+def _reference_fingerprints(references: Iterable[str | None], seed: int) -> np.ndarray:
+    """The first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
+    key = seed.to_bytes(8, "little")
+    digests = [
+        hashlib.blake2b((text or "").encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        for text in references
+    ]
+    return np.frombuffer(b"".join(digests), dtype="<u8")
