@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,10 +53,6 @@ class FilterSteps(DecontaminationSettings):
         """Checks that the settings are valid."""
         super().check()
         _ = self.selections
-
-    def pair_filter(self, sides: Sequence[str] = SIDES) -> PairFilter:
-        """Returns what takes the steps that look at one pair at a time, given the columns of the two sentences."""
-        return PairFilter(tuple(self.keep), self.drop_identical, self.decontaminator(*sides))
 
     @property
     def selections(self) -> tuple[Selection, ...]:

@@ -119,7 +119,8 @@ def measurable_columns(present: Sequence[str]) -> list[str]:
         column
         for measure in Measures().values()
         if measure.lacks is None and _readable(present) >= set(measure.requires)
-        for column in measure.numeric_columns
+        for column in measure.columns
+        if column not in measure.texts
     ]
 
 

@@ -17,7 +17,7 @@ from ..data.cleaning import count_words
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..tables import format_table
-from .filter_steps import FilterSteps
+from .filter_steps import FilterSteps, PairFilter
 from .measuring import columns_read, with_columns
 from .pair_batch import numeric_column, sides_of
 from .selections import check_selections
@@ -78,7 +78,7 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
     sides = sides_of(schema.names)
     folder.require(*sides, *(["rank"] if steps.one_per_reference is not None else []), split=split)
     check_selections(steps.selections, schema)
-    keeps = steps.pair_filter(sides)
+    keeps = PairFilter(tuple(steps.keep), steps.drop_identical, steps.decontaminator(*sides))
     choice = Choice(np.zeros(folder.count(split), dtype=np.uint16))
     parts: list[dict[str, np.ndarray]] = []
     start = 0

@@ -60,11 +60,6 @@ class Measure(ABC):
         """The option that it cannot do without and that it was not given; None if it can compute."""
         return self.needs if self.needs is not None and getattr(self, self.needs) is None else None
 
-    @property
-    def numeric_columns(self) -> list[str]:
-        """Those of its columns that hold numbers."""
-        return [column for column in self.columns if column not in self.texts]
-
     @classmethod
     def option_names(cls) -> list[str]:
         """The names of its options."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _MODEL_TYPE = "reference_classifier"
 _TOKENS_PER_BATCH = 16_384
-_DECIMALS = 6
 
 
 @torch.inference_mode()
@@ -44,7 +43,7 @@ def reference_probabilities(model: PreTrainedModel, ids: TokenIds) -> NDArray[np
         ).logits
         result[rows] = logits.cpu().double().softmax(-1)[:, label].numpy()
     model.train(training)
-    return result.round(_DECIMALS)
+    return result.round(6)
 
 
 def token_ids(tokenizer: PreTrainedTokenizerFast, texts: str | Sequence[str]) -> TokenIds:

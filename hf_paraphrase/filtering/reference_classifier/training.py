@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from .reference_classification import ReferenceScorer
 
-_MOST_WORDS = 50_000
-
 
 @dataclass(kw_only=True)
 class ReferenceClassifierSettings(TrainingRunSettings):
@@ -164,7 +162,7 @@ def _model(
     texts = [*(item.text for item in train), *(text for item in train for text in item.translations)]
     # With capitals the classifier may go by names and beginnings.
     style: dict[str, Any] = {"lower_case": True, "contractions": True}
-    words = sentence_vocabulary(texts, min_frequency=2, max_size=_MOST_WORDS, **style)
+    words = sentence_vocabulary(texts, min_frequency=2, max_size=50_000, **style)
     tokenizer = build_word_level_tokenizer(words, **style)
     vectors, size = None, settings.embedding_size
     if settings.initial_vectors is not None:

@@ -265,8 +265,7 @@ def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
 def _log_best(settings: TuneSettings, items: Iterable[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
     best = max(items, key=lambda item: item.dev)
     cell, pool = best.cell, pools[best.cell.data]
-    what = f"{cell.filter} {cell.range}".strip()
-    log(f"{cell.encoder}: best on dev is {what} of {cell.data} ({best.dev:.1f}); make its pairs with")
+    log(f"{cell.encoder}: best on dev is {cell.range or RANDOM} of {cell.data} ({best.dev:.1f}); make its pairs with")
     keep = "".join(f" --keep '{part}'" for part in (*pool.usable, *cell.keep))
     one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
     log(

@@ -105,8 +105,6 @@ class ComparedCell:
 
 Runs = Mapping[Cell, Sequence[TuningRun]]
 """The runs of every cell, one a seed."""
-Compared = Mapping[tuple[str, str, str], ComparedCell]
-"""For each (encoder, filter, data set) the cell that was chosen, beside the random selection."""
 
 
 def mean_test(runs: Iterable[TuningRun]) -> float | None:
@@ -148,11 +146,14 @@ def compare_cells(
     return ComparedCell(cell, runs, baseline, test_difference)
 
 
-def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
-    """Formats tables 6, 7 and 12: a row a filter, means over the data sets.
+def filters_table(
+    compared: Mapping[tuple[str, str, str], ComparedCell], data: Sequence[str], encoders: Sequence[str], tested: bool
+) -> str:
+    """Formats tables 6, 7 and 12: a row a filter, means over the data sets of what was chosen by dev.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
     so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
+    `compared` is by encoder, filter and data set.
     """
     filters = list(dict.fromkeys(name for _, name, _ in compared))
     header = ["filter"]

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 """The folder of the records, one JSON file a run."""
-_DECIMALS = 6
 
 
 class SelectionPool:
@@ -147,7 +146,7 @@ class TuningRuns:
             "tests": {
                 item.key: found["pearson"] for item, found in zip(scored, evaluate_scored(scored)["sets"], strict=True)
             },
-            "similarities": {item.key: item.similarities.round(_DECIMALS).tolist() for item in scored},
+            "similarities": {item.key: item.similarities.round(6).tolist() for item in scored},
         }
 
     def _vocabulary(self, encoder: str) -> EncoderVocabulary:
