@@ -21,7 +21,6 @@ from .pair_batch import SIDES
 LABEL, NOISE = "label", "noise"
 _KEPT = (*SIDES, "lang", LABEL, NOISE)
 _DRAWING_NEGATIVES, _DRAWING_NOISE = 3, 4
-_ROUNDS = 100
 
 
 def with_random_pairs(
@@ -99,7 +98,7 @@ def random_negatives(
     positives = np.concatenate([_combined(*order) for one, two in pairs for order in ((one, two), (two, one))])
     positives.sort()
     wrong = np.flatnonzero(_known(np.arange(len(rows)), first, second, rows, positives))
-    for _ in range(_ROUNDS):
+    for _ in range(100):
         # Exchanging with rows drawn from all of them also moves rows that were good: look at those again.
         partners = generator.integers(len(first), size=len(wrong))
         for row, partner in zip(wrong, partners, strict=True):

@@ -11,8 +11,12 @@ import torch
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.filtering.language_model import train_language_model
 from hf_paraphrase.filtering.measuring import Measures, add_measures
+from hf_paraphrase.filtering.reference_classifier.reference_classification import ReferenceScorer
+from hf_paraphrase.filtering.reference_classifier.references import write_seen
 from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
@@ -82,6 +86,22 @@ def test_similarity_is_the_cosine_of_the_embeddings(encoder):
     assert found == pytest.approx(expected, abs=1e-6) and found[0] == pytest.approx(1.0, abs=1e-6)
     with pytest.raises(ModelError):
         scored(pairs_table(pairs), "similarity", encoder=str(encoder / "absent"))
+
+
+def test_a_classifier_gives_its_probabilities_of_the_translations_and_marks_what_it_has_seen(encoder, tmp_path):
+    torch.manual_seed(0)
+    tokenizer = build_word_level_tokenizer(["a", "b", "c"])
+    config = ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4, initializer_range=1.0)
+    ReferenceClassifier(config).save_pretrained(tmp_path)
+    save_tokenizer(tokenizer, tmp_path)
+    write_seen(tmp_path, {"train": ["B c."], "test": ["c"]})
+    pairs = [("a", "a b"), ("b C", None), (None, "zzz"), ("c!", "c c a")]
+    found = scored(pairs_table(pairs), "reference_probability", classifier=str(tmp_path))
+    expected = ReferenceScorer.from_pretrained(tmp_path).probabilities(["a b", "", "zzz", "c c a"])
+    assert found["reference_probability"] == expected.tolist() and len(set(expected)) == 4
+    assert all(0 < value < 1 for value in expected) and found["classifier_seen"] == [0, 1, 0, 1]
+    with pytest.raises(ModelError, match="`avg` is not a reference classifier"):
+        ReferenceScorer.from_pretrained(encoder)
 
 
 def test_the_language_is_identified_and_the_expected_one_has_its_probability():

@@ -115,20 +115,6 @@ def test_every_epoch_sees_each_reference_once_and_one_of_its_translations(tokeni
     assert len(seen) == (2 if hardest else 3)
 
 
-def test_a_continued_run_ends_with_the_weights_of_an_undisturbed_one(tokenizer, tmp_path):
-    whole = trainer(tokenizer, tmp_path / "whole", hardest=True)
-    whole.train()
-    # Killed after two epochs: what is there then is the checkpoint.
-    parts = trainer(tokenizer, tmp_path / "parts", hardest=True, num_train_epochs=2.0)
-    parts.train()
-    last = max((tmp_path / "parts").glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
-    resumed = trainer(tokenizer, tmp_path / "parts", hardest=True)
-    resumed.train(resume_from_checkpoint=str(last))
-    for one, other in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
-        assert one.equal(other)
-    assert [entry["accuracy"] for entry in whole.scores()] == [entry["accuracy"] for entry in resumed.scores()]
-
-
 def test_the_penalty_pulls_the_word_vectors_towards_zero(tokenizer, tmp_path):
     made = trainer(tokenizer, tmp_path, embedding_penalty=0.5)
     batch = made.examples.batch(np.array([0, 13]), 0)

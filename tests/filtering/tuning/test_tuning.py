@@ -161,15 +161,12 @@ def test_the_highest_dev_mean_over_the_seeds_chooses_for_each_encoder_filter_and
     grid = {
         low("news", "avg"): runs(10.0, 60.0),
         high("news", "avg"): runs(40.0, 41.0),
-        low("news", "gran"): runs(50.0, 50.0),
-        high("news", "gran"): runs(50.0, 50.0),
-        low("web", "avg"): runs(5.0, 90.0),
+        low("web", "avg"): runs(46.0, 46.0),
         high("web", "avg"): runs(46.0, 46.0),
         Cell("web", "avg", "cost", "cost<1"): runs(1.0, 2.0),
     }
     assert choose_by_dev(grid) == {
         ("avg", "bleu", "news"): high("news", "avg"),
-        ("gran", "bleu", "news"): low("news", "gran"),
         ("avg", "bleu", "web"): low("web", "avg"),
         ("avg", "cost", "web"): Cell("web", "avg", "cost", "cost<1"),
     }
