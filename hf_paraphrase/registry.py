@@ -137,14 +137,13 @@ MEASURES = Registry(
         "bleu": "hf_paraphrase.filtering.measures.wording:SentenceBleu",
         "edit_distance": "hf_paraphrase.filtering.measures.wording:EditDistance",
         "repetition": "hf_paraphrase.filtering.measures.wording:Repetition",
-        "copy_rate": "hf_paraphrase.filtering.measures.wording:CopyRate",
         "copy_rate_source": "hf_paraphrase.filtering.measures.wording:SourceCopyRate",
-        "cost": "hf_paraphrase.filtering.measures.cost:TranslationCost",
+        "cost": "hf_paraphrase.filtering.measures.models:TranslationCost",
         "perplexity": "hf_paraphrase.filtering.measures.models:Perplexity",
         "reference_probability": "hf_paraphrase.filtering.measures.models:ReferenceProbability",
         "similarity": "hf_paraphrase.filtering.measures.models:Similarity",
-        "language": "hf_paraphrase.filtering.measures.language:LanguageIdentification",
-        "language_source": "hf_paraphrase.filtering.measures.language:SourceLanguageIdentification",
+        "language": "hf_paraphrase.filtering.measures.models:LanguageIdentification",
+        "language_source": "hf_paraphrase.filtering.measures.models:SourceLanguageIdentification",
     },
 )
 """Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""

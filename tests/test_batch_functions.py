@@ -17,12 +17,11 @@ from hf_paraphrase import (
     PairFilter,
     PairScorer,
     Paraphraser,
-    ReferenceScorer,
     SearchOptions,
     SentenceEmbedder,
 )
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.filtering.kneser_ney import train_language_model
+from hf_paraphrase.filtering.language_model import train_language_model
 from hf_paraphrase.registry import MEASURES
 
 ROWS, BATCH = 24, 6
@@ -58,7 +57,7 @@ def given(artefacts, pairs, tmp_path_factory):
     return folder
 
 
-NAMES = ("BackTranslator", "Decontaminator", "PairFilter", "PairScorer", "ReferenceScorer", "SentenceEmbedder")
+NAMES = ("BackTranslator", "Decontaminator", "PairFilter", "PairScorer", "SentenceEmbedder")
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +67,8 @@ def functions(artefacts, given):
     made = (
         BackTranslator(str(artefacts["translator"]), SearchOptions(3, 2, max_source_tokens=30), device="cpu"),
         Decontaminator((sets,)),
-        PairFilter(("length>=3",), drop_identical=True, columns=("bleu",), decontaminator=Decontaminator((sets,))),
+        PairFilter(("length>=3",), drop_identical=True, decontaminator=Decontaminator((sets,))),
         PairScorer(tuple(name for name in MEASURES if not name.startswith("language")), measures),
-        ReferenceScorer(classifier),
         SentenceEmbedder(encoder, normalize=True),
     )
     return dict(zip(NAMES, made, strict=True))
@@ -158,7 +156,7 @@ def test_the_verbs_make_what_the_functions_make(functions, pairs, given, tmp_pat
         (Paraphraser("nllb"), Paraphraser(("nllb",))),
         (Paraphraser([Path("a"), "b"]), Paraphraser(("a", "b"))),
         (Decontaminator(Path("set.txt"), "text"), Decontaminator(("set.txt",), ("text",))),
-        (PairFilter("bleu<=0.5", columns="bleu"), PairFilter(("bleu<=0.5",), columns=("bleu",))),
+        (PairFilter("bleu<=0.5"), PairFilter(("bleu<=0.5",))),
         (SentenceEmbedder("builtin", "sentence1"), SentenceEmbedder("builtin", ("sentence1",))),
     ],
 )

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from ..data.folder import DataFolder, write_split
 from ..data.sample import sample_paraphrases
+from ..data.schema import is_number
 from ..errors import HfParaphraseError, InputError, UsageError
-from ..filtering.filter_steps import check_pairs, with_columns
-from ..filtering.measuring import measurable_columns, measures_of, required_columns
-from ..filtering.pair_batch import holds_numbers, numeric_column
+from ..filtering.measuring import columns_read, measurable_columns, with_columns
+from ..filtering.pair_batch import numeric_column
 from ..filtering.selections import check_columns, parse_selection
 from .answers import answered, escaped, note, show_example, source_of
 
@@ -278,9 +278,8 @@ class PairMeasures:
 
 def available_measures(folder: DataFolder, split: str) -> list[str]:
     """Lists the columns of numbers of a data folder, and those that can be computed; the usual ones first."""
-    schema = folder.schema(split)
-    check_pairs(schema, str(folder.path))
-    numbers = [field.name for field in schema if holds_numbers(field.type)]
+    schema = folder.require(*_SENTENCES, split=split)
+    numbers = [field.name for field in schema if is_number(field.type)]
     names = [*filter(_NAME.fullmatch, numbers), *measurable_columns(schema.names)]
     return list(dict.fromkeys([*(name for name in USUAL if name in names), *names]))
 
@@ -294,11 +293,9 @@ def read_measures(
     progress: Callable[[int], object] = lambda pairs: None,
 ) -> PairMeasures:
     """Reads the pairs of a split, and computes the measures that are not columns."""
-    schema = folder.schema(split)
-    check_pairs(schema, str(folder.path))
+    schema = folder.require(*_SENTENCES, split=split)
     check_columns(names, schema, "the page")
-    lacking = [name for name in names if name not in schema.names]
-    wanted = {*_SENTENCES, *names, *required_columns(measures_of(lacking))}
+    wanted = {*_SENTENCES, *columns_read(names, schema.names)}
     values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
     texts, count = [], 0
     for batch in folder.batches(split, [name for name in schema.names if name in wanted]):

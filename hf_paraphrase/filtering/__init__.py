@@ -2,7 +2,7 @@
 
 In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
 (`filter_pairs`). `measuring` applies the `measures/`, `selections` and `filter_steps` say what is kept, `row_choice`
-keeps it. `kneser_ney`, `held_out` and `reference_classifier/` make what two measures need, `tuning/` tries many
+keeps it. `language_model` and `reference_classifier/` make what two measures need, `tuning/` tries many
 selections. Start with `scoring.py` and `filter.py`.
 """
 
@@ -15,7 +15,7 @@ from ..registry import lazy_exports
 if TYPE_CHECKING:
     from .filter import filter_pairs
     from .filter_steps import FilterSteps, PairFilter
-    from .measures.base import Measure
+    from .measures import Measure
     from .measuring import Measures, PairScorer, add_measures
     from .pair_batch import PairBatch
     from .row_choice import choose_rows, kept_batches

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from tqdm import tqdm
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.provenance import inherited_metadata
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
+from ..data.row_selection import BATCH_ROWS
 from ..data.schema import with_column
 from ..errors import UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from .filter_steps import FilterSteps
+from .measuring import with_columns
 from .pair_batch import SIDES, sides_of
-from .random_pairs import RandomPairs
-from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, kept_schema, tokens_of
+from .random_pairs import NOISE, with_random_pairs
+from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, tokens_of
 
 _REMOVED_BY = "removed_by"
 
@@ -91,35 +93,37 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
     """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
-    if sides_of(schema.names) != SIDES and (settings.noise or settings.negatives is not None):
+    makes_random = bool(settings.noise) or settings.negatives is not None
+    if sides_of(schema.names) != SIDES and makes_random:
         raise UsageError("--noise and --negatives are for paraphrase pairs, not for bitext", remedy="leave them out")
-    inputs = [settings.pairs, *settings.decontaminate]
-    with Artefact(
-        settings.output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
-        staging = artefact.staging
+    with _artefact(settings, settings.output) as artefact:
         with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
             choice = choose_rows(folder, split, settings, bar.update)
         check_any_left(choice, split, folder)
         counts = dict.fromkeys(("pairs", "negatives", "tokens"), 0)
-        with tqdm(desc="write", total=total, unit=" pairs", unit_scale=True) as bar, ExitStack() as stack:
-            copied = kept_batches(folder, split, choice.kept, settings, bar.update)
-            batches: Iterable[pa.Table] = _counted(copied, counts)
-            written = kept_schema(schema, settings)
-            if settings.noise or settings.negatives is not None:
-                made = RandomPairs(
-                    batches,
-                    written,
+        with tqdm(desc="write", total=int(choice.kept.sum()), unit=" pairs", unit_scale=True) as bar:
+
+            def kept() -> Iterator[pa.Table]:
+                for table in kept_batches(folder, split, choice.kept, settings):
+                    counts["pairs"] += table.num_rows
+                    counts["tokens"] += int(tokens_of(table).sum())
+                    bar.update(table.num_rows)
+                    yield table
+
+            batches, written = kept(), with_columns(schema.empty_table(), settings.columns).schema
+            if makes_random:
+                parts = with_random_pairs(
+                    pa.concat_tables(batches),
                     noise=settings.noise,
                     seed=settings.seed,
                     negatives=settings.negatives,
                     path=folder.path,
-                    work=staging,
                 )
-                batches, written = stack.enter_context(made).batches(), made.schema
-                counts |= {"noise": made.noisy, "negatives": made.negatives}
-            rows = write_split(staging, split, batches, written)
-        counts["pairs"] = rows - counts["negatives"]
+                counts["noise"] = pc.sum(parts[0].column(NOISE)).as_py() if settings.noise else 0
+                counts["negatives"] = sum(part.num_rows for part in parts[1:])
+                batches = (part.slice(i, BATCH_ROWS) for part in parts for i in range(0, part.num_rows, BATCH_ROWS))
+                written = parts[0].schema
+            rows = write_split(artefact.staging, split, batches, written)
         filtered = Filtered(Path(settings.output), choice, rows, counts)
         results = {"rows": rows, **counts, "funnel": choice.funnel, "contamination": choice.contamination}
         artefact.finish(results=results, card=_card(settings, filtered, written))
@@ -129,38 +133,29 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
     return filtered
 
 
+def _artefact(settings: FilterSettings, output: str) -> Artefact:
+    inputs = [settings.pairs, *settings.decontaminate]
+    return Artefact(output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite)
+
+
 def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) -> None:
     """Writes the pairs that were left out, each with the step that removed it."""
     folder, split, choice = DataFolder(settings.pairs), settings.split, filtered.choice
-    schema = folder.schema(split)
-    fields = [item for item in schema if item.name != _REMOVED_BY]
-    schema = pa.schema([*fields, pa.field(_REMOVED_BY, pa.string())])
-    steps = np.array(list(choice.funnel), dtype=object)
+    steps = np.array(list(choice.funnel), dtype=object)[choice.passed[~choice.kept]]
 
     def removed() -> Iterator[pa.Table]:
         start = 0
-        for batch in folder.batches(split):
-            left_out = ~choice.kept[start : start + batch.num_rows]
-            reasons = steps[choice.passed[start : start + batch.num_rows][left_out]]
+        for batch in folder.batches(split, rows=~choice.kept):
+            reasons = pa.array(steps[start : start + batch.num_rows], pa.string())
             start += batch.num_rows
-            table = pa.Table.from_batches([batch]).filter(pa.array(left_out))
-            yield with_column(table, _REMOVED_BY, pa.array(reasons, pa.string())).select(schema.names)
+            yield with_column(pa.Table.from_batches([batch]), _REMOVED_BY, reasons)
 
-    inputs = [settings.pairs, *settings.decontaminate]
-    with Artefact(
-        output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite
-    ) as artefact:
+    schema = with_column(folder.schema(split).empty_table(), _REMOVED_BY, pa.array([], pa.string())).schema
+    with _artefact(settings, output) as artefact:
         rows = write_split(artefact.staging, split, removed(), schema)
         card = _card(settings, replace(filtered, rows=rows, counts={"negatives": 0}), schema, "left out")
         artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
     log(f"{rows:,} pairs that were left out in {output}; the column {_REMOVED_BY} names the step")
-
-
-def _counted(tables: Iterable[pa.Table], counts: dict[str, int]) -> Iterator[pa.Table]:
-    """Passes tables on and adds up their tokens."""
-    for table in tables:
-        counts["tokens"] += int(tokens_of(table).sum())
-        yield table
 
 
 def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what: str = "filtered") -> Card:
@@ -187,8 +182,6 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
 def _report(settings: FilterSettings, filtered: Filtered) -> None:
     choice, counts = filtered.choice, filtered.counts
     log(funnel_table(choice.funnel).rstrip())
-    for name, count in sorted(choice.contamination.items()):
-        log(f"left out for a sentence of {name}: {count:,}")
     left_out = [name for name in DataFolder(settings.pairs).splits if name != settings.split]
     if left_out:
         log(f"only the split `{settings.split}` was filtered; not in the output: {', '.join(left_out)}")

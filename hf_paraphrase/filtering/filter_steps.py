@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,20 +10,13 @@ import pyarrow as pa
 
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.decontamination import DecontaminationSettings, Decontaminator
-from ..data.schema import require_columns
-from ..errors import InputError
 from ..registry import SELECTIONS
 from ..settings import seed_setting, setting
-from .measuring import Measures, add_measures, measures_of
-from .pair_batch import SIDES, holds_text, sides_of
-from .selections import Selection, apply_selection, check_selections, named_selection, parse_selection
+from .measuring import measurable_columns, with_columns
+from .pair_batch import SIDES
+from .selections import Selection, apply_selection, named_selection, parse_selection
 
-
-def _computed_on_demand() -> str:
-    measures = [measure for measure in Measures().values() if measure.lacks is None]
-    return ", ".join(
-        ", ".join(measure.numeric_columns) + (f" ({measure.unit})" if measure.unit else "") for measure in measures
-    )
+_ON_DEMAND = measurable_columns((*SIDES, "source", "log_prob", "num_tokens"))
 
 
 @dataclass(kw_only=True)
@@ -33,7 +26,7 @@ class FilterSteps(DecontaminationSettings):
     drop_identical: bool = setting("leave out pairs whose sides are the same but for case and spacing", False)
     keep: list[str] = setting(
         "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0', or "
-        f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {_computed_on_demand()} are computed "
+        f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {', '.join(_ON_DEMAND)} are computed "
         "where they are not columns yet; what needs a model, such as perplexity, score adds",
         [],
     )
@@ -61,10 +54,6 @@ class FilterSteps(DecontaminationSettings):
         super().check()
         _ = self.selections
 
-    def pair_filter(self, sides: Sequence[str] = SIDES) -> PairFilter:
-        """Returns what takes the steps that look at one pair at a time, given the columns of the two sentences."""
-        return PairFilter(tuple(self.keep), self.drop_identical, self.columns, self.decontaminator(*sides))
-
     @property
     def selections(self) -> tuple[Selection, ...]:
         """The predicates of `keep`, each once."""
@@ -85,13 +74,11 @@ class PairFilter(BatchFunction):
     Attributes:
         keep: Selections, as :func:`~.selections.parse_selection` reads them.
         drop_identical: Whether pairs whose sides are the same tokens go first.
-        columns: Columns that later steps look at; they are computed too where they are not there.
         decontaminator: Leaves out evaluation sentences.
     """
 
     keep: tuple[str, ...] = ()
     drop_identical: bool = False
-    columns: tuple[str, ...] = ()
     decontaminator: Decontaminator | None = None
 
     @cached_property
@@ -110,8 +97,7 @@ class PairFilter(BatchFunction):
 
     def passing(self, table: pa.Table, report: Report) -> Iterator[tuple[str, pa.Table]]:
         """Yields the name of each step and the pairs that pass it; adds what decontamination reports."""
-        wanted = (*(column for selection in self._selections for column in selection.columns), *self.columns)
-        table = with_columns(table, wanted)
+        table = with_columns(table, [column for selection in self._selections for column in selection.columns])
         yield "read", table
         for selection in self._selections:
             table = table.filter(pa.array(apply_selection(selection, table)))
@@ -120,28 +106,3 @@ class PairFilter(BatchFunction):
             table, matched = self.decontaminator.reported(table)
             report |= matched
             yield "decontaminated", table
-
-
-def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Returns a table of pairs with those of some columns that it lacks, where they can be measured."""
-    sides = sides_of(table.schema.names)
-    present = {*table.schema.names, *(SIDES if sides != SIDES else ())}
-    lacking = [column for column in dict.fromkeys(columns) if column not in present]
-    return add_measures(table, measures_of(lacking), only=lacking)
-
-
-def check_pairs(schema: pa.Schema, path: str, sides: Sequence[str] = SIDES) -> None:
-    """Checks that a data set holds pairs of texts."""
-    require_columns(schema.names, sides, path)
-    for name in sides:
-        kind = schema.field(name).type
-        if not holds_text(kind):
-            raise InputError(f"the column {name} holds {kind}, not text", path=path)
-
-
-def check_steps(steps: FilterSteps, schema: pa.Schema, path: str) -> None:
-    """Checks that every step finds the columns it needs."""
-    check_pairs(schema, path, sides_of(schema.names))
-    check_selections(steps.selections, schema)
-    if steps.one_per_reference is not None:
-        require_columns(schema.names, ("rank",), path)

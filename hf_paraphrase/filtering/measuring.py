@@ -15,8 +15,8 @@ from ..errors import InputError, UsageError
 from ..registry import MEASURES
 from ..settings import flag
 from ..training.threads import one_thread
-from .held_out import HeldOutReferences
-from .measures.base import Measure
+from .language_model import HeldOutReferences
+from .measures import Measure
 from .pair_batch import SIDES, PairBatch, sides_of
 
 _ROWS_AT_A_TIME = 2_000
@@ -24,7 +24,7 @@ _ROWS_AT_A_TIME = 2_000
 
 
 class Measures(Mapping[str, Measure]):
-    """All registered measures with their options filled in, each made when it is first asked for.
+    """All registered measures with their options filled in.
 
     They travel to other processes as their options, and load there what they need.
 
@@ -119,7 +119,8 @@ def measurable_columns(present: Sequence[str]) -> list[str]:
         column
         for measure in Measures().values()
         if measure.lacks is None and _readable(present) >= set(measure.requires)
-        for column in measure.numeric_columns
+        for column in measure.columns
+        if column not in measure.texts
     ]
 
 
@@ -134,28 +135,32 @@ def measures_of(columns: Iterable[str]) -> list[str]:
     return [name for name, measure in Measures().items() if wanted & set(measure.columns)]
 
 
-def required_columns(names: Iterable[str]) -> set[str]:
-    """Returns the columns that measures read."""
+def columns_read(columns: Iterable[str], present: Sequence[str]) -> set[str]:
+    """Returns what is read for some columns: themselves where they are there, else what their measures require."""
     measures = Measures()
-    return {column for name in names for column in measures[name].requires}
+    lacking = {column for column in columns if column not in present}
+    return {*columns} - lacking | {column for name in measures_of(lacking) for column in measures[name].requires}
 
 
-def add_measures(
-    table: pa.Table, names: Sequence[str], *, only: Iterable[str] | None = None, measures: Measures | None = None
-) -> pa.Table:
-    """Adds columns of measures, all or `only` some, to pairs; one of the same name is replaced in its place."""
+def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Returns a table of pairs with those of some columns that it lacks, where they can be measured."""
+    present = _readable(table.schema.names)
+    scored = add_measures(table, measures_of(column for column in columns if column not in present))
+    for column in scored.schema.names:
+        if column in columns and column not in present:
+            table = with_column(table, column, scored.column(column))
+    return table
+
+
+def add_measures(table: pa.Table, names: Sequence[str], measures: Measures | None = None) -> pa.Table:
+    """Adds the columns of measures to pairs; one of the same name is replaced in its place."""
     measures = measures or Measures()
-    wanted = None if only is None else set(only)
     computed: dict[str, list[np.ndarray]] = {}
     for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):
         batch = PairBatch(table.slice(start, _ROWS_AT_A_TIME))
         for name in names:
             for column, values in measures[name].compute(batch).items():
-                if column not in measures[name].columns or np.shape(values) != (batch.num_rows,):
-                    problem = f"the measure {name} computes {column} of shape {np.shape(values)}"
-                    raise UsageError(problem, remedy=f"let it return its columns, with {batch.num_rows} values each")
-                if wanted is None or column in wanted:
-                    computed.setdefault(column, []).append(values)
+                computed.setdefault(column, []).append(values)
     for column, parts in computed.items():
         table = with_column(table, column, pa.array(np.concatenate(parts)))
     return table

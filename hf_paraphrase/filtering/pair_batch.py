@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from .shared_ngrams import SharedNgrams, shared_ngrams
-from .tokens import TokenSpans
+from .tokens import SharedNgrams, TokenSpans, shared_ngrams
 
 SIDES = ("sentence1", "sentence2")
 BITEXT_SIDES = ("source", "target")
@@ -39,10 +38,6 @@ class PairBatch:
         """The number of pairs."""
         return int(self.table.num_rows)
 
-    def numbers(self, column: str) -> np.ndarray:
-        """Returns a numeric column as float64 (pairs,), NaN where a value is missing."""
-        return numeric_column(self.table, column)
-
     def texts(self, column: str) -> list[str]:
         """Returns a column of texts, the empty text where one is missing."""
         return [text or "" for text in self.table.column(self._columns.get(column, column)).to_pylist()]
@@ -63,17 +58,12 @@ class PairBatch:
         return TokenSpans([*self.lowered1, *self.lowered2])
 
     @property
-    def lengths1(self) -> np.ndarray:
-        """Tokens in each `sentence1`, int64 (pairs,)."""
-        return self.spans.counts[: self.num_rows]
-
-    @property
-    def lengths2(self) -> np.ndarray:
-        """Tokens in each `sentence2`, int64 (pairs,)."""
-        return self.spans.counts[self.num_rows :]
+    def lengths(self) -> np.ndarray:
+        """Tokens in each `sentence1` and in each `sentence2`, int64 (2, pairs)."""
+        return self.spans.counts.reshape(2, -1)
 
     def shared(self, order: int, shortest: int = 1) -> SharedNgrams:
-        """Counts the n-grams that the sides share and repeat, see :func:`~.shared_ngrams.shared_ngrams`."""
+        """Counts the n-grams that the sides share and repeat, see :func:`~.tokens.shared_ngrams`."""
         if (order, shortest) not in self._shared:
             self._shared[order, shortest] = shared_ngrams(self.spans, order, shortest=shortest)
         return self._shared[order, shortest]
@@ -83,13 +73,3 @@ def numeric_column(table: pa.Table, column: str) -> np.ndarray:
     """Returns a numeric or boolean column as float64 (rows,), NaN where a value is missing."""
     values = table.column(column).cast(pa.float64())
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def holds_numbers(kind: pa.DataType) -> bool:
-    """Returns whether a column of a type can be compared with numbers."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def holds_text(kind: pa.DataType) -> bool:
-    """Returns whether a column of a type holds texts."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -17,16 +17,17 @@ from ..data.cleaning import count_words
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..tables import format_table
-from .filter_steps import FilterSteps, check_steps, with_columns
-from .measuring import measures_of, required_columns
+from .filter_steps import FilterSteps, PairFilter
+from .measuring import columns_read, with_columns
 from .pair_batch import numeric_column, sides_of
+from .selections import check_selections
 
-_POSITION = "__position__"
+_ROW = "__row__"
 
 
 @dataclass
 class Choice:
-    """Which rows of a split a filter keeps: bool (rows,).
+    """Which rows of a split a filter keeps.
 
     Attributes:
         passed: How many steps of the funnel each row passed, uint16 (rows,).
@@ -34,10 +35,19 @@ class Choice:
         contamination: For each evaluation set that matched any row, how many it matched.
     """
 
-    kept: np.ndarray
     passed: np.ndarray
     funnel: dict[str, int] = field(default_factory=dict)
     contamination: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which rows passed every step: bool (rows,)."""
+        return np.asarray(self.passed == len(self.funnel))
+
+    def add(self, step: str, rows: np.ndarray) -> None:
+        """Notes that some rows passed a step."""
+        self.passed[rows] += 1
+        self.funnel[step] = self.funnel.get(step, 0) + len(rows)
 
 
 def funnel_table(funnel: Mapping[str, int]) -> str:
@@ -65,76 +75,65 @@ def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
 def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = no_progress) -> Choice:
     """Takes the steps of a filter and returns which rows are left."""
     schema = folder.schema(split)
-    check_steps(steps, schema, str(folder.path))
-    keeps = steps.pair_filter(sides_of(schema.names))
-    if keeps.decontaminator is not None:
-        # Read last, which may take a while, and read even where there are no pairs.
-        _ = keeps.decontaminator.fingerprints
-    total = folder.count(split)
-    choice = Choice(np.zeros(total, dtype=bool), np.zeros(total, dtype=np.uint16))
+    sides = sides_of(schema.names)
+    folder.require(*sides, *(["rank"] if steps.one_per_reference is not None else []), split=split)
+    check_selections(steps.selections, schema)
+    keeps = PairFilter(tuple(steps.keep), steps.drop_identical, steps.decontaminator(*sides))
+    choice = Choice(np.zeros(folder.count(split), dtype=np.uint16))
     parts: list[dict[str, np.ndarray]] = []
     start = 0
-    for record_batch in folder.batches(split, columns_to_read(steps, schema)):
-        positions = pa.array(np.arange(start, start + record_batch.num_rows))
+    wanted = {*sides, "id", *columns_read(steps.columns, schema.names)}
+    for record_batch in folder.batches(split, [name for name in schema.names if name in wanted]):
+        rows = pa.array(np.arange(start, start + record_batch.num_rows))
         start += record_batch.num_rows
-        table = pa.Table.from_batches([record_batch]).append_column(_POSITION, positions)
-        report: Report = {"funnel": {}, "contamination": {}}
-        left = table
+        table = pa.Table.from_batches([record_batch]).append_column(_ROW, rows)
+        report: Report = {}
         for step, left in keeps.passing(table, report):
-            report["funnel"][step] = left.num_rows
-            choice.passed[left.column(_POSITION).to_numpy()] += 1
-        add_report(choice.funnel, report["funnel"])
-        add_report(choice.contamination, report["contamination"])
-        parts.append(_numbers(left, steps))
+            choice.add(step, left.column(_ROW).to_numpy())
+            table = left
+        add_report(choice.contamination, report.get("contamination", {}))
+        parts.append(_numbers(table, steps))
         progress(record_batch.num_rows)
-    numbers = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
-    choice.kept[_compare_rows(numbers, steps, choice)] = True
+    if parts:
+        _compare_rows({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, steps, choice)
     return choice
 
 
-def columns_to_read(steps: FilterSteps, schema: pa.Schema) -> list[str]:
-    """The columns to read: those the steps look at where they exist, else what their measures need."""
-    wanted = {*sides_of(schema.names), "id", *steps.columns}
-    wanted |= required_columns(measures_of(column for column in steps.columns if column not in schema.names))
-    return [name for name in schema.names if name in wanted]
-
-
 def _numbers(table: pa.Table, steps: FilterSteps) -> dict[str, np.ndarray]:
-    """Returns what the steps that compare rows look at: the row, and as asked for its reference, values and tokens."""
-    numbers = {_POSITION: table.column(_POSITION).to_numpy()}
+    """Returns what the steps that compare rows look at: the row, and as asked for its reference, rank and tokens."""
+    numbers = {_ROW: table.column(_ROW).to_numpy()}
     if steps.one_per_reference is not None:
-        numbers["reference"] = np.array(reference_keys(table), dtype=np.int64)
+        texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
+        ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
+        # Hashes of 64 bits: the strings of a large corpus would not stay within memory.
+        numbers["reference"] = np.array([hash(pair) for pair in zip(ids, texts, strict=True)], dtype=np.int64)
         numbers["rank"] = numeric_column(table, "rank")
     if steps.max_tokens is not None:
         numbers["tokens"] = tokens_of(table)
     return numbers
 
 
-def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Choice) -> np.ndarray:
-    """Takes the steps that compare rows and returns the rows that are left, ascending."""
-    if not numbers:
-        return np.empty(0, dtype=np.int64)
+def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Choice) -> None:
+    """Takes the steps that compare rows."""
 
-    def take(step: str, places: np.ndarray) -> None:
+    def take(step: str, places: np.ndarray | slice) -> None:
         nonlocal numbers
         numbers = {name: values[places] for name, values in numbers.items()}
-        choice.passed[numbers[_POSITION]] += 1
-        choice.funnel[step] = len(places)
+        choice.add(step, numbers[_ROW])
 
     if steps.one_per_reference is not None:
         best = lowest_of_each(numbers["reference"], numbers["rank"])
         take(f"one per reference ({steps.one_per_reference})", best)
     if steps.first is not None:
-        take(f"first {steps.first}", np.arange(min(steps.first, len(numbers[_POSITION]))))
+        take(f"first {steps.first}", slice(steps.first))
     if steps.max_tokens is not None:
         # The pair that reaches the number counts (Sjöblom, Creutz and Aulamo 2018, sections 3.2 and 4.3).
         reached = int(np.searchsorted(np.cumsum(numbers["tokens"]), steps.max_tokens)) + 1
-        take(f"first {steps.max_tokens} tokens", np.arange(min(reached, len(numbers[_POSITION]))))
-    rows = numbers[_POSITION]
+        take(f"first {steps.max_tokens} tokens", slice(reached))
     if steps.sample is not None:
-        drawn = draw_shared(rows, steps.sample, len(choice.kept), steps.seed)
+        rows = numbers[_ROW]
+        drawn = draw_shared(rows, steps.sample, len(choice.passed), steps.seed)
         take(f"sample {steps.sample}", np.searchsorted(rows, drawn))
-    return numbers[_POSITION]
 
 
 def lowest_of_each(references: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -163,28 +162,8 @@ def tokens_of(table: pa.Table) -> np.ndarray:
     return count_words(first) + count_words(second)
 
 
-def reference_keys(table: pa.Table) -> list[int]:
-    """Identifies the reference of each row: by its id and text, or by its text alone where there are no ids."""
-    texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
-    ids = table.column("id").to_pylist() if "id" in table.schema.names else [None] * len(texts)
-    # Hashes of 64 bits: the strings of a large corpus would not stay within memory.
-    return [hash(pair) for pair in zip(ids, texts, strict=True)]
-
-
-def kept_schema(schema: pa.Schema, steps: FilterSteps) -> pa.Schema:
-    """Returns the schema of the kept pairs: all columns, and those that were computed for the steps."""
-    return with_columns(schema.empty_table(), steps.columns).schema
-
-
-def kept_batches(
-    folder: DataFolder, split: str, kept: np.ndarray, steps: FilterSteps, progress: Progress = no_progress
-) -> Iterator[pa.Table]:
+def kept_batches(folder: DataFolder, split: str, kept: np.ndarray, steps: FilterSteps) -> Iterator[pa.Table]:
     """Streams the rows that :func:`choose_rows` keeps, in their order, with the columns computed for the steps."""
-    start = 0
-    for record_batch in folder.batches(split):
-        stop = start + record_batch.num_rows
-        table = pa.Table.from_batches([record_batch]).filter(pa.array(kept[start:stop]))
-        start = stop
-        if table.num_rows:
-            yield with_columns(table, steps.columns)
-        progress(record_batch.num_rows)
+    for batch in folder.batches(split, rows=kept):
+        if batch.num_rows:
+            yield with_columns(pa.Table.from_batches([batch]), steps.columns)

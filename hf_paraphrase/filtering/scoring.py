@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,14 +22,11 @@ from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
 from ..settings import flag, is_given, recipe, seed_setting, setting, with_options
-from .filter_steps import check_pairs
-from .held_out import HeldOutReferences, draw_references, held_out_texts
-from .kneser_ney import train_language_model
+from .language_model import HeldOutReferences, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of
 
 _ARPA = "language_model.arpa"
-_MODEL_FACTS = "language_model.json"
 _HELD_OUT = "held_out.txt"
 _ROWS_WORTH_A_PROCESS = 5_000
 
@@ -51,10 +46,11 @@ class ScoreSettings(ShardSettings):
     )
     output: str = setting("the data folder to make; it appears whole at the end")
     measures: list[str] = setting(
-        f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but "
+        f"which measures: {', '.join(MEASURES)}; by default all but "
         f"{' and '.join(name for name in MEASURES if not MEASURES[name].by_default)}, as far as the pairs have the "
         "columns and you give the models they need",
         [],
+        choices=MEASURES,
     )
     language_model_text: str | None = setting(
         f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is kept in the "
@@ -82,23 +78,11 @@ class ScoreSettings(ShardSettings):
     )
     resume: bool = setting("continue the incomplete job for this output", False)
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        self.measures = [part.strip() for word in self.measures for part in word.split(",") if part.strip()]
-        for name in self.measures:
-            _ = MEASURES[name]
-
     @property
     def options(self) -> dict[str, Any]:
         """The options of measures that are given."""
         names = dict.fromkeys(option for name in MEASURES for option in MEASURES[name].option_names())
         return {name: getattr(self, name) for name in names if is_given(self, name)}
-
-    @property
-    def options_here(self) -> dict[str, Any]:
-        """The same for this process, where the device may be elsewhere."""
-        return {name: value for name, value in self.options.items() if self.computes_here or name != "device"}
 
 
 @dataclass(frozen=True)
@@ -108,8 +92,7 @@ class Scored:
     folder: Path
     rows: dict[str, int]
     columns: list[str]
-    measures: dict[str, list[str]]
-    language_model: dict[str, Any] = field(default_factory=dict)
+    measures: list[str]
 
 
 @recipe(partial(with_options, ScoreSettings, MEASURES))
@@ -126,7 +109,8 @@ def score(settings: ScoreSettings) -> Scored:
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
     chosen = _chosen(settings, folder, Measures(**options))
-    if not any(folder.count(split) for split in chosen):
+    counts = {split: folder.count(split) for split in folder.splits}
+    if not any(counts.values()):
         raise InputError("there are no pairs", path=folder.path, remedy="give a folder that has some")
     with ShardedOutput(
         settings.output,
@@ -139,61 +123,50 @@ def score(settings: ScoreSettings) -> Scored:
     ) as output:
         if output.finished:
             past = read_provenance(settings.output)["results"]
-            found = past.get("language_model", {})
-            return Scored(Path(settings.output), past["rows"], past["columns"], chosen, found)
-        options, held_out = settings.options, None
-        facts: dict[str, Any] = {}
-        if not estimated:
-            _open(folder, _scorers(chosen, settings.options_here))
-        shards = [shard for split in chosen for shard in cut(split, folder.count(split), settings.shard_size)]
+            return Scored(Path(settings.output), past["rows"], past["columns"], chosen)
+        shards = [shard for split, count in counts.items() for shard in cut(split, count, settings.shard_size)]
         own = output.own(shards)
+        held_out = None
         if estimated:
-            held_out, facts = _language_model(settings, folder, output)
+            held_out = _estimate_language_model(settings, folder, output.begin())
             options["language_model"] = str(output.begin() / _ARPA)
-            _open(folder, _scorers(chosen, options | settings.options_here, held_out))
-        scorers = _scorers(chosen, options, held_out)
+        # What the measures need is opened before the work begins, so that what is missing shows.
+        here = {name: value for name, value in options.items() if settings.computes_here or name != "device"}
+        PairScorer(tuple(chosen), Measures(**here), held_out)(folder.schema(folder.splits[0]).empty_table())
+        scorer = PairScorer(tuple(chosen), Measures(**options), held_out)
         workers = settings.workers
         if workers is None:
             workers = min(available_cores(), max(1, sum(shard.rows for shard in own) // _ROWS_WORTH_A_PROCESS))
-        job = ShardJob(folder, scorers, settings.batch_size)
+        job = ShardJob(folder, dict.fromkeys(folder.splits, scorer), settings.batch_size)
         output.run(job, own, what="score", unit=" pairs", workers=workers)
-        columns = list(dict.fromkeys(column for scorer in scorers.values() for column in scorer.columns))
         if not output.is_whole(shards):
-            return Scored(output.current, {}, columns, chosen, facts)
-        rows = {split: DataFolder(output.current).count(split) for split in chosen}
-        scored = Scored(Path(settings.output), rows, columns, chosen, facts)
+            return Scored(output.current, {}, scorer.columns, chosen)
+        rows = {split: DataFolder(output.current).count(split) for split in folder.splits}
+        scored = Scored(Path(settings.output), rows, scorer.columns, chosen)
         _finish(settings, scored, output)
-    log(f"{sum(rows.values()):,} pairs with {', '.join(columns)} in {settings.output}")
+    log(f"{sum(rows.values()):,} pairs with {', '.join(scored.columns)} in {settings.output}")
     return scored
 
 
 def _inputs(settings: ScoreSettings) -> list[str]:
-    """Lists the pairs, and the files and models that the measures read."""
-    inputs = [settings.pairs, settings.language_model_text]
-    for name in MEASURES:
-        measure = MEASURES[name]
-        inputs += [getattr(settings, option) for option in (*measure.files, *measure.models)]
-        for option in measure.models:
-            if (model := getattr(settings, option)) is not None:
-                model_folder(model)
-    return [item for item in inputs if item is not None]
+    """Lists the pairs, and the files and models that the measures read, which are fetched."""
+    for option in (option for measure in MEASURES.values() for option in measure.models):
+        if (model := getattr(settings, option)) is not None:
+            model_folder(model)
+    return [path for _, path in settings.paths_read()]
 
 
-def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> dict[str, list[str]]:
-    """Checks the columns of every split and returns its measures."""
-    chosen: dict[str, list[str]] = {}
-    for split in folder.splits:
-        schema = folder.schema(split)
-        sides = sides_of(schema.names)
-        check_pairs(schema, str(folder.path), sides)
-        if settings.hold_out is not None and sides != SIDES:
-            remedy = "give --language-model-text instead"
-            raise UsageError("--hold-out is for paraphrase pairs, not for bitext", remedy=remedy)
-        chosen[split] = choose_measures(settings.measures, schema.names, str(folder.path), measures)
-    every = [name for name in measures if any(name in names for names in chosen.values())]
+def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> list[str]:
+    """Chooses the measures by the columns that all splits have."""
+    schemas = [folder.require(*sides_of(folder.schema(split).names), split=split) for split in folder.splits]
+    columns = [name for name in schemas[0].names if all(name in schema.names for schema in schemas)]
+    if settings.hold_out is not None and sides_of(columns) != SIDES:
+        remedy = "give --language-model-text instead"
+        raise UsageError("--hold-out is for paraphrase pairs, not for bitext", remedy=remedy)
+    chosen = choose_measures(settings.measures, columns, str(folder.path), measures)
     for option in measures.given:
         takers = [name for name, measure in measures.items() if option in measure.option_names()]
-        if not set(takers) & set(every):
+        if not set(takers) & set(chosen):
             # The language model may be one that is to be estimated.
             candidates = (option, "hold_out", "language_model_text")
             given = next(name for name in candidates if is_given(settings, name))
@@ -201,52 +174,28 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
                 f"{flag(given)} is for the measure {' or '.join(takers)}, which is not computed",
                 remedy=f"add it to --measures; it reads the columns {', '.join(measures[takers[0]].requires)}",
             )
-    for split, names in chosen.items():
-        if left_out := [name for name in every if name not in names]:
-            log(f"split `{split}`: without {', '.join(left_out)}, whose columns it does not have")
     return chosen
 
 
-def _scorers(
-    chosen: dict[str, list[str]], options: dict[str, Any], held_out: HeldOutReferences | None = None
-) -> dict[str, PairScorer]:
-    measures = Measures(**options)
-    return {split: PairScorer(tuple(names), measures, held_out) for split, names in chosen.items()}
-
-
-def _language_model(
-    settings: ScoreSettings, folder: DataFolder, output: ShardedOutput
-) -> tuple[HeldOutReferences | None, dict[str, Any]]:
-    """Estimates the language model; returns the references held out from it, and a note on it."""
-    held_out = None
-    split = folder.splits[0]
-    if settings.hold_out is not None:
-        held_out = draw_references(folder, split, settings.hold_out, settings.seed)
-    staging, stored_facts = output.begin(), output.checkpoint(_MODEL_FACTS)
-    if not stored_facts.is_file():
-        if held_out is not None:
-            texts = held_out_texts(folder, split, held_out)
-            write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
-            blocks: Iterable[list[str]] = [texts]
-        else:
-            blocks = (block.to_pylist() for block in read_lines(Path(str(settings.language_model_text)), LineErrors()))
-        facts = train_language_model(blocks, staging / _ARPA, source=settings.language_model_text or folder.path)
-        write_text_whole(stored_facts, json.dumps(facts, indent=2) + "\n")
-    facts = json.loads(stored_facts.read_text(encoding="utf-8"))
-    log(f"language model: {facts['tokens']:,} tokens in {facts['sentences']:,} sentences")
-    return held_out, facts
-
-
-def _open(folder: DataFolder, scorers: dict[str, PairScorer]) -> None:
-    """Loads what the measures need, so that what is missing shows before the work begins."""
-    for split, scorer in scorers.items():
-        scorer(folder.schema(split).empty_table())
+def _estimate_language_model(settings: ScoreSettings, folder: DataFolder, staging: Path) -> HeldOutReferences | None:
+    """Estimates the language model, unless that was done; returns the references held out for it."""
+    split, path = folder.splits[0], staging / _ARPA
+    if settings.hold_out is None:
+        if not path.is_file():
+            lines = (block.to_pylist() for block in read_lines(Path(str(settings.language_model_text)), LineErrors()))
+            train_language_model(lines, path, source=str(settings.language_model_text))
+        return None
+    held_out = HeldOutReferences.draw(folder, split, settings.hold_out, settings.seed)
+    if not path.is_file():
+        texts = held_out.texts(folder, split)
+        write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
+        train_language_model([texts], path, source=folder.path)
+    return held_out
 
 
 def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> None:
     folder, made = to_path(settings.pairs), DataFolder(output.current)
-    names = [name for name in MEASURES if any(name in names for names in scored.measures.values())]
-    descriptions = {name: (MEASURES[name].__doc__ or "").strip().split("\n", 1)[0] for name in names}
+    descriptions = {name: (MEASURES[name].__doc__ or "").strip().split("\n", 1)[0] for name in scored.measures}
     values = {
         **inherited_metadata(folder),
         "title": f"{folder.resolve().name}, scored",
@@ -254,13 +203,9 @@ def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> N
         "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
         "bitext": sides_of(made.schema(next(iter(scored.rows))).names) != SIDES,
         "measures": [{"columns": MEASURES[name]().columns, "text": text} for name, text in descriptions.items()],
-        "language_model": scored.language_model,
+        "language_model": (output.staging / _ARPA).is_file(),
         "held_out": settings.hold_out,
     }
-    results = {
-        "rows": scored.rows,
-        "columns": scored.columns,
-        **({"language_model": scored.language_model} if scored.language_model else {}),
-    }
+    results = {"rows": scored.rows, "columns": scored.columns}
     recorded = {name: value for name, value in settings.record().items() if name != "workers"}
-    output.finish(results=results, card=Card("scored", values), settings={**recorded, "measures": names})
+    output.finish(results=results, card=Card("scored", values), settings={**recorded, "measures": scored.measures})

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import os
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +58,7 @@ def run_on_ray(
     # In a list Ray passes the reference on as it is, so that each process opens the job once.
     reference = [ray.put(job)]
     task = ray.remote(num_cpus=settings.ray_cpus, num_gpus=settings.gpus_of_worker)(_write_shard)
-    where = (str(Path.cwd()), str(folder))
+    where = (str(Path.cwd()), folder)
     waiting = list(reversed(shards))
     running: dict[Any, Shard] = {}
     try:
@@ -91,21 +90,20 @@ def _explained(error: Any, shard: Shard) -> Exception:
     )
 
 
-def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: str, threads: int, version: str) -> None:
+def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: Path, threads: int, version: str) -> None:
     """Writes a shard in a worker, whose relative paths then mean what they mean in the run."""
     from .shards import limit_threads, write_shard
 
-    worker = f"the worker on {socket.gethostname()}"
     if version != __version__:
-        problem = f"{worker} has hf-paraphrase {__version__}, and this run {version}"
+        problem = f"the worker has hf-paraphrase {__version__}, and this run {version}"
         raise UsageError(problem, remedy="install the same version on all nodes")
-    for path in (cwd, folder):
-        if not Path(path).is_dir():
-            remedy = "use a file system that all nodes share, or --shard"
-            raise OutputError(f"{worker} does not see the folder", path=path, remedy=remedy)
-    os.chdir(cwd)
+    try:
+        os.chdir(cwd)
+    except OSError as error:
+        remedy = "use a file system that all nodes share, or --shard"
+        raise OutputError(f"the worker does not see the folder: {error.strerror}", path=cwd, remedy=remedy) from error
     limit_threads(threads)
-    write_shard(_job_of_process(reference[0]), shard, Path(folder))
+    write_shard(_job_of_process(reference[0]), shard, folder)
 
 
 @functools.lru_cache(maxsize=1)

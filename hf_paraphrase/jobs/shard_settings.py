@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
-import math
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -91,9 +90,7 @@ class ShardSettings(Settings):
     @property
     def gpus_of_worker(self) -> float:
         """How many GPUs a worker of Ray takes."""
-        gpus = float(getattr(self, "device", None) == "cuda") if self.ray_gpus is None else self.ray_gpus
-        # Ray counts in ten-thousandths, and refuses 1/3.
-        return math.floor(gpus * 10_000) / 10_000
+        return float(getattr(self, "device", None) == "cuda") if self.ray_gpus is None else self.ray_gpus
 
     def here(self, function: _Function) -> _Function:
         """Returns a function for this process to open the model of: on the CPU if workers do the work."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..artefacts.artefact import JOB, Artefact
+from ..artefacts.artefact import Artefact
 from ..errors import HfParaphraseError, UsageError
 from ..messages import log
 from .ray import connected, run_on_ray
@@ -78,13 +78,8 @@ class ShardedOutput(Artefact):
             else:
                 self._stack.enter_context(connected(self.options.ray_address))
                 made = run_on_ray(job, left, staging, settings=self.options, progress=bar.update)
-            try:
-                for _ in made:
-                    pass
-            except HfParaphraseError:
-                # Another run of the same part may have finished the output.
-                if (self.work / JOB).is_file():
-                    raise
+            for _ in made:
+                pass
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:
         """Returns whether all shards of the job are there and this run is to finish the output."""

@@ -14,7 +14,7 @@ from ..errors import UsageError, choice_of
 if TYPE_CHECKING:
     import evaluate
 
-METRICS = ("sts_correlation", "paraphrase_detection", "corpus_diversity")
+METRICS = ("sts_correlation", "paraphrase_detection")
 """The names of the metrics."""
 
 

@@ -68,7 +68,7 @@ wait "$averages"
 
 # 5. Table 5: bins of length with equally many pairs each, all with all seeds.
 bins() { # encoder, seeds
-  tune "$WORK/bins_$1" "$2" 2000 --pairs "${pools[@]}" --encoders "$1" --epochs 20 --filters length_bins --test-all \
+  tune "$WORK/bins_$1" "$2" 2000 --pairs "${pools[@]}" --encoders "$1" --epochs 20 --filters length_bins \
     --grid-seeds "$(wc -w <<< "$2")"
 }
 bins avg "$avg_seeds" &

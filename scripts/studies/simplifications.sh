@@ -35,7 +35,7 @@ tune "$WORK/gran" "$gran_seeds" "$sample" "${pairs[@]}" --encoders gran --epochs
 wait "$averages"
 
 # 3. Table 5: bins of length with equally many pairs each.
-tune "$WORK/bins" "$gran_seeds" 1900 "${pairs[@]}" --encoders avg gran --epochs 20 --filters length_bins --test-all \
+tune "$WORK/bins" "$gran_seeds" 1900 "${pairs[@]}" --encoders avg gran --epochs 20 --filters length_bins \
   --grid-seeds "$(wc -w <<< "$gran_seeds")"
 python "$here/study_tables.py" --tables "$WORK/avg/table.md" "$WORK/gran/table.md" \
   --output "$WORK/simplifications.png"

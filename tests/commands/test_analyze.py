@@ -9,7 +9,7 @@ import torch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.filtering.reference_classifier.references import text_fingerprints, write_seen
+from hf_paraphrase.filtering.reference_classifier.references import write_seen
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
@@ -43,7 +43,7 @@ def classifier(tmp_path_factory, pairs):
     ReferenceClassifier(ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4)).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
-    write_seen(folder, [("train", int(number)) for number in text_fingerprints(texts)])
+    write_seen(folder, {"train": texts})
     return folder
 
 

@@ -23,7 +23,6 @@ def pairs(tmp_path):
     folder = tmp_path / "pairs"
     write_split(folder, "train", [table], table.schema)
     write_split(folder, "test", [table.slice(0, 2)], table.schema)
-    (folder / "README.md").write_text("---\nlicense: cc0-1.0\nlanguage: en\n---\n")
     return folder
 
 
@@ -31,47 +30,34 @@ def run(*words):
     return main([str(word) for word in words])
 
 
-def test_filter_writes_a_folder_that_load_dataset_opens_with_card_and_provenance(pairs, tmp_path, capsys):
-    output = tmp_path / "kept"
-    code = run(
-        "filter", "--pairs", pairs, "--output", output, "--drop-identical",
-        "--keep", "overlap_1<=0.7", "2<=length<=30", "--keep", "rank==1", "--sample", 4, "--seed", 7,
-    )  # fmt: skip
+def test_every_step_is_counted_and_what_was_computed_for_one_stays(pairs, tmp_path, capsys):
+    words = ["--drop-identical", "--keep", "overlap_1<=0.7", "2<=length<=30", "--keep", "rank==1"]
+    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", *words, "--sample", 4) == 0
     captured = capsys.readouterr()
-    assert code == 0 and captured.out == ""
     for step in ("read", "not identical", "overlap_1<=0.7", "2<=length<=30", "rank==1", "sample 4"):
         assert f"| {step} " in captured.err
-    from datasets import load_dataset
-
-    loaded = load_dataset(str(output), cache_dir=str(tmp_path / "cache"))
-    assert list(loaded) == ["train"] and loaded["train"].num_rows == 4
-    assert loaded["train"].column_names == ["id", "sentence1", "sentence2", "rank", "length", "overlap_1"]
-    assert set(loaded["train"]["rank"]) == {1}
-    record = json.loads((output / "provenance.json").read_text())
-    assert record["seed"] == 7 and record["results"]["rows"] == 4
-    assert record["results"]["funnel"]["read"] == 20
-    card = (output / "README.md").read_text()
-    assert "cc0-1.0" in card and "- en" in card and "overlap_1<=0.7" in card
     assert "not in the output: test" in captured.err
+    kept = DataFolder(tmp_path / "kept").table()
+    assert kept.column_names == ["id", "sentence1", "sentence2", "rank", "length", "overlap_1"]
+    assert kept.column("rank").to_pylist() == [1] * 4
+    record = json.loads((tmp_path / "kept/provenance.json").read_text())
+    assert record["results"]["rows"] == 4 and record["results"]["funnel"]["read"] == 20
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         (["--keep", "length>>3"], "cannot read `length>>3`"),
-        (["--keep", "nothing<3"], "there is no column nothing (the columns are"),
-        (["--keep", "lenght<3"], "there is no column lenght (did you mean length? the columns are"),
+        (["--keep", "lenght<3"], "there is no column lenght (did you mean length? One of"),
         (["--keep", "length>1000"], "nothing is left after `length>1000`"),
         (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few distinct sentences"),
-        (["--split", "dev"], "no split `dev`"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
-    before = sorted(tmp_path.iterdir())
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", *words) == 2
     error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
     assert len(error) == 1 and expected in error[0]
-    assert sorted(tmp_path.iterdir()) == before
+    assert list(tmp_path.iterdir()) == [pairs]
 
 
 def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path):
@@ -85,41 +71,20 @@ def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_comp
     assert record["results"]["contamination"] == {"eval.txt (5-grams)": 2}
 
 
-def test_the_first_pairs_or_tokens_of_what_is_left_are_taken(pairs, tmp_path):
-    def ids(*words):
-        output = tmp_path / "_".join(map(str, words))
-        assert run("filter", "--pairs", pairs, "--output", output, *words) == 0
-        table = DataFolder(output).table()
-        return [(row["id"], row["rank"]) for row in table.to_pylist()]
-
-    rows = [(f"r{i // 2}", i % 2) for i in range(20)]
-    assert ids("--first", 3) == rows[:3]
-    # 7 + 7 tokens, then 7 + 2, 7 + 3, …
-    assert ids("--max-tokens", 14) == rows[:1] and ids("--max-tokens", 15) == rows[:2]
-    assert ids("--keep", "rank==1", "--max-tokens", 9) == [rows[1]]
-    assert ids("--one-per-reference", "best", "--first", 2) == [rows[0], rows[2]]
-    assert ids("--first", 100) == rows
-
-
 def test_noise_and_negatives_are_made_told_and_recorded(pairs, tmp_path, capsys):
     words = ["filter", "--pairs", pairs, "--first", 16, "--drop-identical", "--noise", 0.25, "--seed", 3]
     assert run(*words, "--negatives", 7, "--output", tmp_path / "a") == 0
     assert "4 of the pairs made random, 15 negatives added" in capsys.readouterr().err
-    assert run(*words, "--negatives", 7, "--output", tmp_path / "b") == 0
     table = DataFolder(tmp_path / "a").table()
-    assert table.equals(DataFolder(tmp_path / "b").table())
-    assert table.num_rows == 30 and table["label"].to_pylist() == [1] * 15 + [0] * 15
+    assert table["label"].to_pylist() == [1] * 15 + [0] * 15
     assert sum(table["noise"].to_pylist()) == 4 and table.column_names[-2:] == ["noise", "label"]
-    record = json.loads((tmp_path / "a" / "provenance.json").read_text())
-    assert record["settings"]["noise"] == 0.25 and record["settings"]["negatives"] == 7
-    results = record["results"]
+    results = json.loads((tmp_path / "a" / "provenance.json").read_text())["results"]
     assert (results["rows"], results["pairs"], results["noise"], results["negatives"]) == (30, 15, 4, 15)
     positives = table.slice(0, 15)
     texts = [*positives["sentence1"].to_pylist(), *positives["sentence2"].to_pylist()]
     assert results["tokens"] == sum(len(text.split()) for text in texts)
     card = (tmp_path / "a" / "README.md").read_text()
     assert "4 are random" in card and "15 negatives" in card
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {"data", "README.md", "provenance.json"}
     # Made once, the negatives keep later ones from being made.
     assert run("filter", "--pairs", tmp_path / "a", "--negatives", 1, "--output", tmp_path / "c") == 2
     assert "not labelled 1" in capsys.readouterr().err and not (tmp_path / "c").exists()
@@ -142,7 +107,6 @@ def test_explain_keeps_what_was_left_out_with_the_step_that_removed_it(pairs, tm
         elif not 2 <= len(row["sentence2"].split()) <= 15:
             assert steps[key(row)] == "2<=length<=15"
     record = json.loads((tmp_path / "removed/provenance.json").read_text())["results"]
-    counts = list(record["funnel"].values())
-    lost = [before - after for before, after in pairwise(counts)]
+    lost = [before - after for before, after in pairwise(record["funnel"].values())]
     assert [list(steps.values()).count(step) for step in list(record["funnel"])[1:]] == lost and min(lost) > 0
     assert run("filter", "--pairs", pairs, "--output", tmp_path / "x", "--explain", tmp_path / "x") == 2

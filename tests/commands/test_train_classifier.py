@@ -40,26 +40,20 @@ def pairs(tmp_path_factory):
 
 
 @pytest.mark.parametrize("body", ["avg", "lstm"])
-def test_a_trained_classifier_is_a_whole_model_folder_that_knows_what_it_has_seen(pairs, tmp_path, body, capsys):
+def test_a_trained_classifier_is_a_whole_model_folder_that_knows_what_it_has_seen(pairs, tmp_path, body):
     folder = tmp_path / "classifier"
     assert run("train-classifier", "--pairs", pairs, "--output", folder, "--body", body, *TINY) == 0
-    out, err = capsys.readouterr()
-    assert out == "" and "on references (%)" in err and "80 distinct references" in err
-    record = json.loads((folder / "provenance.json").read_text())
-    assert record["results"]["references"] == {"train": 40, "dev": 10, "test": 10}
-    assert record["results"]["test"]["accuracy"] > 80 and record["results"]["test"]["sentences"] == 20
+    results = json.loads((folder / "provenance.json").read_text())["results"]
+    assert results["references"] == {"train": 40, "dev": 10, "test": 10}
+    assert results["test"]["accuracy"] > 80 and results["test"]["sentences"] == 20
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     batch = AutoTokenizer.from_pretrained(folder)(["a1 a2 a3 b1", "c1 c2 c3 b1"], return_tensors="pt", padding=True)
     human, machine = model(**batch).logits.softmax(-1)[:, 1].tolist()
     assert human > 0.5 > machine
-    lines = (folder / "references.tsv").read_text().splitlines()
-    assert [line.split("\t")[0] for line in lines[1:]] == ["train"] * 40 + ["dev"] * 10 + ["test"] * 10
-    assert len({line.split("\t")[1] for line in lines[1:]}) == 60
-    card = (folder / "README.md").read_text()
-    assert card.startswith("---\nlanguage:\n- en\n") and "| test |" in card and "(kept)" in card
-    names = {path.name for path in folder.iterdir()}
-    assert {"model.safetensors", "modeling_reference_classifier.py"} <= names
-    assert not {"checkpoints", "job.json"} & names
+    lines = [line.split("\t") for line in (folder / "references.tsv").read_text().splitlines()[1:]]
+    assert [part for part, _ in lines] == ["train"] * 40 + ["dev"] * 10 + ["test"] * 10
+    assert len({fingerprint for _, fingerprint in lines}) == 60
+    assert (folder / "modeling_reference_classifier.py").is_file()
 
 
 def test_initial_vectors_are_those_of_the_file(pairs, tmp_path):
@@ -71,16 +65,3 @@ def test_initial_vectors_are_those_of_the_file(pairs, tmp_path):
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "made")
     number = AutoTokenizer.from_pretrained(tmp_path / "made").convert_tokens_to_ids("a1")
     assert model.embeddings[number].tolist() == pytest.approx([1, 2, 3])
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--embedding-size", "0"], "--embedding-size must be"),
-        (["--initial-vectors", "absent.txt"], "absent.txt"),
-    ],
-)
-def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
-    assert run("train-classifier", "--pairs", pairs, "--output", tmp_path / "made", *words) == 2
-    error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert expected in error and list(tmp_path.iterdir()) == []

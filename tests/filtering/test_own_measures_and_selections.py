@@ -5,7 +5,6 @@ import sys
 
 import pyarrow as pa
 import pytest
-from fresh_python import MAIN
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
@@ -69,20 +68,17 @@ def run(*words):
 
 
 def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_number_of_processes(
-    pairs, own, tmp_path, run_python
+    pairs, own, tmp_path, capsys
 ):
     words = ["--import", own, "score", "--pairs", pairs, "--mark", "?", "--shard-size", 3]
     for workers in (1, 2):
-        done = run_python(MAIN, *words, "--workers", workers, "--output", tmp_path / str(workers))
-        assert done.returncode == 0, done.stderr
+        assert run(*words, "--workers", workers, "--output", tmp_path / str(workers)) == 0
     table = DataFolder(tmp_path / "1").table()
     assert table.column_names[-1] == "marks" and table.column("marks").to_pylist() == [0, 0, 0, 0, 0, 1]
     assert repr(DataFolder(tmp_path / "2").table().to_pydict()) == repr(table.to_pydict())
     assert "`marks`: Counts a mark in the translation." in (tmp_path / "1/README.md").read_text()
-    shown = run_python(MAIN, "--import", own, "score", "--help").stdout
-    assert "--mark MARK" in shown and "the mark to count (default: !)" in shown
-    refused = run_python(MAIN, *words, "--measures", "length", "--output", tmp_path / "refused")
-    assert refused.returncode == 2 and "--mark is for the measure marks, which is not computed" in refused.stderr
+    assert run(*words, "--measures", "length", "--output", tmp_path / "refused") == 2
+    assert "--mark is for the measure marks, which is not computed" in capsys.readouterr().err
 
 
 def test_a_selection_of_ones_own_is_a_step_of_the_filter_and_computes_what_it_looks_at(pairs, own, tmp_path, capsys):
@@ -119,13 +115,11 @@ def test_an_option_of_the_verb_cannot_be_one_of_a_measure(own):
     ("keep", "problem"),
     [
         ("calmer", "--keep: cannot read `calmer` (write for example overlap_1<=0.7 or 5<=length<=30, in quotes"),
-        ("unheard", "--keep `unheard`: there is no column loudness (the columns are sentence1, sentence2; computed"),
-        ("empty", "the selection `empty` uses no column"),
+        ("unheard", "--keep `unheard`: there is no column loudness (one of sentence1, sentence2, length,"),
     ],
 )
 def test_what_is_wrong_with_a_named_selection_is_reported(pairs, own, tmp_path, keep, problem):
     SELECTIONS.register("unheard")(lambda loudness: loudness > 1)
-    SELECTIONS.register("empty")(lambda: True)
     with pytest.raises(HfParaphraseError) as refused:
         hf_paraphrase.filter_pairs(pairs=str(pairs), output=str(tmp_path / "kept"), keep=[keep])
     assert problem in str(refused.value) and not (tmp_path / "kept").exists()

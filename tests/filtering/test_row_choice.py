@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,6 @@ from hf_paraphrase.filtering.row_choice import (
     choose_rows,
     draw_shared,
     kept_batches,
-    kept_schema,
 )
 
 
@@ -52,7 +50,6 @@ def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(tmp_pa
     result, choice = kept(tmp_path, options)
     expected = [row for row in table.to_pylist() if 3 <= len(row["sentence2"].split()) <= 6 and row["rank"] < 4]
     assert [{key: row[key] for key in table.column_names} for row in result.to_pylist()] == expected
-    assert result.schema == kept_schema(table.schema, options)
     assert result.column("length").to_pylist() == [len(row["sentence2"].split()) for row in expected]
     assert list(choice.funnel) == ["read", "3<=length<=6", "rank<4"]
     assert choice.funnel["rank<4"] == len(expected)
@@ -72,9 +69,9 @@ def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
     write(tmp_path, random_pairs())
     options = FilterSteps(keep=["rank>=1"], one_per_reference="best")
     result, _ = kept(tmp_path, options)
-    assert result.num_rows == 60
+    assert result.num_rows == 60 == len(set(result.column("id").to_pylist()))
     assert set(result.column("rank").to_pylist()) == {1}
-    assert len(set(result.column("id").to_pylist())) == 60
+    assert kept(tmp_path, FilterSteps(one_per_reference="best", first=2))[0].column("rank").to_pylist() == [0, 0]
 
 
 def test_identical_means_the_same_tokens_whatever_their_case(tmp_path):
@@ -86,30 +83,10 @@ def test_identical_means_the_same_tokens_whatever_their_case(tmp_path):
     assert result.column("sentence2").to_pylist() == ["a dog!", "dog a", "x"]
 
 
-def test_pairs_with_an_evaluation_sentence_on_either_side_go(tmp_path):
-    table = pa.table(
-        {
-            "sentence1": ["A man is riding a horse.", "the sky is very blue today", "nothing in common here at all"],
-            "sentence2": ["someone rides", "a MAN, is riding a horse", "nor is there anything here"],
-        }
-    )
-    write(tmp_path / "pairs", table)
-    digest = hashlib.sha256(b"a man is riding a horse").hexdigest()[:16]
-    (tmp_path / "held_out.txt").write_text(digest + "\n")
-    options = FilterSteps(decontaminate=[str(tmp_path / "held_out.txt")])
-    result, choice = kept(tmp_path / "pairs", options)
-    assert result.column("sentence1").to_pylist() == ["nothing in common here at all"]
-    assert choice.contamination == {"held_out.txt": 2}
-
-
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):
     batches = functools.partialmethod(DataFolder.batches, batch_size=ROWS_AT_A_TIME)
     monkeypatch.setattr("hf_paraphrase.filtering.row_choice.DataFolder.batches", batches)
-    options = FilterSteps(
-        drop_identical=False,
-        keep=["note>=0"],
-        max_tokens=1_000_000,
-    )
+    options = FilterSteps(keep=["note>=0"], max_tokens=1_000_000)
 
     def filtered(path):
         folder = DataFolder(path)
@@ -122,7 +99,7 @@ def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_
     assert bytes_a_row(lambda folder: peak_bytes(lambda: filtered(folder)), tmp_path) < 400
 
 
-@pytest.mark.parametrize("limit", [1, 5, 40, 900])
+@pytest.mark.parametrize("limit", [5, 40, 900])
 def test_the_first_pairs_are_taken_until_their_tokens_reach_the_limit(tmp_path, limit):
     table = random_pairs()
     write(tmp_path, table)

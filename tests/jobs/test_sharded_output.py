@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from unittest import mock
 
@@ -14,7 +13,6 @@ import pytest
 from hf_paraphrase.artefacts.artefact import Card
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.sharded_output import ShardedOutput
 from hf_paraphrase.jobs.shards import cut
@@ -121,25 +119,3 @@ def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_ou
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
     with part(tmp_path, "2/2") as late:
         assert late.finished
-
-
-@pytest.mark.parametrize("moment", ["before a shard", "while it writes one"])
-def test_a_part_that_runs_twice_at_the_same_time_ends_without_error_and_leftovers(
-    pairs, whole, tmp_path, monkeypatch, capsys, moment
-):
-    output, written_whole = tmp_path / "scored", shards_module.written_whole
-
-    @contextlib.contextmanager
-    def overtaken(path):
-        monkeypatch.setattr(shards_module, "written_whole", written_whole)
-        if moment == "before a shard":
-            assert score(pairs, output, "--shard", "1/1") == 0
-        with written_whole(path) as temporary:
-            yield temporary
-            if moment == "while it writes one":
-                assert score(pairs, output, "--shard", "1/1") == 0
-
-    monkeypatch.setattr(shards_module, "written_whole", overtaken)
-    assert score(pairs, output, "--shard", "1/1") == 0
-    assert "another part has finished the output" in capsys.readouterr().err
-    assert tree(output) == tree(whole) and [path.name for path in tmp_path.iterdir()] == ["scored"]

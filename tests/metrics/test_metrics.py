@@ -6,21 +6,14 @@ import shutil
 import sys
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts.card_heads import read_card, split_card
 from hf_paraphrase.evaluation.correlation import correlations
-from hf_paraphrase.filtering.measures.wording import CopyRate, Overlap
-from hf_paraphrase.filtering.pair_batch import PairBatch
-from hf_paraphrase.filtering.tokens import tokenize
 from hf_paraphrase.hub.pushed_files import check_artefact, list_files, repo_type_of
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
-from hf_paraphrase.studies.analysis.ngram_statistics import count_ngrams
-
-TEXTS = st.text("ab ,.'xyzÀ\u0301", min_size=1, max_size=24)
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +24,6 @@ def sts():
 @pytest.fixture(scope="module")
 def detection():
     return load_metric("paraphrase_detection")
-
-
-@pytest.fixture(scope="module")
-def diversity():
-    return load_metric("corpus_diversity")
 
 
 # ----- STS correlation
@@ -112,40 +100,6 @@ def test_golden_values_of_detection(detection):
     assert found["accuracy"] == pytest.approx(2 / 3) and found["accuracy_threshold"] == math.inf
 
 
-# ----- corpus diversity
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
-def test_diversity_equals_the_measures_and_statistics_of_the_package(diversity, pairs):
-    references, sentences = [one for one, _ in pairs], [two for _, two in pairs]
-    if not any(map(tokenize, references)) or not any(map(tokenize, sentences)):
-        return
-    found = diversity.compute(predictions=sentences, references=references)
-    batch = PairBatch(pa.table({"sentence1": references, "sentence2": sentences}))
-    for name, column in Overlap().compute(batch).items():
-        assert found[name] == pytest.approx(column.mean())
-    assert found["copy_rate"] == pytest.approx(np.nanmean(CopyRate().compute(batch)["copy_rate"]))
-    assert found["tokens"] == sum(len(tokenize(text)) for text in sentences)
-    for prefix, texts in (("", sentences), ("reference_", references)):
-        for order in (1, 2, 3):
-            counted = count_ngrams(texts, order)
-            assert found[f"{prefix}entropy_{order}"] == pytest.approx(counted.entropy(), abs=1e-9)
-            total = len(counted.numbers)
-            distinct = len(set(counted.numbers.tolist())) / total if total else 0.0
-            assert found[f"{prefix}distinct_{order}"] == pytest.approx(distinct)
-            if order != 2:
-                assert 100 * found[f"{prefix}repetition_{order}"] == pytest.approx(counted.repetition_rate())
-
-
-def test_diversity_without_references_has_no_measure_of_pairs(diversity):
-    found = diversity.compute(predictions=["a b", "a b"])
-    assert found["entropy_1"] == 1.0 and found["distinct_1"] == 0.5 and found["mean_length"] == 2
-    assert not [name for name in found if name.startswith(("copy", "overlap", "identical", "reference"))]
-    both = diversity.compute(predictions=["A  b", "c d"], references=["a b", "c e"])
-    assert both["identical"] == 0.5 and both["copy_rate"] == 0.75
-
-
 # ----- bad input
 
 
@@ -156,9 +110,6 @@ def test_diversity_without_references_has_no_measure_of_pairs(diversity):
         ("sts_correlation", {"predictions": [0.1, 0.2], "references": [1, 2], "groups": ["a"]}, "1 groups for 2"),
         ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [1, 1]}, "all 2 references are 1"),
         ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [4, 1]}, r"references\[0\] is 4"),
-        ("corpus_diversity", {"predictions": ["a"], "references": ["a", "b"]}, "Mismatch in the number"),
-        ("corpus_diversity", {"predictions": ["", " "]}, "no sentence with a token"),
-        ("corpus_diversity", {"predictions": ["a", "b"], "references": ["a", None]}, r"references\[1\] is missing"),
     ],
 )
 def test_bad_input_is_a_value_error_that_says_what_is_wrong(name, inputs, message):

@@ -1,25 +1,27 @@
-"""Measures that ask a sentence encoder, a language model or a reference classifier.
+"""Measures that ask a model: a sentence encoder, a language model, a classifier, a translation model.
 
-The latter two are those of Wieting, Mallinson and Gimpel (2017), sections 5.6 and 5.6.1.
+All but the first are those of Wieting, Mallinson and Gimpel (2017), sections 5.6 and 5.6.1. Last come the languages.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from ...artefacts.hub_models import BUILTIN, model_folder
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ...training.devices import check_device, device_setting
 from ...training.threads import one_thread
-from ..pair_batch import PairBatch
+from ..pair_batch import PairBatch, numeric_column
 from ..reference_classifier.references import is_seen, read_seen
 from ..tokens import tokenize
-from .base import Measure
+from . import Measure
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 class Similarity(Measure):
     """Computes the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros."""
 
-    unit = "−1 to 1"
     for_bitext = True
     needs = "encoder"
     models = ("encoder",)
@@ -61,31 +62,26 @@ class Similarity(Measure):
 
 @dataclass(frozen=True)
 class Perplexity(Measure):
-    """Computes the perplexity of the translation under a language model, and the share of words it does not know.
+    """Computes the perplexity of the translation under a language model.
 
-    * `perplexity`: 10^(−log10 p / (tokens + 1)) of the lower-cased tokens of `sentence2` and the end of the sentence,
-      unknown words included with the probability of `<unk>`; NaN for an empty `sentence2`.
-    * `unknown_rate`: the share of its tokens that the language model does not know; NaN for an empty `sentence2`.
-
-    The language model is best one of sentences that are not among the pairs.
+    10^(−log10 p / (tokens + 1)) of the lower-cased tokens of `sentence2` and the end of the sentence, unknown words
+    included with the probability of `<unk>`; NaN for an empty `sentence2`. The language model is best one of sentences
+    that are not among the pairs.
     """
 
     needs = "language_model"
-    files = ("language_model",)
-    columns = ("perplexity", "unknown_rate")
+    columns = ("perplexity",)
     language_model: str | None = setting(
         "ARPA file of lower-cased tokens (`do n't`), or a binary file of kenlm, for perplexity", None, path=True
     )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the two columns (pairs,), float64."""
-        model = self._model
-        perplexity, unknown = np.full((2, batch.num_rows), np.nan)
+        """Computes the column (pairs,), float64."""
+        perplexity = np.full(batch.num_rows, np.nan)
         for row, words in enumerate(map(tokenize, batch.texts("sentence2"))):
             if words:
-                perplexity[row] = 10 ** (-model.score(" ".join(words)) / (len(words) + 1))
-                unknown[row] = sum(word not in model for word in words) / len(words)
-        return {"perplexity": perplexity, "unknown_rate": unknown}
+                perplexity[row] = 10 ** (-self._model.score(" ".join(words)) / (len(words) + 1))
+        return {"perplexity": perplexity}
 
     @cached_property
     def _model(self) -> Any:
@@ -115,7 +111,6 @@ class ReferenceProbability(Measure):
       `filter --keep 'classifier_seen==0'` leaves them out.
     """
 
-    unit = "0 to 1"
     needs = "classifier"
     models = ("classifier",)
     columns = ("reference_probability", "classifier_seen")
@@ -131,10 +126,8 @@ class ReferenceProbability(Measure):
         scorer = self._scorer
         with one_thread():
             probabilities = scorer.probabilities(batch.texts("sentence2"))
-        return {
-            "reference_probability": probabilities,
-            "classifier_seen": is_seen(batch.texts("sentence1"), self._seen).astype(np.int64),
-        }
+        seen = is_seen(batch.texts("sentence1"), self._seen)
+        return {"reference_probability": probabilities, "classifier_seen": seen.astype(np.int64)}
 
     @cached_property
     def _scorer(self) -> ReferenceScorer:
@@ -145,3 +138,149 @@ class ReferenceProbability(Measure):
     @cached_property
     def _seen(self) -> np.ndarray:
         return read_seen(model_folder(str(self.classifier)))
+
+
+@dataclass(frozen=True)
+class TranslationCost(Measure):
+    """Computes the negative log-likelihood of the translation, its end included, per token of the translation.
+
+    * `cost`: −`log_prob` / `num_tokens`, in nats per token.
+    * `cost_with_end`: −`log_prob` / (`num_tokens` + 1), which counts the end of the sentence as a token as well.
+
+    Tokens are the units of the translation model. NaN where `num_tokens` is 0 or a value is missing. With a
+    translation model, pairs that lack the two columns or a value in them are scored with it; such a translation is cut
+    into units as the model's tokenizer cuts it.
+    """
+
+    models = ("translation_model",)
+    columns = ("cost", "cost_with_end")
+    translation_model: str | None = setting(
+        "translation model, a folder or a name on the Hub, for the cost of pairs that have no log_prob and "
+        "num_tokens; needs source",
+        None,
+        path=True,
+    )
+    model_source_lang: str | None = setting(
+        "language of the sources, by the code of a translation model that knows several", None
+    )
+    model_target_lang: str | None = setting("language of the translations, likewise", None)
+    task_prefix: str | None = setting("what stands before every source, as T5 models need it", None)
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """The columns it reads: with a translation model `source`, else those that back-translation leaves."""
+        return ("log_prob", "num_tokens") if self.translation_model is None else ("source", "sentence2")
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Computes the two columns (pairs,), float64."""
+        columns = ("log_prob", "num_tokens")
+        if set(columns) <= set(batch.table.schema.names):
+            log_prob, tokens = (numeric_column(batch.table, name).copy() for name in columns)
+        else:
+            log_prob, tokens = np.full((2, batch.num_rows), np.nan)
+        if self.translation_model is not None:
+            missing = np.flatnonzero(np.isnan(log_prob) | np.isnan(tokens))
+            log_prob[missing], tokens[missing] = self._rescored(batch.table.take(pa.array(missing)))
+        costs = []
+        for end in (0, 1):
+            cost = np.full(batch.num_rows, np.nan)
+            np.divide(-log_prob, tokens + end, out=cost, where=tokens > 0)
+            costs.append(cost)
+        return dict(zip(self.columns, costs, strict=True))
+
+    @cached_property
+    def _opened(self) -> tuple[Any, Any]:
+        from ...translation.loading import load_translation_model
+
+        model, tokenizer = load_translation_model(
+            str(self.translation_model),
+            source_lang=self.model_source_lang,
+            target_lang=self.model_target_lang,
+            task_prefix=self.task_prefix,
+        )
+        return model.eval(), tokenizer
+
+    def _rescored(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+        from ...translation.bitext import normalized_sources
+        from ...translation.scoring import score_translations
+
+        batch = PairBatch(table)
+        languages = batch.texts("source_lang") if "source_lang" in table.schema.names else ["en"] * table.num_rows
+        sources = [
+            normalized_sources(self._opened[0], [text], language)[0]
+            for text, language in zip(batch.texts("source"), languages, strict=True)
+        ]
+        scores = score_translations(*self._opened, sources, batch.texts("sentence2"))
+        return scores.log_probs, scores.num_tokens.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class LanguageIdentification(Measure):
+    """Identifies the language of the translation with the library py3langid, whose model comes with it.
+
+    * `language`: the ISO 639 code of the most probable language of `sentence2`; `und` for a text without a letter.
+    * `language_probability`: the probability of the language that it should be in, from 0 to 1; NaN for a text
+      without a letter.
+
+    Short sentences are often mistaken for ones of related languages.
+    """
+
+    texts = ("language",)
+    for_bitext = True
+    by_default = False
+    columns = ("language", "language_probability")
+    language: str | None = setting(
+        "the language that sentence2 should be in, ISO 639; adds the measure language, for which it is en otherwise",
+        None,
+        names=["--language", "--lang"],
+    )
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Computes the two columns (pairs,): text, float64."""
+        return dict(zip(self.columns, _identified(batch.lowered2, self.language or "en", "--language"), strict=True))
+
+
+@dataclass(frozen=True)
+class SourceLanguageIdentification(Measure):
+    """Identifies the language of the source, as `language` does that of the translation.
+
+    * `language_source`, `language_probability_source`: as `language` and `language_probability`, of `source`.
+    """
+
+    texts = ("language_source",)
+    for_bitext = True
+    by_default = False
+    needs = "source_language"
+    requires = ("source",)
+    columns = ("language_source", "language_probability_source")
+    source_language: str | None = setting(
+        "the language that source should be in, ISO 639; adds the measure language_source", None
+    )
+
+    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
+        """Computes the two columns (pairs,): text, float64."""
+        sources = list(map(str.lower, batch.texts("source")))
+        identified = _identified(sources, str(self.source_language), "--source-language")
+        return dict(zip(self.columns, identified, strict=True))
+
+
+@cache
+def _language_identifier() -> Any:
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError as error:
+        raise UsageError(
+            "language identification needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
+        ) from error
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+
+def _identified(texts: Sequence[str], expected: str, option: str) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the language of lower-cased texts and the probability of the expected one: (texts,) both."""
+    model = _language_identifier()
+    if expected not in model.labels:
+        problem = f"{option}: `{expected}` is not a language that py3langid knows"
+        raise UsageError(problem, remedy=f"one of {', '.join(sorted(model.labels))}")
+    rankings = [model.rank(text) if any(map(str.isalpha, text)) else [("und", np.nan)] for text in texts]
+    codes = np.array([ranking[0][0] for ranking in rankings], dtype=np.str_)
+    return codes, np.array([dict(ranking).get(expected, np.nan) for ranking in rankings], dtype=np.float64)

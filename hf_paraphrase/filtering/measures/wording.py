@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..pair_batch import PairBatch
-from ..shared_ngrams import shared_ngrams
-from ..tokens import TokenSpans
-from .base import Measure
+from ..tokens import TokenSpans, shared_ngrams
+from . import Measure
 
 SHORTEST_WORD = 3
 """Tokens of fewer characters are no words to :class:`Repetition` and :class:`SourceCopyRate`.
@@ -27,14 +26,14 @@ class Length(Measure):
     * `length_ratio`: the first divided by the second; NaN where `sentence1` is empty.
     """
 
-    unit = "tokens"
     for_bitext = True
     columns = ("length", "length_reference", "length_ratio")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the three columns (pairs,): int64, int64, float64."""
-        ratio = _share(batch.lengths2, batch.lengths1, otherwise=np.nan)
-        return dict(zip(self.columns, (batch.lengths2, batch.lengths1, ratio), strict=True))
+        reference, translation = batch.lengths
+        ratio = _share(translation, reference, otherwise=np.nan)
+        return dict(zip(self.columns, (translation, reference, ratio), strict=True))
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,6 @@ class Overlap(Measure):
     as in the authors' published code. 0 where the shorter side has no n-gram.
     """
 
-    unit = "0 to 1"
     columns = ("overlap_1", "overlap_2", "overlap_3")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
@@ -71,12 +69,11 @@ class SentenceBleu(Measure):
     a perfect copy of c tokens has exp(−1/c), a little less than 1.
     """
 
-    unit = "0 to 1"
     columns = ("bleu",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64."""
-        reference, hypothesis = batch.lengths1, batch.lengths2
+        reference, hypothesis = batch.lengths
         logarithm = np.zeros(batch.num_rows)
         for counts in map(batch.shared, (1, 2, 3, 4)):
             logarithm += np.log((counts.clipped + 1) / (counts.total2 + 1)) / 4
@@ -92,7 +89,6 @@ class EditDistance(Measure):
     texts, two empty ones included, and 1 for texts that have nothing in common.
     """
 
-    unit = "0 to 1"
     columns = ("edit_distance",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
@@ -117,7 +113,6 @@ class Repetition(Measure):
     Tokens are lower-cased. 0 for a sentence that has no such word or trigram.
     """
 
-    unit = "0 to 1"
     columns = ("repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
@@ -133,23 +128,6 @@ class Repetition(Measure):
 
 
 @dataclass(frozen=True)
-class CopyRate(Measure):
-    """Computes the share of the tokens of the translation that also occur in the reference.
-
-    `copy_rate` counts the lower-cased tokens of `sentence2`, punctuation included and repeated ones as often as they
-    occur. Unlike `overlap_1` it always looks from the translation, whichever side is shorter. NaN for an empty
-    `sentence2`.
-    """
-
-    unit = "0 to 1"
-    columns = ("copy_rate",)
-
-    def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from 0 to 1."""
-        return {"copy_rate": _share(batch.shared(1).present2, batch.lengths2, otherwise=np.nan)}
-
-
-@dataclass(frozen=True)
 class SourceCopyRate(Measure):
     """Computes the share of the words of the translation that stand in the source in the same form: untranslated ones.
 
@@ -157,7 +135,6 @@ class SourceCopyRate(Measure):
     are among them rightly. NaN where there is no such word.
     """
 
-    unit = "0 to 1"
     for_bitext = True
     columns = ("copy_rate_source",)
     requires = ("source", "sentence2")

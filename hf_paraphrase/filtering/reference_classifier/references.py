@@ -10,10 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +20,9 @@ from numpy.typing import NDArray
 
 from ...data.fingerprints import is_among, normalise_all
 from ...data.folder import DataFolder
-from ...data.schema import require_columns
 from ...errors import InputError, ModelError
 from ...messages import log
+from ..pair_batch import SIDES
 
 PARTS = ("train", "dev", "test")
 FILE_NAME = "references.tsv"
@@ -35,7 +34,6 @@ _SMALLEST = 10
 class Reference:
     """A reference, and the distinct translations of its n-best list in their order."""
 
-    fingerprint: int
     text: str = ""
     translations: list[str] = field(default_factory=list)
 
@@ -50,8 +48,14 @@ def draw_references(
     both labels. Where there are fewer references than asked for, all three sizes shrink by the same factor.
     """
     pairs = DataFolder(folder)
-    require_columns(pairs.schema().names, ("sentence1", "sentence2"), str(folder))
-    available = list({number: None for number, row in _rows(pairs, ["sentence1"]) if (row["sentence1"] or "").strip()})
+    pairs.require(*SIDES)
+    parts = [np.empty(0, np.uint64)]
+    available: dict[int, None] = {}
+    for batch in pairs.batches(columns=SIDES[:1]):
+        texts = batch.column(SIDES[0]).to_pylist()
+        parts.append(text_fingerprints(texts))
+        numbered = zip(parts[-1].tolist(), texts, strict=True)
+        available.update(dict.fromkeys(number for number, text in numbered if (text or "").strip()))
     if len(available) < _SMALLEST:
         raise InputError(
             f"{len(available)} references are there to train and test on",
@@ -60,44 +64,39 @@ def draw_references(
         )
     share = min(1.0, len(available) / sum(sizes))
     counts = [max(1, int(size * share)) for size in sizes]
-    permuted = np.random.default_rng(seed).permutation(np.array(available, dtype=np.uint64))
-    drawn = permuted[: sum(counts)].tolist()
-    references = _collect(pairs, drawn)
-    parts: dict[str, list[Reference]] = {}
-    for part, begin, count in zip(PARTS, np.cumsum([0, *counts]), counts, strict=False):
-        members = [references[number] for number in drawn[begin : begin + count]]
-        parts[part] = [reference for reference in members if reference.translations]
-        if not parts[part]:
+    drawn = np.random.default_rng(seed).permutation(np.array(list(available), dtype=np.uint64))[: sum(counts)]
+    references = _collect(pairs, np.concatenate(parts), drawn)
+    drawn_parts: dict[str, list[Reference]] = {}
+    ends = np.cumsum(counts).tolist()
+    for part, begin, end in zip(PARTS, [0, *ends], ends, strict=False):
+        members = references[begin:end]
+        drawn_parts[part] = [reference for reference in members if reference.translations]
+        if not drawn_parts[part]:
             raise InputError(
-                f"the {part} part is empty: no translation of its {count} references differs from the reference",
+                f"the {part} part is empty: no translation of its {len(members)} references differs from the "
+                "reference",
                 path=Path(folder),
                 remedy="give more pairs, or longer n-best lists",
             )
-    counted = ", ".join(f"{len(references):,} {part}" for part, references in parts.items())
+    counted = ", ".join(f"{len(members):,} {part}" for part, members in drawn_parts.items())
     log(f"{len(available):,} distinct references; drawn: {counted}")
-    return parts
+    return drawn_parts
 
 
-def _rows(pairs: DataFolder, columns: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields the fingerprint of each row's reference, and the row."""
-    for batch in pairs.batches(columns=columns):
-        rows = batch.to_pylist()
-        yield from zip(text_fingerprints([row["sentence1"] for row in rows]).tolist(), rows, strict=True)
-
-
-def _collect(pairs: DataFolder, drawn: Collection[int]) -> dict[int, Reference]:
-    references = {number: Reference(number) for number in drawn}
-    seen: dict[int, set[str]] = {number: set() for number in drawn}
-    for number, row in _rows(pairs, ["sentence1", "sentence2"]):
-        if number not in references:
-            continue
+def _collect(pairs: DataFolder, numbers: NDArray[np.uint64], drawn: NDArray[np.uint64]) -> list[Reference]:
+    """Reads the rows of the drawn references, by the fingerprint of each row's reference."""
+    references = {number: Reference() for number in drawn.tolist()}
+    seen: dict[int, set[str]] = {number: {""} for number in references}
+    chosen = np.isin(numbers, drawn)
+    rows = (row for batch in pairs.batches(columns=SIDES, rows=chosen) for row in batch.to_pylist())
+    for number, row in zip(numbers[chosen].tolist(), rows, strict=True):
         reference, translation = references[number], row["sentence2"] or ""
         reference.text = reference.text or row["sentence1"]
-        plain = _plain(translation)
-        if plain not in {"", _plain(reference.text), _plain(row["sentence1"]), *seen[number]}:
+        seen[number].add(_plain(row["sentence1"]))
+        if (plain := _plain(translation)) not in seen[number]:
             seen[number].add(plain)
             reference.translations.append(translation)
-    return references
+    return list(references.values())
 
 
 def _plain(text: str) -> str:
@@ -115,10 +114,10 @@ def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
-def write_seen(folder: str | os.PathLike[str], rows: Iterable[tuple[str, int]]) -> None:
-    """Writes the list of seen references: for each the part and the fingerprint."""
-    lines = "".join(f"{part}\t{fingerprint:016x}\n" for part, fingerprint in rows)
-    (Path(folder) / FILE_NAME).write_text(_HEADER + lines, encoding="utf-8", newline="\n")
+def write_seen(folder: str | os.PathLike[str], parts: Mapping[str, Sequence[str]]) -> None:
+    """Writes the list of seen references, given by part: for each the part and the fingerprint."""
+    lines = [f"{part}\t{number:016x}\n" for part, texts in parts.items() for number in text_fingerprints(texts)]
+    (Path(folder) / FILE_NAME).write_text(_HEADER + "".join(lines), encoding="utf-8", newline="\n")
 
 
 def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:

@@ -10,7 +10,6 @@ from ...artefacts.card_heads import Measurement
 from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table
@@ -20,11 +19,7 @@ from .references import FILE_NAME, PARTS, Reference, draw_references, write_seen
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .classifier_trainer import ClassifierTrainer, ReferenceExamples
     from .reference_classification import ReferenceScorer
-
-_COMPONENTS = 300
-"""Of a word vector, where nothing else says how many."""
 
 
 @dataclass(kw_only=True)
@@ -54,15 +49,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
     test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
     initial_vectors: str | None = setting("word vectors to start from, as for train-encoder", None, path=True)
-    vocabulary_size: int = setting(
-        "words in the vocabulary at most, those that occur twice in the training part; 0 for all",
-        50_000,
-        at_least=0,
-        names=["--vocabulary-size", "--vocab-size"],
-    )
-    embedding_size: int | None = setting(
-        f"components of a word vector [default: {_COMPONENTS}]", None, at_least=1, excludes="initial_vectors"
-    )
+    embedding_size: int = setting("components of a word vector", 300, at_least=1, excludes="initial_vectors")
     epochs: int = setting("passes over the references", 10, at_least=1)
     batch_size: int = setting("sentences in a batch on each process", 100, at_least=1)
     learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
@@ -72,39 +59,27 @@ class ReferenceClassifierSettings(TrainingRunSettings):
 @recipe(ReferenceClassifierSettings)
 def train_reference_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
     """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1)."""
-    vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
-    inputs = [settings.pairs, *vectors]
-    results = None
+    inputs = [path for path in (settings.pairs, settings.initial_vectors) if path is not None]
     with TrainingRun(settings, command="train-classifier", inputs=inputs) as run:
         if not run.is_finished:
-            results = _train(settings, run)
+            _train(settings, run)
 
     from .reference_classification import ReferenceScorer
 
-    if results is not None:
-        log(_table(results).rstrip())
-        log(f"classifier saved to {settings.output}. Add its probabilities to pairs with:")
-        log(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
     return ReferenceScorer.from_pretrained(settings.output)
 
 
-def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str, Any] | None:
-    """Trains the classifier and writes it; returns what was measured, in the process that writes."""
+def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> None:
+    """Trains the classifier, and writes it in the process that writes."""
     sizes = (settings.train_size, settings.dev_size, settings.test_size)
     parts = draw_references(settings.pairs, sizes, seed=settings.seed)
     tokenizer, model = _model(settings, parts["train"])
 
+    from ...tokenization.word_level import save_tokenizer
     from ...training.epoch_trainer import EpochTrainingArguments
     from .classifier_trainer import ClassifierTrainer, ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(parts[part], tokenizer) for part in PARTS}
-    if all(len(reference.translations) == 1 for reference in parts["train"]):
-        if settings.negatives == "hardest":
-            raise UsageError(
-                "--negatives hardest needs n-best lists, but every reference has one translation",
-                remedy="leave it out, or translate with --num-return-sequences above 1",
-            )
-        log("every reference has one translation: each epoch sees the same examples")
     arguments = run.arguments(
         EpochTrainingArguments,
         num_train_epochs=float(settings.epochs),
@@ -121,7 +96,52 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> dict[str,
         report=log,
     )
     run.train(trainer)
-    return _write(settings, run, parts, trainer, tokenizer, examples) if run.writes else None
+    if not run.writes:
+        return
+    with quiet_transformers():
+        model.save_pretrained(run.folder)
+    save_tokenizer(tokenizer, run.folder)
+    write_seen(run.folder, {part: [item.text for item in parts[part]] for part in PARTS})
+    kept = trainer.best_scores()
+    assert kept is not None
+    results: dict[str, Any] = {
+        "test": trainer.test(examples["test"]),
+        "dev": {name: kept[name] for name in ("accuracy", "references", "translations", "sentences")},
+        "best_epoch": kept["epoch"],
+        "epochs": trainer.scores(),
+        "references": {part: len(parts[part]) for part in PARTS},
+        "translations": {part: sum(len(item.translations) for item in parts[part]) for part in PARTS},
+        "vocabulary": model.config.vocab_size,
+        "parameters": sum(item.numel() for item in model.parameters()),
+    }
+    table = _table(results)
+    run.write(
+        results=results,
+        template="reference_classifier",
+        card={
+            "languages": languages_read(settings.pairs, english=True),
+            "pairs_name": to_path(settings.pairs).name,
+            "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "config": model.config.to_dict(),
+            "table": table,
+            "seen_file": FILE_NAME,
+        },
+        measurements=[
+            Measurement(
+                task="text-classification",
+                dataset=settings.pairs,
+                split=part,
+                metric="accuracy",
+                value=results[part]["accuracy"],
+                name=f"accuracy (%; as many references as translations{note})",
+                task_name="Distinguishing references from translations",
+            )
+            for part, note in (("test", ""), ("dev", "; it chose the epoch"))
+        ],
+    )
+    log(table.rstrip())
+    log(f"classifier saved to {settings.output}. Add its probabilities to pairs with:")
+    log(f"  hf-paraphrase score --pairs DIR --classifier {settings.output} --output DIR")
 
 
 def _model(
@@ -142,9 +162,9 @@ def _model(
     texts = [*(item.text for item in train), *(text for item in train for text in item.translations)]
     # With capitals the classifier may go by names and beginnings.
     style: dict[str, Any] = {"lower_case": True, "contractions": True}
-    words = sentence_vocabulary(texts, min_frequency=2, max_size=settings.vocabulary_size or None, **style)
+    words = sentence_vocabulary(texts, min_frequency=2, max_size=50_000, **style)
     tokenizer = build_word_level_tokenizer(words, **style)
-    vectors, size = None, settings.embedding_size or _COMPONENTS
+    vectors, size = None, settings.embedding_size
     if settings.initial_vectors is not None:
         vectors = read_initial_vectors(settings.initial_vectors, words, first=0)
         size = vectors.matrix.shape[1]
@@ -166,62 +186,6 @@ def _model(
         model.embeddings.copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")
     return tokenizer, model
-
-
-def _write(
-    settings: ReferenceClassifierSettings,
-    run: TrainingRun,
-    parts: dict[str, list[Reference]],
-    trainer: ClassifierTrainer,
-    tokenizer: PreTrainedTokenizerFast,
-    examples: dict[str, ReferenceExamples],
-) -> dict[str, Any]:
-    from ...tokenization.word_level import save_tokenizer
-
-    with quiet_transformers():
-        trainer.model.save_pretrained(run.folder)
-    save_tokenizer(tokenizer, run.folder)
-    write_seen(
-        run.folder,
-        ((part, item.fingerprint) for part in PARTS for item in parts[part]),
-    )
-    kept = trainer.best_scores()
-    assert kept is not None
-    results: dict[str, Any] = {
-        "test": trainer.test(examples["test"]),
-        "dev": {name: kept[name] for name in ("accuracy", "references", "translations", "sentences")},
-        "best_epoch": kept["epoch"],
-        "epochs": trainer.scores(),
-        "references": {part: len(parts[part]) for part in PARTS},
-        "translations": {part: int(examples[part].lists[-1] - examples[part].lists[0]) for part in PARTS},
-        "vocabulary": trainer.model.config.vocab_size,
-        "parameters": sum(item.numel() for item in trainer.model.parameters()),
-    }
-    run.write(
-        results=results,
-        template="reference_classifier",
-        card={
-            "languages": languages_read(settings.pairs, english=True),
-            "pairs_name": to_path(settings.pairs).name,
-            "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
-            "config": trainer.model.config.to_dict(),
-            "table": _table(results),
-            "seen_file": FILE_NAME,
-        },
-        measurements=[
-            Measurement(
-                task="text-classification",
-                dataset=settings.pairs,
-                split=part,
-                metric="accuracy",
-                value=results[part]["accuracy"],
-                name=f"accuracy (%; as many references as translations{note})",
-                task_name="Distinguishing references from translations",
-            )
-            for part, note in (("test", ""), ("dev", "; it chose the epoch"))
-        ],
-    )
-    return results
 
 
 def _table(results: dict[str, Any]) -> str:

@@ -1,8 +1,7 @@
 """Choosing a selection of pairs: encoders are trained on many, and the dev set chooses (paper 000, section 5.4).
 
 Folders of pairs and a dev set go in, tables, a plot and a card come out. Start with `grid_search`, the recipe `tune`:
-`settings` says which selections are tried, `runs` draws their pairs and trains the encoders, and `results` chooses and
-shows.
+`runs` draws the pairs of a selection and trains encoders on them, `results` chooses and shows.
 """
 
 from __future__ import annotations

@@ -12,11 +12,14 @@ from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import write_text_whole
 from ...artefacts.remote_paths import to_path
 from ...encoders.train_settings import EncoderSettings
-from ...errors import InputError
+from ...errors import InputError, UsageError
 from ...evaluation.dev import dev_sets, read_test_sets
 from ...messages import log
-from ...settings import recipe
+from ...registry import ENCODERS
+from ...settings import Settings, recipe, seed_setting, setting
+from ..selections import parse_selection
 from .results import (
+    RANDOM,
     Cell,
     ComparedCell,
     Runs,
@@ -25,13 +28,121 @@ from .results import (
     choose_by_dev,
     compare_cells,
     filters_table,
-    ranges_table,
 )
 from .runs import RUNS, SelectionPool, TuningRuns
-from .settings import RANDOM, FilterRange, TuneSettings, encoder_settings, files_of, run_settings
 
 _BINS = "length_bins"
-_SHOWN = ("seed", "available", "pairs", "dev", "epoch")
+GRIDS: dict[str, list[str]] = {
+    "length": [
+        *(f"0<=length<={bound}" for bound in (10, 15, 20, 30, 100)),
+        *(f"10<=length<={bound}" for bound in (20, 30, 100)),
+        *(f"15<=length<={bound}" for bound in (25, 30, 100)),
+        *("20<=length<=30", "20<=length<=100", "30<=length<=100"),
+    ],
+    _BINS: ["0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100"],
+}
+"""The ranges of paper 000 that have a name: table 6, both ends included, and the bins of table 5."""
+
+
+@dataclass(kw_only=True)
+class TuneSettings(Settings):
+    """Trains one encoder for each range of each filter on each data set, and chooses by the dev mean alone.
+
+    Test means are reported for what was chosen and for the random selection, over several seeds, with the interval of
+    their difference over seeds and sentence pairs of the test sets; for all other cells, too, with the seeds of the
+    grid, and for the last against the first of length_bins (table 5). They choose nothing. Of references with ranked
+    translations the best one is used.
+    """
+
+    pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
+    output: str = setting("the folder to make")
+    dev_data: str = setting(
+        "folder with the STS 2016 sets, or a graded data folder, on which all is chosen", path=True, dataset=True
+    )
+    data: str | None = setting(
+        "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
+        "test means",
+        None,
+        path=True,
+        dataset=True,
+    )
+    filters: list[str] = setting(
+        f"which filters of paper 000: {', '.join(GRIDS)} [default: length, or none with --keep]", [], choices=GRIDS
+    )
+    keep: list[str] = setting(
+        "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
+        "'overlap_1<=0.7,bleu<0.5'; among those over the same columns one is chosen",
+        [],
+    )
+    encoders: list[str] = setting(
+        "types of encoders as for train-encoder, trained with its defaults [default: avg]", [], choices=ENCODERS
+    )
+    initial_vectors: str | None = setting(
+        "word vectors that all encoders start from, as for train-encoder", None, path=True
+    )
+    epochs: float | None = setting(
+        "passes over the pairs at most; the best of them is chosen [default: as train-encoder]", None, above=0
+    )
+    sample: int = setting("pairs to train on; a filter that leaves fewer is trained on those", 24_000, at_least=1)
+    seeds: list[int] = seed_setting(
+        "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]", []
+    )
+    grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
+    bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting("continue an incomplete grid; its finished runs are kept", False)
+
+    def check(self) -> None:
+        """Refuses what does not fit, and puts defaults in their places."""
+        super().check()
+        self.filters = self.filters or ([] if self.keep else ["length"])
+        self.encoders = list(dict.fromkeys(self.encoders)) or ["avg"]
+        self.seeds = list(dict.fromkeys(self.seeds)) or [0, 1, 2]
+        if self.grid_seeds > len(self.seeds):
+            raise UsageError(
+                f"--grid-seeds is {self.grid_seeds}, but there are {len(self.seeds)} seeds", remedy="give more --seeds"
+            )
+        _ = self.data_sets, filter_ranges(self.filters, self.keep), self.encoder_settings
+
+    @property
+    def data_sets(self) -> dict[str, Path]:
+        """The folder of each data set by its name."""
+        folders: dict[str, Path] = {}
+        for word in self.pairs:
+            name, equals, folder = word.partition("=")
+            path = Path(folder if equals else word)
+            name = name if equals else path.resolve().name
+            if not name or name in folders or (equals and not folder):
+                raise UsageError(f"--pairs `{word}` lacks a folder or a name of its own", remedy="give NAME=DIR")
+            folders[name] = path
+        return folders
+
+    @property
+    def encoder_settings(self) -> dict[str, EncoderSettings]:
+        """The settings of each type of encoder."""
+        given = {name: getattr(self, name) for name in ("initial_vectors", "epochs")}
+        given = {name: value for name, value in given.items() if value is not None}
+        found = {name: EncoderSettings(model_type=name, pairs="-", output="-", **given) for name in self.encoders}
+        for item in found.values():
+            item.check()
+        return found
+
+
+def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Lists the ranges of some grids with the names of their filters, the random selection first.
+
+    Those of `keep` over the same columns are one grid, named after them (`bleu`, `bleu+overlap_1`), and join that of
+    :data:`GRIDS` if there is one; commas join comparisons that must all hold.
+    """
+    ranges = [(RANDOM, ""), *((name, text) for name in filters for text in GRIDS[name])]
+    for text in keep:
+        parts = [parse_selection(part) for part in text.split(",") if part.strip()]
+        if not parts:
+            raise UsageError(f"--keep: there is no comparison in `{text}`", remedy="write for example overlap_1<=0.7")
+        columns = "+".join(sorted({part.text if part.function else part.columns[0] for part in parts}))
+        ranges.append((f"{RANDOM} (column)" if columns == RANDOM else columns, text.strip()))
+    # A range that the user adds to a grid may be in it.
+    return list(dict.fromkeys(ranges))
 
 
 @dataclass(frozen=True)
@@ -55,16 +166,12 @@ class Tuned:
 @recipe(TuneSettings)
 def tune(settings: TuneSettings) -> Tuned:
     """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4)."""
-    given = {name: getattr(settings, name) for name in ("initial_vectors", "epochs")}
-    given = {name: value for name, value in given.items() if value is not None}
-    encoders = dict(encoder_settings(name, **given) for name in settings.encoders)
-    data = [settings.dev_data, *([settings.data] if settings.data else [])]
-    files = sorted({*settings.files, *(path for encoder in encoders.values() for path in files_of(encoder))})
+    inputs = [*map(str, settings.data_sets.values()), settings.dev_data, settings.data, settings.initial_vectors]
     with Artefact(
         settings.output,
         command="tune",
         settings=settings,
-        inputs=[*map(str, settings.data_sets.values()), *data, *files],
+        inputs=[item for item in inputs if item is not None],
         overwrite=settings.overwrite,
         resume=settings.resume,
     ) as artefact:
@@ -74,18 +181,24 @@ def tune(settings: TuneSettings) -> Tuned:
         dev_sets(Path(settings.dev_data))
         tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
         pools = {name: SelectionPool(folder, settings.sample) for name, folder in settings.data_sets.items()}
-        _check_selections(settings, pools)
-        artefact.checkpoint(RUNS).mkdir(parents=True, exist_ok=True)
-        runs = TuningRuns(artefact.staging / RUNS, pools, encoders, Path(settings.dev_data), tests)
-        points = {
-            Cell(data_set, encoder, point.filter, point.label): point
+        cells = [
+            Cell(data_set, encoder, name, label)
             for data_set in pools
-            for encoder in encoders
-            for point in settings.points
-        }
-        grid = _train(runs, points, settings.seeds[: settings.grid_seeds], "tune")
+            for encoder in settings.encoders
+            for name, label in filter_ranges(settings.filters, settings.keep)
+        ]
+        if not any(pools[cell.data].select(cell.keep, settings.seeds[0])[1] for cell in cells if cell.keep):
+            raise InputError(
+                "the grid selects nothing: no pair is in any of its ranges",
+                path=next(iter(pools.values())).folder,
+                remedy="look at the columns' values, e.g. with hf-paraphrase score",
+            )
+        artefact.checkpoint(RUNS).mkdir(parents=True, exist_ok=True)
+        encoders = settings.encoder_settings
+        runs = TuningRuns(artefact.staging / RUNS, pools, encoders, Path(settings.dev_data), tests)
+        grid = _train(runs, cells, settings.seeds[: settings.grid_seeds], "tune")
         chosen = choose_by_dev(grid)
-        more = {cell: points[cell] for cell in grid if cell.filter == RANDOM or cell in chosen.values()}
+        more = [cell for cell in grid if cell.filter == RANDOM or cell in chosen.values()]
         final = _train(runs, more, settings.seeds, "more seeds")
         scores = {graded.key: graded.scores for graded in tests}
 
@@ -93,59 +206,46 @@ def tune(settings: TuneSettings) -> Tuned:
             return compare_cells(cell, made[cell], made[baseline], scores, replicates=settings.bootstrap)
 
         compared = {key: compare(final, cell, cell.random) for key, cell in chosen.items()}
-        tested_all = [compare(grid, cell, cell.random) for cell in grid] if settings.test_all and tests else []
-        ends = [compare(grid, last, first) for first, last in _ends_of_bins(grid)] if tested_all else []
+        every = [compare(grid, cell, cell.random) for cell in grid]
+        ends = [compare(grid, last, first) for first, last in _ends_of_bins(grid)]
         tables = {
-            "filters_table": filters_table(compared, list(pools), list(encoders), bool(tests)),
+            "filters_table": filters_table(compared, list(pools), settings.encoders, bool(tests)),
             "cells_table": cells_table(compared.values(), bool(tests)),
-            "ranges_table": cells_table(tested_all, True) if tested_all else ranges_table(grid, chosen.values()),
-            "ends_table": cells_table(ends, True, "first bin") if ends else "",
+            "grid_table": cells_table(every, bool(tests)),
+            "ends_table": cells_table(ends, bool(tests), "first bin") if ends else "",
         }
         write_text_whole(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
         results = {
             "chosen": [item.record() for item in compared.values()],
-            "tested": [item.record() for item in tested_all],
+            "tested": [item.record() for item in every],
             "last_minus_first_bin": [item.record() for item in ends],
-            "encoders": {name: run_settings(item) for name, item in encoders.items()},
             "grid": [
-                {**vars(cell), "runs": [{name: getattr(run, name) for name in _SHOWN} for run in made]}
-                for cell, made in {**grid, **final}.items()
+                {**vars(cell), "runs": [run.record() for run in made]} for cell, made in {**grid, **final}.items()
             ],
             "test_sets_missing": missing,
         }
-        artefact.finish(results=results, card=_card(settings, encoders, len(tests), missing, tables))
+        values = {
+            "data": {name: path.resolve().name for name, path in settings.data_sets.items()},
+            "encoders": {name: f"{item.epochs:g} epochs" for name, item in encoders.items()},
+            "num_tests": len(tests),
+            "missing": missing,
+            "dev_name": to_path(settings.dev_data).resolve().name,
+            **{name: getattr(settings, name) for name in ("seeds", "grid_seeds", "sample", "bootstrap")},
+            **tables,
+        }
+        artefact.finish(results=results, card=Card("tuning", values, report=True))
     for encoder in encoders:
         _log_best(settings, [item for item in compared.values() if item.cell.encoder == encoder], pools)
     return Tuned(Path(settings.output), tables["filters_table"], grid, compared)
 
 
-def _check_selections(settings: TuneSettings, pools: Mapping[str, SelectionPool]) -> None:
-    """Logs which ranges select nothing or too little; refuses a grid of which only the random selection is left."""
-    left = 0
-    for name, pool in pools.items():
-        sizes = {point: pool.select(point, settings.seeds[0])[1] for point in settings.points}
-        if nothing := [point.label for point, size in sizes.items() if not size]:
-            log(f"{name}: nothing is selected by {', '.join(nothing)}; left out")
-        if few := [size for size in sizes.values() if 0 < size < settings.sample]:
-            log(
-                f"{name}: {len(few)} of {len(sizes)} selections have fewer pairs than --sample ({min(few):,} at least)"
-            )
-        left += sum(size > 0 for point, size in sizes.items() if point.selections)
-    if not left:
-        raise InputError(
-            "the grid selects nothing: no pair is in any of its ranges",
-            path=next(iter(pools.values())).folder,
-            remedy="look at the columns' values, e.g. with hf-paraphrase score",
-        )
-
-
-def _train(runs: TuningRuns, points: Mapping[Cell, FilterRange], seeds: Sequence[int], what: str) -> Runs:
+def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: str) -> Runs:
     """Makes the runs of some cells; a cell of which the filter selects nothing has none."""
     made: dict[Cell, list[TuningRun]] = {}
-    with tqdm(desc=what, total=len(points) * len(seeds), unit=" runs") as bar:
-        for cell, point in points.items():
+    with tqdm(desc=what, total=len(cells) * len(seeds), unit=" runs") as bar:
+        for cell in cells:
             for seed in seeds:
-                run = runs.run(cell.data, cell.encoder, point, seed)
+                run = runs.run(cell, seed)
                 bar.update()
                 if run is not None:
                     made.setdefault(cell, []).append(run)
@@ -162,32 +262,11 @@ def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
     return [(cells[0], cells[-1]) for cells in bins.values() if len(cells) > 1]
 
 
-def _card(
-    settings: TuneSettings,
-    encoders: Mapping[str, EncoderSettings],
-    num_tests: int,
-    missing: Sequence[str],
-    tables: Mapping[str, str],
-) -> Card:
-    values = {
-        "data": {name: path.resolve().name for name, path in settings.data_sets.items()},
-        "encoders": {name: f"{item.model_type}, {item.epochs:g} epochs" for name, item in encoders.items()},
-        "num_tests": num_tests,
-        "missing": list(missing),
-        "dev_name": to_path(settings.dev_data).resolve().name,
-        **{name: getattr(settings, name) for name in ("seeds", "grid_seeds", "sample", "bootstrap")},
-        **tables,
-    }
-    return Card("tuning", values, report=True)
-
-
 def _log_best(settings: TuneSettings, items: Iterable[ComparedCell], pools: Mapping[str, SelectionPool]) -> None:
     best = max(items, key=lambda item: item.dev)
     cell, pool = best.cell, pools[best.cell.data]
-    what = f"{cell.filter} {cell.range}".strip()
-    log(f"{cell.encoder}: best on dev is {what} of {cell.data} ({best.dev:.1f}); make its pairs with")
-    ranges = [part.strip() for part in cell.range.split(",") if part.strip()]
-    keep = "".join(f" --keep '{part}'" for part in [*pool.usable, *ranges])
+    log(f"{cell.encoder}: best on dev is {cell.range or RANDOM} of {cell.data} ({best.dev:.1f}); make its pairs with")
+    keep = "".join(f" --keep '{part}'" for part in (*pool.usable, *cell.keep))
     one = "" if pool.one_per_reference is None else f" --one-per-reference {pool.one_per_reference}"
     log(
         f"  hf-paraphrase filter --pairs {pool.folder}{keep}{one} --sample {settings.sample} "

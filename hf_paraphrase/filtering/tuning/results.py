@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from ...evaluation.verdicts import LITTLE, Difference, bootstrap_means, difference, mean_difference, spread
 from ...tables import format_table, number
-from .settings import RANDOM
 
+RANDOM = "random"
+"""The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
 _JUDGED = ["minus {} [95 %]", "helps", f"within ± {LITTLE:g}"]
 
 
@@ -28,6 +29,11 @@ class Cell:
     encoder: str
     filter: str
     range: str
+
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """The comparisons of its range, all of which must hold."""
+        return tuple(part.strip() for part in self.range.split(",") if part.strip())
 
     @property
     def random(self) -> Cell:
@@ -49,6 +55,10 @@ class TuningRun:
     epoch: float = 0.0
     tests: Mapping[str, float] = field(default_factory=dict)
     similarities: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+
+    def record(self) -> dict[str, float]:
+        """Returns what `provenance.json` says of the run."""
+        return {name: getattr(self, name) for name in ("seed", "available", "pairs", "dev", "epoch")}
 
     @property
     def test(self) -> float | None:
@@ -95,8 +105,6 @@ class ComparedCell:
 
 Runs = Mapping[Cell, Sequence[TuningRun]]
 """The runs of every cell, one a seed."""
-Compared = Mapping[tuple[str, str, str], ComparedCell]
-"""For each (encoder, filter, data set) the cell that was chosen, beside the random selection."""
 
 
 def mean_test(runs: Iterable[TuningRun]) -> float | None:
@@ -107,12 +115,10 @@ def mean_test(runs: Iterable[TuningRun]) -> float | None:
 
 def choose_by_dev(grid: Runs) -> dict[tuple[str, str, str], Cell]:
     """Chooses for every (encoder, filter, data set) the cell with the highest dev mean, the first of equal ones."""
-    best: dict[tuple[str, str, str], tuple[float, Cell]] = {}
-    for cell, runs in grid.items():
-        key, score = (cell.encoder, cell.filter, cell.data), mean(run.dev for run in runs)
-        if key not in best or score > best[key][0]:
-            best[key] = score, cell
-    return {key: cell for key, (_, cell) in best.items()}
+    cells: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in grid:
+        cells.setdefault((cell.encoder, cell.filter, cell.data), []).append(cell)
+    return {key: max(group, key=lambda cell: mean(run.dev for run in grid[cell])) for key, group in cells.items()}
 
 
 def compare_cells(
@@ -140,11 +146,14 @@ def compare_cells(
     return ComparedCell(cell, runs, baseline, test_difference)
 
 
-def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[str], tested: bool) -> str:
-    """Formats tables 6, 7 and 12: a row a filter, means over the data sets.
+def filters_table(
+    compared: Mapping[tuple[str, str, str], ComparedCell], data: Sequence[str], encoders: Sequence[str], tested: bool
+) -> str:
+    """Formats tables 6, 7 and 12: a row a filter, means over the data sets of what was chosen by dev.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
     so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
+    `compared` is by encoder, filter and data set.
     """
     filters = list(dict.fromkeys(name for _, name, _ in compared))
     header = ["filter"]
@@ -154,15 +163,14 @@ def filters_table(compared: Compared, data: Sequence[str], encoders: Sequence[st
     rows = []
     comparisons = len({(encoder, name) for encoder, name, _ in compared if name != RANDOM})
     for name in filters:
-        covered = [item for item in data if any((encoder, name, item) in compared for encoder in encoders)]
+        covered = [item for item in data if (encoders[0], name, item) in compared]
         row = [name if len(covered) == len(data) else f"{name} ({len(covered)} of {len(data)} data sets)"]
         for encoder in encoders:
-            items = [compared[encoder, name, item] for item in data if (encoder, name, item) in compared]
-            row.append(number(mean(item.dev for item in items)) if items else "–")
+            items = [compared[encoder, name, item] for item in covered]
+            row.append(number(mean(item.dev for item in items)))
             if tested:
-                tests = [item.test for item in items if item.test is not None]
+                row.append(number(mean(item.test for item in items if item.test is not None)))
                 differences = [item.difference for item in items if item.difference is not None and name != RANDOM]
-                row += [number(mean(tests)) if tests else "–"]
                 row += _judged(mean_difference(differences) if differences else None, comparisons)
         rows.append(row)
     return format_table(header, rows)
@@ -183,20 +191,6 @@ def cells_table(items: Collection[ComparedCell], tested: bool, against: str = RA
             row += _judged(None if cell.filter == RANDOM else item.difference, comparisons)
         rows.append(row)
     return format_table(header, rows)
-
-
-def ranges_table(grid: Runs, chosen: Collection[Cell]) -> str:
-    """Formats every cell: a row a range, the dev mean of each data set and encoder."""
-    columns = list(dict.fromkeys((cell.data, cell.encoder) for cell in grid))
-    rows = []
-    for name, label in dict.fromkeys((cell.filter, cell.range) for cell in grid):
-        row = [name, label or "–"]
-        for data, encoder in columns:
-            cell = Cell(data, encoder, name, label)
-            is_marked = cell in chosen and name != RANDOM
-            row.append(spread([run.dev for run in grid.get(cell, [])]) + " (chosen)" * is_marked)
-        rows.append(row)
-    return format_table(["filter", "range", *(f"{data} {encoder}: dev" for data, encoder in columns)], rows)
 
 
 def _judged(item: Difference | None, comparisons: int) -> list[str]:

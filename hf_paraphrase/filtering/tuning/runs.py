@@ -6,7 +6,6 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +15,20 @@ from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
 from ...data.folder import DataFolder
-from ...encoders.kinds import option_names
-from ...encoders.train_settings import EncoderSettings, VocabularySettings
+from ...encoders.train_settings import EncoderSettings
 from ...evaluation.dev import dev_scorer
 from ...evaluation.graded_set import GradedSet, score_with_encoder
 from ...evaluation.sts import evaluate_scored
 from ..filter_steps import FilterSteps
 from ..pair_batch import SIDES
 from ..row_choice import check_any_left, choose_rows
-from .results import TuningRun
-from .settings import FilterRange
+from .results import Cell, TuningRun
 
 if TYPE_CHECKING:
     from ...encoders.encoder_vocabulary import EncoderVocabulary
 
 RUNS = "runs"
 """The folder of the records, one JSON file a run."""
-_OF_THE_VOCABULARY = ("model_type", "hidden_size", "skip_unknown", *option_names(VocabularySettings))
-_DECIMALS = 6
 
 
 class SelectionPool:
@@ -43,40 +38,33 @@ class SelectionPool:
     was asked for wherever enough rows are left.
 
     Attributes:
-        usable: Selections with which `filter` leaves those out too, as text; none where there are none.
+        usable: Selections with which `filter` leaves those out too.
         sentences: Both sides of all rows.
     """
 
     def __init__(self, folder: Path, sample: int) -> None:
         self.folder, self.sample = folder, sample
         self._pairs = DataFolder(folder)
-        self._selected: dict[tuple[str, int], tuple[NDArray[np.int64], int]] = {}
+        self._selected: dict[tuple[Sequence[str], int], tuple[NDArray[np.int64], int]] = {}
         columns = self._pairs.schema().names
         self.one_per_reference = "best" if "rank" in columns else None
-        usable = ["length_reference>0", "length>0", *(["label==1"] if "label" in columns else [])]
-        choice = choose_rows(self._pairs, "train", FilterSteps(keep=usable))
-        check_any_left(choice, "train", self._pairs)
-        self.usable = [step for (_, before), (step, left) in pairwise(choice.funnel.items()) if left < before]
+        self.usable = ["length_reference>0", "length>0", *(["label==1"] if "label" in columns else [])]
+        check_any_left(choose_rows(self._pairs, "train", FilterSteps(keep=self.usable)), "train", self._pairs)
         self.sentences: pa.Table = self._pairs.table(columns=list(SIDES))
 
-    def pairs(self, rows: NDArray[np.int64]) -> list[dict[str, str]]:
-        """Returns some rows."""
-        pairs: list[dict[str, str]] = self.sentences.take(pa.array(rows)).to_pylist()
-        return pairs
-
-    def select(self, point: FilterRange, seed: int) -> tuple[NDArray[np.int64], int]:
+    def select(self, keep: Sequence[str], seed: int) -> tuple[NDArray[np.int64], int]:
         """Takes the steps of `filter`: the selections, one translation a reference, the sample.
 
         Returns:
             The rows that are kept, ascending; and how many there were to draw from.
         """
-        if (point.label, seed) not in self._selected:
-            keep = [*self.usable, *(selection.text for selection in point.selections)]
-            steps = FilterSteps(keep=keep, one_per_reference=self.one_per_reference, sample=self.sample, seed=seed)
+        if (keep, seed) not in self._selected:
+            every = [*self.usable, *keep]
+            steps = FilterSteps(keep=every, one_per_reference=self.one_per_reference, sample=self.sample, seed=seed)
             choice = choose_rows(self._pairs, "train", steps)
             # The last step is the sample.
-            self._selected[point.label, seed] = np.flatnonzero(choice.kept), list(choice.funnel.values())[-2]
-        return self._selected[point.label, seed]
+            self._selected[keep, seed] = np.flatnonzero(choice.kept), list(choice.funnel.values())[-2]
+        return self._selected[keep, seed]
 
 
 class TuningRuns:
@@ -97,20 +85,21 @@ class TuningRuns:
         self._score = dev_scorer(dev_data)
         self._vocabularies: dict[str, EncoderVocabulary] = {}
 
-    def run(self, data: str, encoder: str, point: FilterRange, seed: int) -> TuningRun | None:
+    def run(self, cell: Cell, seed: int) -> TuningRun | None:
         """Trains and scores one encoder, or finds what was recorded of it; None if the filter selects nothing."""
-        rows, available = self.pools[data].select(point, seed)
+        rows, available = self.pools[cell.data].select(cell.keep, seed)
         if not len(rows):
             return None
-        path = self.folder / f"{_digest([data, encoder, rows.tolist(), seed])}.json"
+        selected = json.dumps([cell.data, cell.encoder, rows.tolist(), seed])
+        path = self.folder / f"{hashlib.sha256(selected.encode()).hexdigest()[:32]}.json"
         if path.is_file():
             record = json.loads(path.read_text(encoding="utf-8"))
         else:
-            record = self._train(data, self.encoders[encoder], rows, seed)
+            record = self._train(cell, rows, seed)
             write_text_whole(path, json.dumps(record))
         return TuningRun(seed=seed, available=available, **record)
 
-    def _train(self, data: str, settings: EncoderSettings, rows: NDArray[np.int64], seed: int) -> dict[str, Any]:
+    def _train(self, cell: Cell, rows: NDArray[np.int64], seed: int) -> dict[str, Any]:
         """Trains as `train-encoder` does, without checkpoints: the weights of the best epoch stay in memory."""
         from ...encoders import EncoderTrainer, EncoderTrainingArguments
         from ...encoders.dev_scores import DEV_SCORE
@@ -119,8 +108,9 @@ class TuningRuns:
         from ...encoders.sentence_encoder import SentenceEncoder
         from ...encoders.train import trainer_settings
 
-        vocabulary = self._vocabulary(settings)
-        pairs = encode_pairs(self.pools[data].pairs(rows), vocabulary.tokenizer)
+        settings, vocabulary = self.encoders[cell.encoder], self._vocabulary(cell.encoder)
+        selected = self.pools[cell.data].sentences.take(pa.array(rows))
+        pairs = encode_pairs(selected.to_pylist(), vocabulary.tokenizer)
         model, _ = untrained_model(settings, vocabulary, pairs.counts, seed=seed)
         best: dict[str, Any] = {"score": -np.inf, "weights": None}
 
@@ -156,22 +146,17 @@ class TuningRuns:
             "tests": {
                 item.key: found["pearson"] for item, found in zip(scored, evaluate_scored(scored)["sets"], strict=True)
             },
-            "similarities": {item.key: item.similarities.round(_DECIMALS).tolist() for item in scored},
+            "similarities": {item.key: item.similarities.round(6).tolist() for item in scored},
         }
 
-    def _vocabulary(self, settings: EncoderSettings) -> EncoderVocabulary:
+    def _vocabulary(self, encoder: str) -> EncoderVocabulary:
         from ...encoders.encoder_vocabulary import new_vocabulary
 
-        key = _digest({name: getattr(settings, name) for name in _OF_THE_VOCABULARY})
-        if key not in self._vocabularies:
-            self._vocabularies[key] = new_vocabulary(settings, self._sentences)
-        return self._vocabularies[key]
+        if encoder not in self._vocabularies:
+            self._vocabularies[encoder] = new_vocabulary(self.encoders[encoder], self._sentences)
+        return self._vocabularies[encoder]
 
     def _sentences(self) -> Iterator[str]:
         for pool in self.pools.values():
             for side in pool.sentences.columns:
                 yield from (text or "" for text in side.to_pylist())
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:32]

@@ -18,7 +18,6 @@ from ...data.folder import DataFolder
 from ...data.sentences import lines_of_file
 from ...errors import InputError
 from ...evaluation.verdicts import Interval
-from ...filtering.filter_steps import check_pairs
 from ...filtering.reference_classifier.references import is_seen, read_seen
 from ...filtering.row_choice import lowest_of_each
 from ...filtering.tokens import TokenSpans
@@ -163,8 +162,7 @@ def draw_pairs(folder: Path, *, split: str = "train", seed: int = 0) -> PairSamp
     A reference is an id with its text, or a text alone where there are no ids. Pairs with an empty side are left out.
     """
     opened = DataFolder(folder)
-    schema = opened.schema(split)
-    check_pairs(schema, str(folder))
+    schema = opened.require("sentence1", "sentence2", split=split)
     references: list[int] = []
     filled: list[bool] = []
     columns = [name for name in ("id", "sentence1", "sentence2") if name in schema.names]

@@ -4,22 +4,29 @@ import math
 from collections import Counter, defaultdict
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.filtering.kneser_ney import FALLBACK, TrigramCounter, estimate, estimate_discounts, write_arpa
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.filtering.language_model import (
+    FALLBACK,
+    HeldOutReferences,
+    count_trigrams,
+    estimate,
+    estimate_discounts,
+    write_arpa,
+)
 
-kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
 WORDS = ["a", "b", "c", "d", "e"]
 SENTENCE = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
 
 
 def counted(sentences, chunk=1000):
-    counter = TrigramCounter()
-    for start in range(0, len(sentences), chunk):
-        counter.add(sentences[start : start + chunk])
-    return counter
+    blocks = [sentences[start : start + chunk] for start in range(0, len(sentences), chunk)]
+    return count_trigrams(blocks, "text")
 
 
 def random_text(size=400, seed=0, vocabulary=600):
@@ -91,13 +98,10 @@ class NaiveModel:
 
 
 def model_of(sentences, tmp_path_factory):
+    kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
     path = tmp_path_factory.mktemp("model") / "model.arpa"
     write_arpa(path, estimate(counted(sentences)))
     return kenlm.Model(str(path))
-
-
-def scored(model, sentences):
-    return [model.score(sentence.lower()) for sentence in sentences]
 
 
 def test_discounts_follow_chen_and_goodman():
@@ -109,26 +113,54 @@ def test_discounts_follow_chen_and_goodman():
     assert estimate_discounts(np.repeat([1, 2, 3, 4], [10, 1, 9, 100])) == FALLBACK
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(SENTENCE, min_size=1, max_size=12).filter(lambda text: any(text)), st.lists(SENTENCE, max_size=5))
 @example(random_text(), random_text(100, seed=1))
 def test_queries_equal_a_model_of_dictionaries(tmp_path_factory, text, queries):
     queries = [*queries, "a unseen b", "unseen", ""]
     model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
-    found = scored(model, queries)
-    assert found == pytest.approx([naive.log10(query) for query in queries], abs=2e-5)
+    assert [model.score(query) for query in queries] == pytest.approx(
+        [naive.log10(query) for query in queries], abs=2e-5
+    )
 
 
-def test_all_discounts_of_a_longer_text_are_estimated():
-    assert all(estimate_discounts(counts) != FALLBACK for _, counts in counted(random_text()).adjusted())
-
-
-@pytest.mark.parametrize("pending", [10, 1 << 22])
-def test_the_pieces_in_which_a_text_comes_do_not_change_the_model(monkeypatch, pending):
-    text = random_text(60)
-    whole = estimate(counted(text))
-    monkeypatch.setattr("hf_paraphrase.filtering.kneser_ney._PENDING", pending)
-    pieces = estimate(counted(text, 7))
+def test_the_pieces_in_which_a_text_comes_do_not_change_the_model():
+    whole, pieces = estimate(counted(random_text(60))), estimate(counted(random_text(60), 7))
     assert whole.words == pieces.words
     for one, two in zip(whole.keys + whole.probabilities, pieces.keys + pieces.probabilities, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def write(folder, references):
+    table = pa.table({"sentence1": references, "sentence2": [f"t{i}" for i in range(len(references))]})
+    write_split(folder, "train", table.to_batches(max_chunksize=7), table.schema)
+    return table
+
+
+def test_as_many_distinct_references_are_drawn_as_asked_for_and_all_their_pairs_go(tmp_path):
+    table = write(tmp_path, [f"reference {i % 40}" for i in range(200)] + ["", None])
+    held_out = HeldOutReferences.draw(DataFolder(tmp_path), "train", 15, seed=3)
+    texts = held_out.texts(DataFolder(tmp_path), "train")
+    assert len(texts) == len(set(texts)) == 15
+    left = held_out.without(table).column("sentence1").to_pylist()
+    assert left == [text for text in table.column("sentence1").to_pylist() if text not in texts]
+    assert len(left) == 25 * 5 + 2
+
+
+def test_the_draw_follows_the_seed_and_not_the_order_of_the_pairs(tmp_path):
+    references = [f"reference {i}" for i in range(60)]
+    write(tmp_path / "one", references)
+    write(tmp_path / "two", references[::-1])
+    drawn = {}
+    for name in ("one", "two"):
+        folder = DataFolder(tmp_path / name)
+        for seed in (0, 1):
+            drawn[name, seed] = set(HeldOutReferences.draw(folder, "train", 20, seed).texts(folder, "train"))
+    assert drawn["one", 0] == drawn["two", 0] != drawn["one", 1]
+
+
+@pytest.mark.parametrize("count", [4, 100])
+def test_holding_out_every_reference_is_refused(tmp_path, count):
+    write(tmp_path, ["a", "b", "c", "d", "a", ""])
+    with pytest.raises(InputError, match=f"4 distinct references, and {count} are to be held out"):
+        HeldOutReferences.draw(DataFolder(tmp_path), "train", count, seed=0)

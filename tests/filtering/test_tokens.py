@@ -5,13 +5,17 @@ from collections import Counter
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.filtering.shared_ngrams import shared_ngrams
-from hf_paraphrase.filtering.tokens import TokenSpans, tokenize
+from hf_paraphrase.filtering.tokens import TokenSpans, shared_ngrams, tokenize
 
 TEXT = st.text(
     st.sampled_from("abAB1 _'’ntsdrel-.,\n\t\u0301\u0130ßΣéı中\u200b\u00a0\U0001f600\ud800\x00"), max_size=14
 ) | st.text(max_size=10)
 SENTENCE = st.lists(st.sampled_from(["a", "b", "cat", "house", "'", "."]), max_size=70).map(" ".join)
+
+
+def texts_of(spans, sentences):
+    joined = "\n".join(sentences).replace("\u2019", "'")
+    return [joined[start : start + size] for start, size in zip(spans.starts, spans.sizes, strict=True)]
 
 
 @settings(max_examples=300, deadline=None)
@@ -33,10 +37,8 @@ SENTENCE = st.lists(st.sampled_from(["a", "b", "cat", "house", "'", "."]), max_s
 def test_spans_are_the_tokens_of_the_regular_expression(texts):
     lowered = [text.lower() for text in texts]
     spans = TokenSpans(lowered)
-    found = [
-        [spans.text(token) for token in range(first, first + count)]
-        for first, count in zip(spans.first, spans.counts, strict=True)
-    ]
+    tokens = texts_of(spans, lowered)
+    found = [tokens[first : first + count] for first, count in zip(spans.first, spans.counts, strict=True)]
     assert found == [tokenize(text) for text in lowered]
     assert spans.sizes.tolist() == [len(token) for tokens in found for token in tokens]
 
@@ -44,8 +46,9 @@ def test_spans_are_the_tokens_of_the_regular_expression(texts):
 @settings(max_examples=100, deadline=None)
 @given(st.lists(TEXT, max_size=6))
 def test_tokens_have_the_same_number_exactly_if_they_are_equal(texts):
-    spans = TokenSpans([text.lower() for text in texts])
-    tokens = [spans.text(token) for token in range(len(spans))]
+    lowered = [text.lower() for text in texts]
+    spans = TokenSpans(lowered)
+    tokens = texts_of(spans, lowered)
     assert (
         len(set(tokens))
         == len(set(spans.numbers.tolist()))

@@ -1,0 +1,239 @@
+"""A 3-gram language model for the measure `perplexity`: sentences in, an ARPA file out; references held out for it.
+
+Interpolated modified Kneser-Ney smoothing (Chen and Goodman 1998, section 3), as KenLM's `lmplz`: a sentence
+w_1 … w_n is counted as `<s>` w_1 … w_n `</s>`, with a single begin mark.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..artefacts.files import written_whole
+from ..data.fingerprints import is_among
+from ..data.folder import DataFolder
+from ..errors import InputError
+from .tokens import tokenize
+
+UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
+"""The marks of ARPA files. None can be a token: :func:`~.tokens.tokenize` splits at the angle brackets."""
+_BEGIN_ID, _END_ID = 1, 2
+_WORD_BITS = 21
+"""Bits of a word's number: three of them make up a 64-bit key."""
+_WORD_MASK, _BIGRAM_MASK = (1 << _WORD_BITS) - 1, (1 << 2 * _WORD_BITS) - 1
+FALLBACK = (0.5, 1.0, 1.5)
+"""Discounts where the counts of counts give none: those that `lmplz --discount_fallback` takes."""
+
+
+class Estimate(NamedTuple):
+    """A backoff model as ARPA files hold it.
+
+    Attributes:
+        keys: For each order the packed n-grams, ascending, int64 (n-grams,).
+        probabilities: For each order p(w | h) with all lower orders interpolated, float64 (n-grams,).
+        backoffs: For each order but the highest, what the probability given a shorter history is multiplied by
+            where a word was not seen after this n-gram, float64 (n-grams,).
+    """
+
+    words: list[str]
+    keys: list[np.ndarray]
+    probabilities: list[np.ndarray]
+    backoffs: list[np.ndarray]
+
+
+class Trigrams(NamedTuple):
+    """The trigrams of sentences, packed and ascending, and how often they occur, both int64 (trigrams,).
+
+    `words` has the word of each number; the first three are `<unk>`, `<s>` and `</s>`.
+    """
+
+    words: list[str]
+    keys: np.ndarray
+    counts: np.ndarray
+
+
+def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[str]) -> Trigrams:
+    """Counts the trigrams of all sentences that have a token."""
+    numbers = {word: number for number, word in enumerate((UNKNOWN, BEGIN, END))}
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for block in blocks:
+        sentences = (
+            [_BEGIN_ID, *(numbers.setdefault(word, len(numbers)) for word in words), _END_ID]
+            for words in map(tokenize, block)
+            if words
+        )
+        grams = [gram for ids in sentences for gram in zip(ids, ids[1:], ids[2:], strict=False)]
+        packed = np.array(grams, np.int64).reshape(-1, 3) @ np.array([1 << 2 * _WORD_BITS, 1 << _WORD_BITS, 1])
+        parts.append(np.unique(packed, return_counts=True))
+    if len(numbers) == 3:
+        problem, remedy = "the text of the language model has no word", "give sentences with words, one a line"
+        raise InputError(problem, path=source, remedy=remedy)
+    if len(numbers) > _WORD_MASK:
+        problem = f"the text of the language model has more than {_WORD_MASK:,} distinct words"
+        raise InputError(problem, path=source, remedy="give less text")
+    keys, counts = map(np.concatenate, zip(*parts, strict=True))
+    keys, places = np.unique(keys, return_inverse=True)
+    return Trigrams(list(numbers), keys, np.bincount(places, counts).astype(np.int64))
+
+
+def adjusted_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Computes what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
+
+    Trigrams count as often as they occur. Bigrams and words count as many distinct words as stand before them, except
+    bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur. Keys are
+    ascending; words have all numbers as keys, `<unk>` and `<s>` with count 0.
+    """
+    words, keys, occurrences = trigrams
+    # A sentence has a word, so every bigram that begins one begins a trigram.
+    is_first = keys >> 2 * _WORD_BITS == _BEGIN_ID
+    openings, begins = np.unique(keys[is_first] >> _WORD_BITS, return_index=True)
+    opening_counts = np.add.reduceat(occurrences[is_first], begins)
+    bigrams, lefts = np.unique(keys & _BIGRAM_MASK, return_counts=True)
+    bigrams, lefts = np.concatenate([openings, bigrams]), np.concatenate([opening_counts, lefts])
+    order = np.argsort(bigrams)
+    bigrams, lefts = bigrams[order], lefts[order]
+    counts = np.bincount(bigrams & _WORD_MASK, minlength=len(words))
+    return [(np.arange(len(words)), counts), (bigrams, lefts), (keys, occurrences)]
+
+
+def estimate_discounts(counts: np.ndarray) -> tuple[float, float, float]:
+    """Estimates the discounts of one order from its counts of counts (Chen and Goodman 1998, equation 26).
+
+    With n_k the number of n-grams of adjusted count k and Y = n_1 / (n_1 + 2 n_2), D_k = k − (k + 1) Y n_{k+1} / n_k
+    for k = 1, 2, 3. Where an n_k of k ≤ 3 is 0, or a D_k is not above 0 and at most k, all three are :data:`FALLBACK`.
+    """
+    number = np.bincount(np.minimum(counts, 5), minlength=6).astype(np.float64)
+    if (number[1:4] == 0).any():
+        return FALLBACK
+    share = number[1] / (number[1] + 2 * number[2])
+    first, second, third = (float(k - (k + 1) * share * number[k + 1] / number[k]) for k in (1, 2, 3))
+    return (first, second, third) if 0 < first <= 1 and 0 < second <= 2 and 0 < third <= 3 else FALLBACK
+
+
+def _discounts_of(counts: np.ndarray, discounts: tuple[float, float, float]) -> np.ndarray:
+    return np.array((0.0, *discounts))[np.minimum(counts, 3)]
+
+
+def estimate(trigrams: Trigrams) -> Estimate:
+    """Estimates the probability of every seen n-gram and the backoff weight of every seen history.
+
+        p(w | h) = (a(hw) − D(a(hw))) / Σ_x a(hx) + γ(h) p(w | h'),   γ(h) = Σ_x D(a(hx)) / Σ_x a(hx)
+
+    with a the adjusted counts and h' the history h without its first word. Below the words stands the uniform
+    distribution over all words, `</s>` and `<unk>` but not `<s>`; from it `<unk>` has its probability.
+    """
+    adjusted = adjusted_counts(trigrams)
+    discounts = [estimate_discounts(counts) for _, counts in adjusted]
+    keys = [order_keys for order_keys, _ in adjusted]
+    words, counts = adjusted[0]
+    total, discount = counts.sum(), _discounts_of(counts, discounts[0])
+    probabilities = [(counts - discount + discount.sum() / (len(words) - 1)) / total]
+    # As `lmplz` has it: the begin mark is given, never predicted.
+    probabilities[0][_BEGIN_ID] = 1.0
+    backoffs = []
+    for order, mask in ((2, _WORD_MASK), (3, _BIGRAM_MASK)):
+        order_keys, counts = adjusted[order - 1]
+        discount = _discounts_of(counts, discounts[order - 1])
+        histories, begins, sizes = np.unique(order_keys >> _WORD_BITS, return_index=True, return_counts=True)
+        totals = np.add.reduceat(counts, begins)
+        gammas = np.add.reduceat(discount, begins) / totals
+        shorter = probabilities[-1][np.searchsorted(keys[order - 2], order_keys & mask)]
+        probabilities.append((counts - discount) / np.repeat(totals, sizes) + np.repeat(gammas, sizes) * shorter)
+        backoff = np.ones(len(keys[order - 2]))
+        backoff[np.searchsorted(keys[order - 2], histories)] = gammas
+        backoffs.append(backoff)
+    return Estimate(trigrams.words, keys, probabilities, backoffs)
+
+
+def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
+    """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
+    # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
+    with (
+        written_whole(path) as temporary,
+        temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
+    ):
+        file.write("\\data\\\n")
+        file.writelines(f"ngram {order}={len(keys)}\n" for order, keys in enumerate(model.keys, 1))
+        for order in range(1, len(model.keys) + 1):
+            file.write(f"\n\\{order}-grams:\n")
+            file.writelines(_lines(model, order))
+        file.write("\n\\end\\\n")
+
+
+def _lines(model: Estimate, order: int) -> Iterator[str]:
+    keys = model.keys[order - 1]
+    columns = [((keys >> _WORD_BITS * place) & _WORD_MASK).tolist() for place in reversed(range(order))]
+    grams = (" ".join([model.words[number] for number in gram]) for gram in zip(*columns, strict=True))
+    probabilities = [f"{value:.7g}" for value in np.log10(model.probabilities[order - 1]).tolist()]
+    backoffs = [""] * len(keys)
+    if order <= len(model.backoffs):
+        backoffs = [f"\t{value:.7g}" for value in np.log10(model.backoffs[order - 1]).tolist()]
+    for probability, gram, backoff in zip(probabilities, grams, backoffs, strict=True):
+        yield f"{probability}\t{gram}{backoff}\n"
+
+
+def train_language_model(
+    blocks: Iterable[Sequence[str]], path: str | os.PathLike[str], *, source: str | os.PathLike[str]
+) -> None:
+    """Estimates a 3-gram model of the lower-cased tokens of sentences, which come from `source`, and writes it."""
+    write_arpa(path, estimate(count_trigrams(blocks, source)))
+
+
+@dataclass(frozen=True)
+class HeldOutReferences:
+    """Distinct references that are held out from the pairs, for a language model (paper 000, section 5.6).
+
+    They are known by their fingerprints, ascending, uint64 (references,).
+    """
+
+    seed: int
+    fingerprints: np.ndarray
+
+    @classmethod
+    def draw(cls, folder: DataFolder, split: str, count: int, seed: int) -> HeldOutReferences:
+        """Draws distinct references of a split: those whose fingerprints, which the seed shuffles, are the lowest.
+
+        The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An
+        empty reference is never drawn.
+        """
+        lowest = np.empty(0, dtype=np.uint64)
+        for batch in folder.batches(split, ["sentence1"]):
+            filled = [text for text in batch.column("sentence1").to_pylist() if text]
+            lowest = np.unique(np.concatenate([lowest, _reference_fingerprints(filled, seed)]))[: count + 1]
+        if len(lowest) <= count:
+            raise InputError(
+                f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
+                path=folder.path,
+                remedy="hold out fewer, so that pairs are left",
+            )
+        return cls(seed, lowest[:count])
+
+    def texts(self, folder: DataFolder, split: str) -> list[str]:
+        """Returns the references, each once, in the order of the split."""
+        batches = (batch.column("sentence1").to_pylist() for batch in folder.batches(split, ["sentence1"]))
+        return list(dict.fromkeys(text for texts in batches for text in compress(texts, self.contains(texts))))
+
+    def without(self, table: pa.Table) -> pa.Table:
+        """Leaves out the pairs whose `sentence1` is one of them."""
+        return table.filter(pa.array(~self.contains(table.column("sentence1").to_pylist())))
+
+    def contains(self, references: Iterable[str | None]) -> np.ndarray:
+        """Returns which references are among them: bool (references,)."""
+        return is_among(_reference_fingerprints(references, self.seed), self.fingerprints)
+
+
+def _reference_fingerprints(references: Iterable[str | None], seed: int) -> np.ndarray:
+    """The first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
+    key = seed.to_bytes(8, "little")
+    digests = [
+        hashlib.blake2b((text or "").encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        for text in references
+    ]
+    return np.frombuffer(b"".join(digests), dtype="<u8")

@@ -1,1 +1,0 @@
-"""The metric folder of the diversity of a corpus and of its pairs; see the README.md beside it."""
