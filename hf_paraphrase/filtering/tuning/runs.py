@@ -19,7 +19,7 @@ from ...data.folder import DataFolder
 from ...encoders.kinds import option_names
 from ...encoders.train_settings import EncoderSettings, VocabularySettings
 from ...evaluation.dev import dev_scorer
-from ...evaluation.graded_set import GradedSet, score_with_encoder
+from ...evaluation.pair_sets import GradedSet, score_with_encoder
 from ...evaluation.sts import evaluate_scored
 from ..filter_steps import FilterSteps
 from ..pair_batch import SIDES
