@@ -404,6 +404,11 @@ def recipe(settings_class: Any) -> Any:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             settings = current()
+            for field in dataclasses.fields(settings):
+                for spelling in field.metadata.get("names") or ():
+                    name = spelling.strip("-").replace("-", "_")
+                    if name in kwargs and field.name not in kwargs:
+                        kwargs[field.name] = kwargs.pop(name)
             try:
                 inspect.signature(settings).bind(*args, **kwargs)
             except TypeError as error:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import xxhash
@@ -24,9 +24,6 @@ from numpy.typing import NDArray
 
 from ..encoders.search.bm25 import count_matrix, words_and_marks
 from .correlation import checked_vectors
-
-if TYPE_CHECKING:
-    pass
 
 Encode = Callable[[list[str]], np.ndarray]
 """Maps n sentences to their embeddings, an array (n, dim)."""

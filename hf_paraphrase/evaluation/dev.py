@@ -9,14 +9,13 @@ from ..data.folder import DataFolder
 from ..errors import InputError, no_folder
 from .baselines import Encode
 from .correlation import average_precision, cosine_similarities
-from .graded_set import GradedSet, chosen_split, read_graded_folder
-from .labelled_set import read_labelled_folder, require_both_classes
+from .pair_sets import GradedSet, read_graded_folder, read_labelled_folder, require_both_classes
 from .sts import MEAN_GROUPS, evaluate_sts
 from .sts_files import find_sts_sets
 from .suite import columns_of
 from .translation_retrieval import translation_retrieval
 
-TEST_GROUP = "22 sets"
+_TEST_GROUP = "22 sets"
 """The group of :data:`~.sts.MEAN_GROUPS` whose sets count; STS16 is not among them."""
 _BITEXT_SIDES = ("source", "target")
 DevScorer = Callable[[Encode], dict[str, float]]
@@ -25,7 +24,7 @@ DevScorer = Callable[[Encode], dict[str, float]]
 def dev_sets(data_dir: Path) -> list[GradedSet]:
     """Finds the development sets: the STS 2016 sets below a folder, or the split `validation` of graded pairs."""
     sts = find_sts_sets(_folder(data_dir), families=("STS16",))
-    return list(sts.sets) or [read_graded_folder(data_dir, _split(data_dir, "validation", "STS 2016"))]
+    return list(sts.sets) or [read_graded_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")]
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
@@ -34,12 +33,12 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
     Returns:
         The sets, and the keys of those of the 22 that are not there (none for graded pairs).
     """
-    expected = MEAN_GROUPS[TEST_GROUP]
+    expected = MEAN_GROUPS[_TEST_GROUP]
     test_sets = [graded for graded in find_sts_sets(_folder(data_dir)).sets if graded.key in expected]
     if test_sets:
         keys = {graded.key for graded in test_sets}
         return test_sets, [key for key in expected if key not in keys]
-    return [read_graded_folder(data_dir, _split(data_dir, "test", "STS 2012 to 2015, SICK or Twitter"))], []
+    return [read_graded_folder(_data_folder(data_dir, "test", "STS 2012 to 2015, SICK or Twitter"), "test")], []
 
 
 def _folder(data_dir: Path) -> Path:
@@ -48,19 +47,14 @@ def _folder(data_dir: Path) -> Path:
     return data_dir
 
 
-def _split(data_dir: Path, name: str, others: str) -> str:
-    """Returns the split of a name, or the only one; never another where there is a choice."""
+def _data_folder(data_dir: Path, split: str, others: str) -> Path:
     if not any((data_dir / "data").glob("*.parquet")):
         raise InputError(
             f"no set of {others} below this folder, and it is not a graded data folder",
             path=data_dir,
-            remedy=f"it needs STS16-en-test/STS.input.*.txt or data/{name}-*.parquet with a column score or label",
+            remedy=f"it needs STS16-en-test/STS.input.*.txt or data/{split}-*.parquet with a column score or label",
         )
-    folder = DataFolder(data_dir)
-    split = chosen_split(folder, name)
-    if split not in folder.splits:
-        raise InputError(f"no split `{name}` among {', '.join(folder.splits)}", path=data_dir, remedy="add one")
-    return split
+    return data_dir
 
 
 def dev_scorer(data_dir: Path) -> DevScorer:
@@ -92,7 +86,7 @@ def dev_scorer(data_dir: Path) -> DevScorer:
 
 
 def _label_scorer(data_dir: Path) -> DevScorer:
-    pairs = read_labelled_folder(data_dir, _split(data_dir, "validation", "STS 2016"))
+    pairs = read_labelled_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")
     require_both_classes(pairs, data_dir)
 
     def score(encode: Encode) -> dict[str, float]:
@@ -105,17 +99,17 @@ def _label_scorer(data_dir: Path) -> DevScorer:
 
 def _retrieval_scorer(data_dir: Path) -> DevScorer:
     opened = DataFolder(data_dir)
-    if "validation" not in opened.splits or not opened.count("validation"):
+    table = opened.table("validation", _BITEXT_SIDES) if "validation" in opened.splits else None
+    if table is None or not table.num_rows:
         raise InputError(
             "the bitext has no rows in a split `validation` to tune on",
             path=data_dir,
             remedy="prepare it with --validation-size",
         )
-    table = opened.table("validation", _BITEXT_SIDES)
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
 
     def score(encode: Encode) -> dict[str, float]:
-        found = vars(translation_retrieval(sources, targets, encode(sources), encode(targets)))
+        found = translation_retrieval(sources, targets, encode(sources), encode(targets))
         return {"dev_mean": found["mean"], **{name: found[name] for name in ("source_to_target", "target_to_source")}}
 
     return score

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,19 +23,18 @@ from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer, encode_once
 from .correlation import cosine_similarities
-from .graded_set import chosen_split
-from .labelled_set import (
+from .pair_sets import (
     LabelledSet,
+    chosen_split,
     read_labelled_folder,
     require_both_classes,
     sentence_folds,
     sentence_key,
-    without_pairs_of,
 )
 from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, named_folders
 
 if TYPE_CHECKING:
-    from .evaluate_settings import EvaluateSettings
+    from .run import EvaluateSettings
 
 PERCEPTRON_NOTE = (
     "accuracy × 100 on test of a perceptron (200 hidden units) on the two concatenated vectors, trained on dev"
@@ -44,12 +42,14 @@ PERCEPTRON_NOTE = (
 _COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 to 1"
 FOLDS = 5
 """Folds that a single split is parted into."""
+_WITH_THRESHOLD = ("accuracy", "accuracy_threshold", "f1", "f1_threshold")
 _COLUMNS = {
     "average_precision": "AP",
     "accuracy": "best accuracy",
     "f1": "best F1",
     "accuracy_at_dev": "accuracy at dev's threshold",
     "f1_at_dev": "F1 at dev's",
+    "top_1": "top 1",
 }
 """What the cosine's measures are called in the table."""
 
@@ -76,8 +76,24 @@ class DetectionTask:
         """The places of all test pairs, fold after fold (n,)."""
         return np.concatenate([test for _, test in self.folds])
 
+    def facts(self) -> dict[str, Any]:
+        """Returns what the task is made of as plain values, with the accuracy of calling all pairs paraphrases."""
+        labels, tested = self.pairs.labels, self.tested
+        dev = np.unique(np.concatenate([dev for dev, _ in self.folds]))
+        return {
+            "data": self.name,
+            "dev_split": self.splits[0],
+            "test_split": self.splits[1],
+            "folds": len(self.folds),
+            "dev": {"pairs": len(dev), "paraphrases": int(labels[dev].sum())},
+            "test": {"pairs": len(tested), "paraphrases": int(labels[tested].sum())},
+            "undecided": self.pairs.undecided,
+            "dev_pairs_in_test": self.overlapping,
+            "all_paraphrases": float(labels[tested].mean()),
+        }
 
-def read_task(folder: Path, *, dev_split: str = "validation", test_split: str = "test") -> DetectionTask:
+
+def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "test") -> DetectionTask:
     """Reads the development and test pairs of a file or a data folder.
 
     A pair of the test split that is also in the development split, whichever way round, is left out of the
@@ -85,20 +101,21 @@ def read_task(folder: Path, *, dev_split: str = "validation", test_split: str = 
     one, or a file, its pairs are parted into five folds that share no sentence; each is tested on once, with the other
     four to develop on.
     """
-    if folder.is_file():
-        dev_split = test_split = folder.name
-    elif folder.is_dir():
-        opened = DataFolder(folder)
+    if path.is_file():
+        dev_split = test_split = path.name
+    elif path.is_dir():
+        opened = DataFolder(path)
         dev_split, test_split = (chosen_split(opened, split) for split in (dev_split, test_split))
-    dev = read_labelled_folder(folder, dev_split)
-    name, splits = folder.resolve().name, (dev_split, test_split)
+    name, splits = path.resolve().name, (dev_split, test_split)
+    dev = read_labelled_folder(path, dev_split)
     if dev_split == test_split:
-        require_both_classes(dev, folder)
-        return DetectionTask(name, dev, _folds(dev, folder), splits)
-    test = read_labelled_folder(folder, test_split)
-    require_both_classes(test, folder)
-    kept = without_pairs_of(dev, test)
-    require_both_classes(kept, folder)
+        require_both_classes(dev, path)
+        return DetectionTask(name, dev, _folds(dev, path), splits)
+    test = read_labelled_folder(path, test_split)
+    tested = set(test.pair_keys())
+    kept = dev.rows(np.array([key not in tested for key in dev.pair_keys()], dtype=bool))
+    for part in (test, kept):
+        require_both_classes(part, path)
     both = LabelledSet(
         name=name,
         sentences1=kept.sentences1 + test.sentences1,
@@ -107,8 +124,7 @@ def read_task(folder: Path, *, dev_split: str = "validation", test_split: str = 
         undecided=dev.undecided + test.undecided,
     )
     places = np.arange(len(both))
-    fold = (places[: len(kept)], places[len(kept) :])
-    return DetectionTask(name, both, (fold,), splits, overlapping=len(dev) - len(kept))
+    return DetectionTask(name, both, ((places[: len(kept)], places[len(kept) :]),), splits, len(dev) - len(kept))
 
 
 def evaluate_detection(
@@ -117,12 +133,12 @@ def evaluate_detection(
     """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
 
     Returns:
-        For each task what :func:`describe` says of it; `perceptron`, with the accuracy on test of each seed, their
+        For each task its :meth:`~DetectionTask.facts`; `perceptron`, with the accuracy on test of each seed, their
         mean and their standard deviation (n - 1 in the denominator), or None without seeds; and `cosine`, on test:
         `average_precision`, `accuracy`, `f1` and the thresholds of the last two; `accuracy_at_dev` and `f1_at_dev` at
-        the thresholds that were best on the development pairs, and these; `top_1` of :func:`top_1` where the task is
-        one of retrieval. A threshold is None where calling no pair a paraphrase is best, and where each fold has its
-        own. All are shares from 0 to 1.
+        the thresholds that were best on the development pairs, and these, unless each fold has its own; `top_1` of
+        :func:`top_1` where the task is one of retrieval. A threshold is None where calling no pair a paraphrase is
+        best. All are shares from 0 to 1.
     """
     pairs = [task.pairs for task in tasks]
     vectors = encode_once(scorer.encode, (text for own in pairs for text in (*own.sentences1, *own.sentences2)))
@@ -137,47 +153,34 @@ def evaluate_detection(
             else:
                 found = scorer.similarity(task.pairs.sentences1, task.pairs.sentences2)
                 similarities = np.nan_to_num(np.asarray(found, dtype=np.float64))
-            results.append(
-                {**describe(task), "perceptron": perceptron, "cosine": _cosine_measures(task, similarities)}
-            )
+            results.append({**task.facts(), "perceptron": perceptron, "cosine": _cosine_measures(task, similarities)})
     return results
 
 
 def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
     """Lists the perceptron's accuracy, if there is one, and what the cosine reaches, in per cent."""
-    measured = partial(
-        Measurement, dataset=result["data"], split=result["test_split"], task_name="Paraphrase detection"
-    )
-    cosine = [
-        measured("sentence-similarity", metric=key, value=round(100 * result["cosine"][key], 6), name=name)
-        for key, name in (
-            ("average_precision", "average precision × 100 of the cosine"),
-            ("accuracy", "accuracy (%) of the cosine at the best threshold"),
-            ("f1", "F1 × 100 of the cosine at the best threshold"),
-        )
+    perceptron, cosine = result["perceptron"], result["cosine"]
+    rows = [
+        ("sentence-similarity", "average_precision", cosine, "average precision × 100 of the cosine"),
+        ("sentence-similarity", "accuracy", cosine, "accuracy (%) of the cosine at the best threshold"),
+        ("sentence-similarity", "f1", cosine, "F1 × 100 of the cosine at the best threshold"),
     ]
-    if result["perceptron"] is None:
-        return cosine
-    name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
-    accuracy = round(100 * result["perceptron"]["accuracy"], 6)
-    return [measured("text-classification", metric="accuracy", value=accuracy, name=name), *cosine]
-
-
-def describe(task: DetectionTask) -> dict[str, Any]:
-    """Returns what a task is made of as plain values for JSON, with the accuracy of the all-paraphrases baseline."""
-    labels, tested = task.pairs.labels, task.tested
-    dev = np.unique(np.concatenate([dev for dev, _ in task.folds]))
-    return {
-        "data": task.name,
-        "dev_split": task.splits[0],
-        "test_split": task.splits[1],
-        "folds": len(task.folds),
-        "dev": {"pairs": len(dev), "paraphrases": int(labels[dev].sum())},
-        "test": {"pairs": len(tested), "paraphrases": int(labels[tested].sum())},
-        "undecided": task.pairs.undecided,
-        "dev_pairs_in_test": task.overlapping,
-        "all_paraphrases": float(labels[tested].mean()),
-    }
+    if perceptron is not None:
+        name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
+        rows.insert(0, ("text-classification", "accuracy", perceptron, name))
+    return [
+        Measurement(
+            task,
+            result["data"],
+            key,
+            round(100 * values[key], 6),
+            name,
+            "Paraphrase detection",
+            None,
+            result["test_split"],
+        )
+        for task, key, values, name in rows
+    ]
 
 
 def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarray) -> float | None:
@@ -229,11 +232,11 @@ def _perceptrons(
         classifiers = train_pair_classifiers(first[dev], second[dev], labels[dev], seeds=seeds)
         right += (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).sum(axis=1)
         bar.update(len(seeds))
-    accuracies = (right / len(task.tested)).tolist()
+    accuracies = right / len(task.tested)
     return {
-        "accuracy": float(np.mean(accuracies)),
-        "standard_deviation": float(np.std(accuracies, ddof=1)) if len(accuracies) > 1 else None,
-        "accuracies": accuracies,
+        "accuracy": float(accuracies.mean()),
+        "standard_deviation": float(accuracies.std(ddof=1)) if len(seeds) > 1 else None,
+        "accuracies": accuracies.tolist(),
     }
 
 
@@ -242,88 +245,65 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
 
     labels, tested = task.pairs.labels, task.tested
     measures = detection_measures(similarities[tested], labels[tested])
-    taken: dict[str, list[np.ndarray]] = {"accuracy": [], "f1": []}
-    chosen: dict[str, float | None] = {}
+    found = {name: measures[name] for name in ("average_precision", *_WITH_THRESHOLD)}
+    called = {name: np.zeros(len(labels), bool) for name in ("accuracy", "f1")}
     for dev, test in task.folds:
         on_dev = detection_measures(similarities[dev], labels[dev])
-        for name, parts in taken.items():
-            threshold = on_dev[f"{name}_threshold"]
-            parts.append(similarities[test] >= threshold)
-            chosen[f"dev_{name}_threshold"] = _finite(threshold) if len(task.folds) == 1 else None
+        for name, is_called in called.items():
+            is_called[test] = similarities[test] >= on_dev[f"{name}_threshold"]
+            if len(task.folds) == 1:
+                found[f"dev_{name}_threshold"] = on_dev[f"{name}_threshold"]
     is_paraphrase = labels[tested] == 1
-    called = {name: np.concatenate(parts) for name, parts in taken.items()}
-    hits = int((called["f1"] & is_paraphrase).sum())
+    by_accuracy, by_f1 = (is_called[tested] for is_called in called.values())
+    found["accuracy_at_dev"] = float((by_accuracy == is_paraphrase).mean())
+    found["f1_at_dev"] = 2 * int((by_f1 & is_paraphrase).sum()) / max(1, int(by_f1.sum()) + int(is_paraphrase.sum()))
     first = top_1([task.pairs.sentences1[place] for place in tested], similarities[tested], labels[tested])
-    return {
-        "average_precision": measures["average_precision"],
-        "accuracy": measures["accuracy"],
-        "accuracy_threshold": _finite(measures["accuracy_threshold"]),
-        "f1": measures["f1"],
-        "f1_threshold": _finite(measures["f1_threshold"]),
-        "accuracy_at_dev": float((called["accuracy"] == is_paraphrase).mean()),
-        "f1_at_dev": 2 * hits / max(1, int(called["f1"].sum()) + int(is_paraphrase.sum())),
-        **chosen,
-        **({} if first is None else {"top_1": first}),
-    }
-
-
-def _finite(threshold: float) -> float | None:
-    return threshold if np.isfinite(threshold) else None
+    if first is not None:
+        found["top_1"] = first
+    return {name: value if np.isfinite(value) else None for name, value in found.items()}
 
 
 def format_detection(scores: Sequence[Scores]) -> str:
     """Formats two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine."""
     names = short_names([item.name for item in scores])
-    tasks = scores[0].record["tasks"]
-    perceptron = tasks[0]["perceptron"]
-    seeds = 0 if perceptron is None else len(perceptron["accuracies"])
-    header = ["data", "dev", "test", "all paraphrases", *(names if seeds else [])]
-    rows = [
-        [
-            task["data"],
-            str(task["dev"]["pairs"]),
-            str(task["test"]["pairs"]),
-            _cell(task["all_paraphrases"]),
-            *(_with_deviation(item.record["tasks"][place]["perceptron"]) for item in scores if seeds),
-        ]
-        for place, task in enumerate(tasks)
-    ]
+    results = list(zip(*(item.record["tasks"] for item in scores), strict=True))
+    seeds = len((results[0][0]["perceptron"] or {"accuracies": ()})["accuracies"])
     spread = f"; mean and standard deviation of {seeds} seeds" if seeds > 1 else ""
-    heading = f"perceptron: {PERCEPTRON_NOTE}{spread}" if seeds else "data: pairs, and paraphrases in % of test"
-    lines = [f"## {heading}", "", format_table(header, rows), *_notes(tasks)]
+    lines = [
+        f"## perceptron: {PERCEPTRON_NOTE}{spread}" if seeds else "## data: pairs, and paraphrases in % of test",
+        "",
+    ]
+    header = ["data", "dev", "test", "all paraphrases", *(names if seeds else [])]
+    rows, notes = [], []
+    for task, *_ in results:
+        share, overlapping = task["all_paraphrases"], task["dev_pairs_in_test"]
+        rows.append([task["data"], str(task["dev"]["pairs"]), str(task["test"]["pairs"]), _cell(share)])
+        remarks = {
+            f"one split, parted into {task['folds']} folds without a common sentence": task["folds"] > 1,
+            f"calling no pair a paraphrase would be right for {_cell(1 - share)} %": share < 0.5,
+            f"{task['undecided']} pairs without a decided label left out": task["undecided"],
+            f"{overlapping} dev pairs left out: they are in test too": overlapping,
+        }
+        notes += [f"{task['data']}: {text}" for text, holds in remarks.items() if holds]
+    for row, own in zip(rows, results if seeds else (), strict=False):
+        for perceptron in (task["perceptron"] for task in own):
+            deviation = perceptron["standard_deviation"]
+            row.append(_cell(perceptron["accuracy"]) + ("" if deviation is None else f" ± {_cell(deviation)}"))
+    lines += [format_table(header, rows), *notes, *([""] if notes else [])]
     lines += ["## cosine: nothing trained; average precision (AP), accuracy and F1, × 100, on test", ""]
-    columns = dict(_COLUMNS)
-    if any("top_1" in task["cosine"] for item in scores for task in item.record["tasks"]):
-        columns["top_1"] = "top 1"
+    columns = {
+        key: title for key, title in _COLUMNS.items() if any(key in task["cosine"] for own in results for task in own)
+    }
     rows = [
-        [task["data"], name, *(_cell(item.record["tasks"][place]["cosine"].get(key)) for key in columns)]
-        for place, task in enumerate(tasks)
-        for name, item in zip(names, scores, strict=True)
+        [task["data"], name, *(_cell(task["cosine"].get(key)) for key in columns)]
+        for own in results
+        for name, task in zip(names, own, strict=True)
     ]
     return "\n".join([*lines, format_table(["data", "scorer", *columns.values()], rows)])
 
 
-def _notes(tasks: Sequence[dict[str, Any]]) -> list[str]:
-    lines = []
-    for task in tasks:
-        share = task["all_paraphrases"]
-        notes = {
-            f"one split, parted into {task['folds']} folds without a common sentence": task["folds"] > 1,
-            f"calling no pair a paraphrase would be right for {_cell(1 - share)} %": share < 0.5,
-            f"{task['undecided']} pairs without a decided label left out": task["undecided"],
-            f"{task['dev_pairs_in_test']} dev pairs left out: they are in test too": task["dev_pairs_in_test"],
-        }
-        lines += [f"{task['data']}: {text}" for text, holds in notes.items() if holds]
-    return [*lines, ""] if lines else lines
-
-
 def _cell(value: float | None) -> str:
     return number(None if value is None else 100 * value)
-
-
-def _with_deviation(perceptron: Mapping[str, Any]) -> str:
-    deviation = perceptron["standard_deviation"]
-    return _cell(perceptron["accuracy"]) + ("" if deviation is None else f" ± {_cell(deviation)}")
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
@@ -341,7 +321,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         measure,
         inputs=list(folders.values()),
         protocol=f"{PERCEPTRON_NOTE} (Sjöblom et al. 2018); {_COSINE_NOTE}" if seeds else _COSINE_NOTE,
-        facts={"tasks": [describe(task) for task in tasks]},
+        facts={"tasks": [task.facts() for task in tasks]},
         report=format_detection,
         name=f"paraphrase {' '.join(folders)} {settings.dev_split}/{settings.test_split}",
         trained="the perceptron was trained on top of fixed vectors, for the cosine nothing was"

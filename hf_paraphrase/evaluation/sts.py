@@ -13,8 +13,6 @@ regression is trained, are another thing. The same cosines give other numbers un
   appendix on evaluation settings. The sets of a year are put in one list and Spearman's rho is taken once. The plain
   mean of seven tasks is the usual headline.
 * `mteb`: Muennighoff et al. 2023, "MTEB": the same, but SICK-R is all 9,927 pairs of SICK.
-* `wieting2021`: what the code of Wieting et al. 2021 prints, "Paraphrastic Representations at Scale". The mean over 25
-  sets differs from the 20-set mean of the earlier papers by STS 2016, which those keep for tuning.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,11 +29,21 @@ from ..errors import InputError
 from ..tables import short_names
 from .baselines import Encode, Scorer
 from .correlation import correlations
-from .evaluate_settings import PAPER, PROTOCOLS, EvaluateSettings
-from .graded_set import GradedSet, ScoredSet, read_graded_folder, score, score_with_encoder
+from .pair_sets import GradedSet, ScoredSet, read_graded_folder, score_with_encoder, score_with_similarity
 from .sts_files import STS_TASKS, find_sts_sets, has_sts_sets
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 
+if TYPE_CHECKING:
+    from .run import EvaluateSettings
+
+PAPER = "paper"
+PROTOCOLS = {
+    PAPER: "each set, and plain means over sets",
+    "senteval": "plain mean and pair-weighted mean (wmean) of the sets of a year, without STS13 SMT",
+    "all": "all pairs of a year in one list, without STS13 SMT; published figures are rho (SBERT, SimCSE)",
+    "mteb": "the same, with the whole of SICK; published figures are rho (MTEB)",
+}
+"""The protocols by the names that `evaluate --protocols` takes."""
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
 """The five SemEval shared tasks."""
 DEV_MEAN = "STS16 mean"
@@ -66,49 +74,31 @@ MEAN_GROUPS: dict[str, tuple[str, ...]] = {
 
 Correlations = Sequence[tuple[ScoredSet, Mapping[str, Any]]]
 """Sets with their results."""
-Results = Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]
-"""The same by the keys of the sets."""
-Values = tuple[float, float, str]
-"""Pearson × 100, Spearman × 100 and a note."""
 
 
-def pooled(sets: Correlations) -> Values:
-    """Correlates the pairs of all sets in one list."""
+def pooled(sets: Correlations) -> tuple[float, float, str]:
+    """Correlates the pairs of all sets in one list; returns Pearson × 100, Spearman × 100 and a note."""
     return correlations(
         np.concatenate([scored.similarities for scored, _ in sets]),
         np.concatenate([scored.graded.scores for scored, _ in sets]),
     )
 
 
-def mean_over_sets(sets: Correlations) -> Values:
-    """Averages the correlations of the sets."""
-    return _average(sets, [1] * len(sets))
+def mean_over_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float, float, str]:
+    """Averages the correlations of the sets, perhaps each weighted by its number of pairs."""
+    values = [(result["pearson"], result["spearman"]) for _, result in sets]
+    weights = [len(scored) if weighted else 1 for scored, _ in sets]
+    pearson, spearman = np.average(values, axis=0, weights=weights)
+    note = "; ".join(f"{scored.key}: {result['note']}" for scored, result in sets if result["note"])
+    return float(pearson), float(spearman), note
 
 
-def mean_over_pairs(sets: Correlations) -> Values:
-    """Averages the correlations of the sets, each weighted by its number of pairs."""
-    return _average(sets, [len(scored) for scored, _ in sets])
-
-
-def mean_over_years(sets: Correlations) -> Values:
-    """Averages the plain means of the years."""
-    families = [scored.graded.family for scored, _ in sets]
-    return _average(sets, [1 / families.count(family) for family in families])
-
-
-def mean_over_tasks(sets: Correlations) -> Values:
+def mean_over_tasks(sets: Correlations) -> tuple[float, float, str]:
     """Averages the correlations of the tasks, in each of which the sets of a family are one list."""
     families = dict.fromkeys(scored.graded.family for scored, _ in sets)
     tasks = [pooled([item for item in sets if item[0].graded.family == family]) for family in families]
     pearson, spearman = np.mean([task[:2] for task in tasks], axis=0).tolist()
     return pearson, spearman, "; ".join(dict.fromkeys(task[2] for task in tasks if task[2]))
-
-
-def _average(sets: Correlations, weights: Sequence[float]) -> Values:
-    values = [(result["pearson"], result["spearman"]) for _, result in sets]
-    pearson, spearman = np.average(values, axis=0, weights=weights)
-    note = "; ".join(f"{scored.key}: {result['note']}" for scored, result in sets if result["note"])
-    return float(pearson), float(spearman), note
 
 
 @dataclass(frozen=True)
@@ -124,27 +114,27 @@ class Line:
     name: str
     protocols: tuple[str, ...]
     sets: tuple[str, ...]
-    values: Callable[[Correlations], Values]
+    values: Callable[[Correlations], tuple[float, float, str]]
     whole: bool = False
 
 
 _WITHOUT_SMT = {year: sets_of_year(year, smt=False) for year in YEARS}
 _SIX_TASKS = (*(key for keys in _WITHOUT_SMT.values() for key in keys), "STS-B test")
 _SICK = ("SICK train", "SICK trial", "SICK test")
-_EVERY_SET = tuple(key for year in YEARS for key in sets_of_year(year, smt=True))
 
 LINES = (
     *(Line(name, (PAPER,), keys, mean_over_sets) for name, keys in MEAN_GROUPS.items()),
     *(Line(f"{year} mean", ("senteval",), keys, mean_over_sets) for year, keys in _WITHOUT_SMT.items()),
-    *(Line(f"{year} wmean", ("senteval",), keys, mean_over_pairs) for year, keys in _WITHOUT_SMT.items()),
+    *(
+        Line(f"{year} wmean", ("senteval",), keys, partial(mean_over_sets, weighted=True))
+        for year, keys in _WITHOUT_SMT.items()
+    ),
     *(Line(f"{year} all pairs", ("all", "mteb"), keys, pooled) for year, keys in _WITHOUT_SMT.items()),
     Line("STS-B test", ("all", "mteb"), ("STS-B test",), pooled),
     Line("SICK test", ("all",), ("SICK test",), pooled),
     Line("SICK whole", ("mteb",), _SICK, pooled, whole=True),
     Line("mean of 7", ("all",), (*_SIX_TASKS, "SICK test"), mean_over_tasks, whole=True),
     Line("mean of 7", ("mteb",), (*_SIX_TASKS, *_SICK), mean_over_tasks, whole=True),
-    Line("mean over sets", ("wieting2021",), _EVERY_SET, mean_over_sets),
-    Line("mean over years", ("wieting2021",), _EVERY_SET, mean_over_years),
 )
 """The table of protocols."""
 
@@ -168,24 +158,22 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
         pearson, spearman, note = correlations(item.similarities, graded.scores)
         result = {"name": graded.name, "family": graded.family, "n": len(graded)}
         sets[graded.key] = (item, {**result, "pearson": pearson, "spearman": spearman, "note": note})
-    means = {line.name: _row(line, sets) for line in LINES if PAPER in line.protocols}
+    rows: dict[str, dict[str, Any]] = {protocol: {} for protocol in (PAPER, *protocols)}
+    for line in LINES:
+        is_there = (all if line.whole else any)(key in sets for key in line.sets)
+        for protocol in line.protocols:
+            if protocol in rows and (is_there or protocol == PAPER):
+                rows[protocol][line.name] = _row(line, sets)
+    means = rows.pop(PAPER)
     return {
         "sets": [result for _, result in sets.values()],
         "means": means,
         "dev_mean": means[DEV_MEAN]["pearson"],
-        "protocols": {
-            name: {line.name: _row(line, sets) for line in LINES if name in line.protocols and _is_there(line, sets)}
-            for name in protocols
-            if name != PAPER
-        },
+        "protocols": rows,
     }
 
 
-def _is_there(line: Line, sets: Results) -> bool:
-    return (all if line.whole else any)(key in sets for key in line.sets)
-
-
-def _row(line: Line, sets: Results) -> dict[str, Any]:
+def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) -> dict[str, Any]:
     """Builds a row; only a complete one is comparable with published figures, and the label of another says so."""
     present = [key for key in line.sets if key in sets]
     own = [sets[key] for key in present]
@@ -225,39 +213,26 @@ def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
     return measurements
 
 
-def shorten(keys: Iterable[str]) -> list[str]:
-    """Abbreviates a list of keys for reading: a year of which all sets are listed becomes `STS14 (6 sets)`."""
-    keys = list(dict.fromkeys(keys))
-    short: dict[str, None] = {}
-    for key in keys:
-        year = key.partition(" ")[0]
-        whole = year in YEARS and set(sets_of_year(year, smt=False)) <= set(keys)
-        size = sum(1 for other in keys if other.startswith(f"{year} "))
-        short[f"{year} ({size} sets)" if whole else key] = None
-    return list(short)
-
-
 def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), notes: Sequence[str] = ()) -> str:
     """Formats the sets, if `paper` is asked for, and the lines of protocols as one table, and notes below it.
 
-    The same figure of several protocols is one row, as are groups of which the same sets are there.
+    Lines of the same sets with the same figures are one row.
     """
     names, records = [item.name for item in scores], [item.record for item in scores]
     groups: dict[Any, list[tuple[str, list[Mapping[str, Any]]]]] = {}
-    for place, graded in enumerate(records[0]["sets"] if PAPER in protocols else ()):
-        key = f"{graded['family']} {graded['name']}"
+    for results in zip(*(record["sets"] for record in records), strict=True) if PAPER in protocols else ():
+        key = f"{results[0]['family']} {results[0]['name']}"
         as_row = {"name": key, "label": key, "sets": [key], "missing": [], "complete": True}
-        groups[(key,), None] = [(PAPER, [{**record["sets"][place], **as_row} for record in records])]
+        groups[(key,), None] = [(PAPER, [{**result, **as_row} for result in results])]
     for line in LINES:
         for protocol in (name for name in line.protocols if name in protocols):
-            lines = [record["means"] if protocol == PAPER else record["protocols"][protocol] for record in records]
-            if line.name not in lines[0] or not lines[0][line.name]["sets"]:
+            tables = [record["means"] if protocol == PAPER else record["protocols"][protocol] for record in records]
+            if line.name not in tables[0] or not tables[0][line.name]["sets"]:
                 continue
-            own = [found[line.name] for found in lines]
-            # All means over one set are the same.
-            way = line.values if len(own[0]["sets"]) > 1 else len(line.sets) > 1 or None
-            groups.setdefault((tuple(own[0]["sets"]), way), []).append((protocol, own))
-    rows, missing, remarks = [], [], []
+            own = [table[line.name] for table in tables]
+            figures = tuple((row["pearson"], row["spearman"]) for row in own) if len(line.sets) > 1 else None
+            groups.setdefault((tuple(own[0]["sets"]), figures), []).append((protocol, own))
+    rows, remarks, missing = [], [], dict[str, dict[str, None]]()
     for group in groups.values():
         best = max((own for _, own in group), key=lambda own: own[0]["complete"])
         label = best[0]["label"] + (", dev" if best[0]["name"] == DEV_MEAN else "")
@@ -267,26 +242,32 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
         )
         values = [value for row in best for value in (row["pearson"], row["spearman"])]
         rows.append(([label, ", ".join(marks), str(best[0]["n"])], values))
-        missing += [key for _, (row, *_) in group for key in row["missing"]]
+        for key in (key for _, (row, *_) in group for key in row["missing"]):
+            missing.setdefault(key.partition(" ")[0], {})[key] = None
         if others := list(dict.fromkeys(row["name"] for _, (row, *_) in group if row["name"] != best[0]["name"])):
             remarks.append(f"{label}: the same sets as of {', '.join(others)}")
-        remarks += [
-            f"{name}, {label}: {row['note']}"
-            for name, row in zip(short_names(names), best, strict=True)
-            if row["note"]
-        ]
+        for name, row in zip(short_names(names), best, strict=True):
+            remarks += [f"{name}, {label}: {row['note']}"] if row["note"] else []
     used = [name for name in PROTOCOLS if any(name == protocol for group in groups.values() for protocol, _ in group)]
-    unused = [f"{name}: no data" for name in protocols if name not in used]
+    header = ["set", "protocols", "pairs"]
     if len(used) < 2:
+        header.remove("protocols")
         rows = [([label, pairs], values) for (label, _, pairs), values in rows]
-    header = ["set", "protocols", "pairs"] if len(used) > 1 else ["set", "pairs"]
-    lines = [
-        side_by_side(header, rows, names, "r,rho"),
-        "r: Pearson × 100, rho: Spearman × 100, of cosines and human scores.",
+    absent = [
+        next(iter(keys)) if len(keys) == 1 else f"{family} ({len(keys)} sets)" for family, keys in missing.items()
     ]
-    lines += [f"{name}: {PROTOCOLS[name]}" for name in used if len(used) > 1]
-    lines += [f"not found: {', '.join(shorten(missing))}"] if missing else []
-    return "\n".join([*lines, *remarks, *notes, *unused]) + "\n"
+    return "\n".join(
+        [
+            side_by_side(header, rows, names, "r,rho"),
+            "r: Pearson × 100, rho: Spearman × 100, of cosines and human scores.",
+            *(f"{name}: {PROTOCOLS[name]}" for name in used if len(used) > 1),
+            *([f"not found: {', '.join(absent)}"] if absent else []),
+            *remarks,
+            *notes,
+            *(f"{name}: no data" for name in protocols if name not in used),
+            "",
+        ]
+    )
 
 
 def _present(row: Mapping[str, Any]) -> str:
@@ -331,7 +312,11 @@ def _read_graded(settings: EvaluateSettings) -> Benchmark:
 
 def _benchmark(sets: Sequence[GradedSet], protocols: Sequence[str], **about: Any) -> Benchmark:
     def measure(scorer: Scorer) -> Scores:
-        result = evaluate_scored(score(scorer, sets), protocols)
+        if scorer.similarity is None:
+            scored = score_with_encoder(scorer.encode, sets)
+        else:
+            scored = score_with_similarity(scorer.similarity, sets)
+        result = evaluate_scored(scored, protocols)
         return Scores(scorer.name, scorer.kind, result, tuple(sts_measurements(result)))
 
     protocol = "Pearson and Spearman x 100 of cosine and human score per set; unweighted means over sets"

@@ -23,7 +23,7 @@ from ..data.sources.graded import SET_NAMES, recognise_graded_file
 from ..data.text_blocks import files_below
 from ..data.text_files import StrictLines
 from ..errors import InputError, no_folder
-from .graded_set import GradedSet
+from .pair_sets import GradedSet, finite_scores
 from .suite import columns_of
 
 STS_TASKS: dict[str, tuple[str, ...]] = {
@@ -86,7 +86,8 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
                 lacking[lacks or "scores"].append(f"{family} {name}")
                 continue
             earlier, other = found.setdefault(graded.key, (graded, path))
-            if not _same(earlier, graded):
+            sides = (earlier.sentences1, earlier.sentences2) == (graded.sentences1, graded.sentences2)
+            if not sides or not np.array_equal(earlier.scores, graded.scores):
                 raise InputError(
                     f"{graded.key} was already read from {other}, with other content",
                     path=path,
@@ -103,22 +104,12 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
 
 def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet | None:
     """Makes a set of the scored pairs with text on both sides, as `prepare` keeps them; None without any."""
-    table = table.filter(pc.is_valid(table.column("score")))
-    pairs = zip(*(table.column(side).to_pylist() for side in ("sentence1", "sentence2")), strict=True)
-    table = table.filter(pa.array([not any(map(is_blank, pair)) for pair in pairs], pa.bool_()))
-    if not table.num_rows:
+    rows = zip(*(table.column(name).to_pylist() for name in ("sentence1", "sentence2", "score")), strict=True)
+    scored = [row for row in rows if row[2] is not None and not is_blank(row[0]) and not is_blank(row[1])]
+    if not scored:
         return None
-    scores = table.column("score").to_numpy().astype(np.float64)
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise InputError(f"{family} {name}: the score of scored pair {row + 1} is {scores[row]}", path=path)
-    first, second = (table.column(side).to_pylist() for side in ("sentence1", "sentence2"))
-    return GradedSet(name, family, first, second, scores)
-
-
-def _same(one: GradedSet, other: GradedSet) -> bool:
-    sides = (one.sentences1, one.sentences2) == (other.sentences1, other.sentences2)
-    return sides and np.array_equal(one.scores, other.scores)
+    first, second, scores = zip(*scored, strict=True)
+    return GradedSet(name, family, [*first], [*second], finite_scores(scores, path, f"{family} {name}"))
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:

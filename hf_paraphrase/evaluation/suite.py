@@ -12,7 +12,6 @@ A suite of the user is a function from the settings of `evaluate` to a :class:`B
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +24,12 @@ from ..data.records import column_names
 from ..data.schema import usual_pair_columns
 from ..data.text_blocks import kind_of_records
 from ..errors import InputError
+from ..messages import INPUT_COPIES, as_given
 from ..tables import format_table, number, short_names
 from .baselines import Scorer
 
 if TYPE_CHECKING:
-    from .evaluate_settings import EvaluateSettings
+    from .run import EvaluateSettings
 
 Row = tuple[Sequence[str], Sequence[float | None]]
 NOTHING_TRAINED = "nothing was trained on top"
@@ -95,23 +95,20 @@ class Benchmark:
     name: str | None = None
     trained: str = NOTHING_TRAINED
 
-    @functools.cached_property
-    def input_fingerprints(self) -> list[dict[str, str]]:
-        """The names of the inputs with their SHA-256, taken when it is first asked for."""
-        return [{"name": f"{path.parent.name}/{path.name}", "sha256": fingerprint(path)} for path in self.inputs]
-
     def record(self, settings: EvaluateSettings) -> dict[str, Any]:
-        """Builds what the results file, and the provenance of a model, say of the data and the settings."""
+        """Builds what the results file and a model's provenance say of the data, as they are now, and settings."""
         given = settings.record()
         if len(settings.data) == 1:
-            given["data"] = settings.data[0]
-        origin = {"inputs": self.input_fingerprints, "settings": given, "versions": versions()}
-        return {"suite": settings.suite, "protocol": self.protocol, **self.facts, **origin}
-
-
-def _never(path: Path) -> bool:
-    """Recognises nothing."""
-    return False
+            given["data"] = given["data"][0]
+        inputs = [
+            {
+                "name": as_given(str(path)) if str(path) in INPUT_COPIES else f"{path.parent.name}/{path.name}",
+                "sha256": fingerprint(path),
+            }
+            for path in self.inputs
+        ]
+        about = {"suite": settings.suite, "protocol": self.protocol, **self.facts}
+        return {**about, "inputs": inputs, "settings": given, "versions": versions()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,7 +124,7 @@ class Suite:
     """
 
     read: Callable[[EvaluateSettings], Benchmark]
-    recognise: Callable[[Path], bool] = _never
+    recognise: Callable[[Path], bool] = lambda path: False
     several: bool = False
     settings: tuple[str, ...] = ()
     heading: str = "Evaluation"

@@ -8,6 +8,7 @@ is trained to its minimum, so that figures differ by up to about a point. `class
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,19 +20,51 @@ from ..artefacts.card_heads import Measurement
 from ..data.folder import DataFolder
 from ..data.records import read_records
 from ..data.text_files import StrictLines
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from ..tables import number
 from .baselines import Encode, Scorer, encode_once
-from .classifiers import FOLDS, PENALTIES, SEED, check_enough, check_sklearn, predict_classes
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, records_kind, side_by_side
 from .transfer_tasks import TASKS, Examples, find_transfer_tasks, has_transfer_tasks
 
 if TYPE_CHECKING:
-    from .evaluate_settings import EvaluateSettings
+    from .run import EvaluateSettings
 
 Tasks = Mapping[str, Mapping[str, Examples]]
 """Examples by the names of tasks and of their parts, `train` and `test`."""
+FOLDS = 10
+"""Folds, outer and inner, of SentEval's recommended settings."""
+_SEED = 1111
+"""SentEval's seed."""
+PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
+"""The weight decays that SentEval chooses among."""
 _COLUMNS = {"text": "text", "label": "label"}
+
+
+def predict_classes(features: np.ndarray, labels: np.ndarray, test: np.ndarray | None, folds: int) -> np.ndarray:
+    """Predicts the classes of a test part (m, dim); without one those of the examples themselves, by nested folds.
+
+    A logistic regression minimises penalty / 2 · ‖w‖² + mean loss, with the penalty that is best over folds.
+    """
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+
+    class Regression(LogisticRegression):  # type: ignore[misc]
+        def __init__(self, penalty_weight: float = PENALTIES[0]) -> None:
+            super().__init__(max_iter=1000, tol=1e-3)
+            self.penalty_weight = penalty_weight
+
+        def fit(self, features: np.ndarray, labels: np.ndarray) -> Regression:
+            self.C = 1 / (self.penalty_weight * len(labels))
+            return super().fit(features, labels)  # type: ignore[no-any-return]
+
+    parts = StratifiedKFold(folds, shuffle=True, random_state=_SEED)
+    search = GridSearchCV(Regression(), {"penalty_weight": PENALTIES}, cv=parts)
+    with warnings.catch_warnings():
+        # A rare class is in some folds only.
+        warnings.filterwarnings("ignore", message="The least populated class")
+        if test is not None:
+            return np.asarray(search.fit(features, labels).predict(test))
+        return np.asarray(cross_val_predict(search, features, labels, cv=parts))
 
 
 def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: bool = False) -> list[dict[str, Any]]:
@@ -40,41 +73,34 @@ def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: b
     Returns:
         For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` on, those
         that choose the settings not among them, and to `test` on; `metrics`: `accuracy` in per cent, and `f1`, of two
-        classes with a test part, or with `macro` the mean over the classes of any; `dev`, what the penalty was chosen
-        by; and `majority`, the same of always giving the most frequent class of the training examples.
+        classes with a test part, or with `macro` the mean over the classes of any; and `majority`, the same of always
+        giving the most frequent class of the training examples.
     """
-    parts = [examples for task in tasks.values() for examples in task.values()]
-    vectors = encode_once(encode, (text for examples in parts for side in examples.sides for text in side))
-    return [
-        {"task": name, **_evaluated(task, {part: own.features(vectors) for part, own in task.items()}, folds, macro)}
-        for name, task in tqdm(tasks.items(), unit=" tasks", desc="train")
-    ]
-
-
-def _evaluated(
-    task: Mapping[str, Examples], features: Mapping[str, np.ndarray], folds: int, macro: bool
-) -> dict[str, Any]:
     from sklearn.metrics import f1_score
 
-    train, has_test = task["train"].gold, "test" in task
-    predictions, dev = predict_classes(features["train"], train, features.get("test"), folds)
-    tested = task["test"].gold if has_test else train
-
-    def measures(answers: np.ndarray) -> dict[str, float]:
-        found = {"accuracy": 100 * float((answers == tested).mean())}
-        if macro or (has_test and train.max() == 1):
+    parts = [examples for task in tasks.values() for examples in task.values()]
+    vectors = encode_once(encode, (text for examples in parts for side in examples.sides for text in side))
+    results = []
+    for name, task in tqdm(tasks.items(), unit=" tasks", desc="train"):
+        train, test = task["train"], task.get("test")
+        tested = (test or train).gold
+        predicted = predict_classes(
+            train.features(vectors), train.gold, None if test is None else test.features(vectors), folds
+        )
+        answers = {"metrics": predicted, "majority": np.full(len(tested), np.bincount(train.gold).argmax())}
+        measured = {key: {"accuracy": 100 * float((given == tested).mean())} for key, given in answers.items()}
+        if macro or (test is not None and train.gold.max() == 1):
             average = "macro" if macro else "binary"
-            found["f1"] = 100 * float(f1_score(tested, answers, average=average, zero_division=0))
-        return found
-
-    return {
-        "tested_on": "test" if has_test else f"{folds} folds",
-        "train": len(train) if has_test else len(train) - len(train) // folds,
-        "test": len(tested),
-        "metrics": measures(predictions),
-        "dev": {"accuracy": 100 * dev},
-        "majority": measures(np.full(len(tested), np.bincount(train).argmax())),
-    }
+            for key, given in answers.items():
+                measured[key]["f1"] = 100 * float(f1_score(tested, given, average=average, zero_division=0))
+        result = {
+            "task": name,
+            "tested_on": f"{folds} folds" if test is None else "test",
+            "train": len(train.gold) - (len(train.gold) // folds if test is None else 0),
+            "test": len(tested),
+        }
+        results.append({**result, **measured})
+    return results
 
 
 def format_transfer(scores: Sequence[Scores], notes: Sequence[str] = ()) -> str:
@@ -90,7 +116,23 @@ def format_transfer(scores: Sequence[Scores], notes: Sequence[str] = ()) -> str:
     return "\n".join([table, "accuracy and F1 in %; a regression was trained on fixed vectors.", *notes]) + "\n"
 
 
-def _benchmark(tasks: Tasks, title: str, notes: Sequence[str] = (), *, macro: bool = False, **about: Any) -> Benchmark:
+def _benchmark(
+    tasks: Tasks, title: str, notes: Sequence[str] = (), *, macro: bool = False, facts: Mapping[str, Any], **about: Any
+) -> Benchmark:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            "classifiers on sentence vectors need scikit-learn", remedy="pip install 'hf-paraphrase[classification]'"
+        ) from error
+    for name, task in tasks.items():
+        second = sorted(np.bincount(task["train"].gold, minlength=2))[-2]
+        if second < 2 * FOLDS:
+            raise InputError(
+                f"{name} has {second} examples of the second largest class, too few for folds",
+                remedy=f"give two classes with {2 * FOLDS} examples or more",
+            )
+
     def measure(scorer: Scorer) -> Scores:
         results = evaluate_tasks(scorer.encode, tasks, macro=macro)
         how = "regression on fixed vectors" if macro else "regression on fixed vectors, SentEval"
@@ -104,24 +146,17 @@ def _benchmark(tasks: Tasks, title: str, notes: Sequence[str] = (), *, macro: bo
         ]
         return Scores(scorer.name, scorer.kind, {"tasks": results}, tuple(measurements))
 
+    classifier = {"name": "scikit-learn LogisticRegression", "folds": FOLDS, "penalties": [*PENALTIES], "seed": _SEED}
     return Benchmark(
         measure,
+        facts={"classifier": classifier, **facts},
         report=lambda scores: format_transfer(scores, notes),
         trained="a regression was trained on top of fixed vectors",
         **about,
     )
 
 
-_CLASSIFIER = {
-    "name": "scikit-learn LogisticRegression",
-    "folds": FOLDS,
-    "penalties": list(PENALTIES),
-    "seed": SEED,
-}
-
-
 def _read_senteval(settings: EvaluateSettings) -> Benchmark:
-    check_sklearn()
     tasks, missing, paths = find_transfer_tasks(Path(settings.data[0]), settings.tasks or TASKS)
     return _benchmark(
         tasks,
@@ -130,7 +165,7 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
         inputs=paths,
         protocol="tasks of SentEval (Conneau and Kiela 2018): logistic regression on fixed sentence vectors; accuracy "
         "and F1 in per cent",
-        facts={"classifier": _CLASSIFIER, "missing": missing},
+        facts={"missing": missing},
         name=f"senteval {' '.join(tasks)}",
     )
 
@@ -162,7 +197,6 @@ def _files(source: Path) -> list[list[Path]]:
 
 
 def _read_texts(settings: EvaluateSettings) -> Benchmark:
-    check_sklearn()
     tasks: dict[str, dict[str, Examples]] = {}
     inputs: list[Path] = []
     for name, source in named_folders(settings).items():
@@ -170,7 +204,6 @@ def _read_texts(settings: EvaluateSettings) -> Benchmark:
         parts = [read_labelled_texts(*paths) for paths in files]
         numbers = np.unique([label for _, labels in parts for label in labels], return_inverse=True)[1]
         gold = np.split(numbers, [len(parts[0][1])])
-        check_enough(gold[0], 2 * FOLDS, source.name, files[0][0])
         if len(files) > 1 and not len(gold[1]):
             raise InputError("the file contains no rows", path=files[1][0], remedy="give the train file alone")
         examples = [Examples((texts,), own) for (texts, _), own in zip(parts, gold, strict=False)]
@@ -182,7 +215,7 @@ def _read_texts(settings: EvaluateSettings) -> Benchmark:
         macro=True,
         inputs=inputs,
         protocol="logistic regression on fixed sentence vectors; the F1 is the mean over the classes",
-        facts={"classifier": _CLASSIFIER},
+        facts={},
         name=f"classification {' '.join(tasks)}",
     )
 

@@ -7,9 +7,9 @@ six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,15 @@ import pyarrow as pa
 from ..data.folder import DataFolder
 from ..data.sources.msrp import SCHEMA as MSRP
 from ..data.sources.msrp import MsrpSource
-from ..data.sources.rows import fitted
-from ..data.sources.source import NothingThereError, Part, Source
+from ..data.sources.source import NothingThereError
 from ..data.sources.transfer import BINARY, TREC, TransferSource
 from ..data.text_blocks import files_below
 from ..data.text_files import LineErrors
 from ..errors import InputError, no_folder
-from .classifiers import FOLDS, check_enough
 
 _SHARDS = f"*-{'[0-9]' * 5}-of-{'[0-9]' * 5}.parquet"
+_Found = tuple[Sequence[Path], Iterable[pa.Table]]
+"""The files of a part, and its tables, which are not read yet."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,7 @@ TASKS: dict[str, TransferTask] = {
     "CR": _binary("cr", "custrev.neg", "custrev.pos"),
     "SUBJ": _binary("subj", "subj.objective", "subj.subjective"),
     "MPQA": _binary("mpqa", "mpqa.neg", "mpqa.pos"),
-    "TREC": TransferTask(
-        TransferSource, TREC, {"train": ("train_5500.label",), "test": ("TREC_10.label",)}, configuration="trec"
-    ),
+    "TREC": TransferTask(TransferSource, TREC, {"train": ("train_5500.label",), "test": ("TREC_10.label",)}, "trec"),
     "MRPC": TransferTask(
         MsrpSource,
         MSRP,
@@ -81,9 +79,6 @@ class Examples:
     sides: tuple[list[str], ...]
     gold: np.ndarray = field(repr=False)
 
-    def __len__(self) -> int:
-        return len(self.gold)
-
     def features(self, vectors: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
         """Computes the vector of each sentence (n, dim); of pairs |u − v| and u ∗ v side by side (n, 2·dim)."""
         if len(self.sides) == 1:
@@ -103,7 +98,7 @@ def has_transfer_tasks(path: Path) -> bool:
 
 
 def find_transfer_tasks(
-    folder: Path, names: Iterable[str], *, folds: int = FOLDS
+    folder: Path, names: Iterable[str]
 ) -> tuple[dict[str, dict[str, Examples]], dict[str, list[str]], list[Path]]:
     """Reads the tasks from their raw files, or from the data folders that `prepare` makes of them, below a folder.
 
@@ -113,58 +108,44 @@ def find_transfer_tasks(
     """
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
-
-    @cache
-    def parts_of(kind: Any, schema: pa.Schema) -> dict[tuple[str, str], Part]:
-        return _parts_below(kind(data_dir=str(folder)), folder, schema)
-
     wanted = set(names)
     tasks: dict[str, dict[str, Examples]] = {}
     missing: dict[str, list[str]] = {}
     paths: list[Path] = []
-    for name, row in TASKS.items():
+    for name, task in TASKS.items():
         if name not in wanted:
             continue
-        source_parts = parts_of(row.source, row.schema)
-        parts = {part: source_parts.get((row.configuration, part)) for part in row.files}
-        if lacking := [file for part in parts if parts[part] is None for file in row.files[part]]:
+        parts = _parts_below(folder, task)
+        if lacking := [file for part, files in task.files.items() if part not in parts for file in files]:
             missing[name] = lacking
             continue
-        found = {part: place for part, place in parts.items() if place is not None}
-        tasks[name] = {part: _read(row, place) for part, place in found.items()}
-        paths += [path for place in found.values() for path in place.files]
-        check_enough(tasks[name]["train"].gold, 2 * folds, name, found["train"].files[0])
+        tasks[name] = {part: _examples(task, *parts[part]) for part in task.files}
+        paths += [path for part in task.files for path in parts[part][0]]
     if not tasks:
         lacking_files = "; ".join(f"{name}: {', '.join(files)}" for name, files in missing.items())
         raise InputError(f"no transfer task is complete below this folder; not there: {lacking_files}", path=folder)
     return tasks, missing, list(dict.fromkeys(paths))
 
 
-def _read(row: TransferTask, part: Part) -> Examples:
-    tables = [fitted(table, row.schema) for table in part.read(LineErrors())]
-    table = pa.concat_tables([row.schema.empty_table(), *tables])
-    if not table.num_rows:
-        raise InputError("the file contains no examples", path=part.files[0], remedy="replace it with a complete copy")
-    labels = table.column("label").to_numpy().astype(np.int64)
-    return Examples(tuple(table.column(name).to_pylist() for name in row.sides), labels)
-
-
-def _parts_below(source: Source, folder: Path, schema: pa.Schema) -> dict[tuple[str, str], Part]:
-    """Lists the parts of a source by configuration and split; raw files come before a prepared data folder."""
-    try:
-        raw = source.parts()
-    except NothingThereError:
-        raw = []
-    prepared = []
+def _parts_below(folder: Path, task: TransferTask) -> dict[str, _Found]:
+    """Finds the parts of a task; raw files come before a prepared data folder."""
+    found: dict[str, _Found] = {}
     for place in sorted(path.parent for path in folder.rglob("data") if any(path.glob(_SHARDS))):
         opened = DataFolder(place)
-        for name in opened.splits:
-            if opened.schema(name).names == schema.names:
-                configuration, _, split = name.rpartition(".")
-                read = partial(_read_prepared, opened, name, schema)
-                prepared.append(Part(split, schema, opened.shards(name), read, configuration or "default"))
-    return {(part.configuration, part.split): part for part in (*prepared, *raw)}
+        for part in task.files:
+            split = part if task.configuration == "default" else f"{task.configuration}.{part}"
+            if split in opened.splits and opened.schema(split).names == task.schema.names:
+                found[part] = opened.shards(split), map(opened.table, [split])
+    with suppress(NothingThereError):
+        raw = [part for part in task.source(data_dir=str(folder)).parts() if part.configuration == task.configuration]
+        found |= {part.split: (part.files, part.read(LineErrors())) for part in raw}
+    return found
 
 
-def _read_prepared(opened: DataFolder, name: str, schema: pa.Schema, errors: LineErrors) -> Iterator[pa.Table]:
-    yield opened.table(name).cast(schema)
+def _examples(task: TransferTask, files: Sequence[Path], tables: Iterable[pa.Table]) -> Examples:
+    tables = [table.select([*task.sides, "label"]) for table in tables]
+    if not any(table.num_rows for table in tables):
+        raise InputError("the file contains no examples", path=files[0], remedy="replace it with a complete copy")
+    table = pa.concat_tables(tables)
+    labels = table.column("label").to_numpy().astype(np.int64)
+    return Examples(tuple(table.column(name).to_pylist() for name in task.sides), labels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,26 +19,11 @@ from .baselines import Scorer, encode_once
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 
 if TYPE_CHECKING:
-    from .evaluate_settings import EvaluateSettings
+    from .run import EvaluateSettings
 
 _NEIGHBOURS = 4
 """How many neighbours the margin compares with (Artetxe and Schwenk 2019)."""
 _COLUMNS = ["source", "target", "source_lang", "target_lang"]
-
-
-@dataclass(frozen=True)
-class RetrievalScores:
-    """How often, in per cent, the nearest of so many sentences of the other side is a translation.
-
-    Attributes:
-        margin_error: How often it is none where the margin score chooses among the nearest, the mean of both ways.
-    """
-
-    source_to_target: float
-    target_to_source: float
-    mean: float
-    margin_error: float
-    pairs: int
 
 
 def translation_retrieval(
@@ -47,7 +31,7 @@ def translation_retrieval(
     targets: Sequence[str],
     source_vectors: NDArray[np.float32],
     target_vectors: NDArray[np.float32],
-) -> RetrievalScores:
+) -> dict[str, float]:
     """Looks for every sentence's translation among all sentences of the other side, by vectors (pairs, dim).
 
     The nearest sentence counts as right if some pair says that it is a translation; case and punctuation do not
@@ -56,6 +40,11 @@ def translation_retrieval(
         cos(x, y) / mean of the cosines of x and of y with their 4 nearest neighbours
 
     as in equation 1 of Artetxe and Schwenk 2019; LASER calls its errors xsim.
+
+    Returns:
+        How often, in per cent, the nearest sentence is a translation: `source_to_target`, `target_to_source` and their
+        `mean`; `margin_error`, how often it is none where the margin score chooses among the nearest, the mean of both
+        ways; and the number of `pairs`.
     """
     if not len(sources):
         raise ValueError("there are no pairs")
@@ -78,7 +67,13 @@ def translation_retrieval(
         for chosen, kept in ((rows[:, 0], by_cosine), (by_margin, with_margin)):
             kept.append(100.0 * float((np.isin(left + right[chosen], pair_keys) & is_text).mean()))
     forth, back = by_cosine
-    return RetrievalScores(forth, back, (forth + back) / 2, 100.0 - sum(with_margin) / 2, len(sources))
+    return {
+        "source_to_target": forth,
+        "target_to_source": back,
+        "mean": (forth + back) / 2,
+        "margin_error": 100.0 - sum(with_margin) / 2,
+        "pairs": len(sources),
+    }
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
@@ -101,7 +96,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         record = {}
         for name, sides in texts.items():
             encoded = [np.asarray(vectors(side), np.float32) for side in sides]
-            record[name] = asdict(translation_retrieval(*sides, *encoded))
+            record[name] = translation_retrieval(*sides, *encoded)
         measurements = tuple(
             Measurement("translation-retrieval", name, "accuracy", row["mean"], "translation found (%)", "Retrieval")
             for name, row in record.items()

@@ -35,9 +35,14 @@ from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.evaluation.graded_set import GradedSet, read_graded_folder, score_with_encoder
-from hf_paraphrase.evaluation.labelled_set import sentence_folds, sentence_groups
 from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
+from hf_paraphrase.evaluation.pair_sets import (
+    GradedSet,
+    read_graded_folder,
+    score_with_encoder,
+    sentence_folds,
+    sentence_groups,
+)
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.verdicts import bootstrap_means
 from neighbours import Neighbours

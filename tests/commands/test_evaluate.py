@@ -4,6 +4,7 @@ import itertools
 import json
 import shutil
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,7 @@ import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import ModelError
+from hf_paraphrase.errors import ModelError, UsageError
 from hf_paraphrase.registry import SUITES
 
 WORDS = ["banana", "umbrella", "ocean", "onion", "idea"]
@@ -76,29 +77,15 @@ def test_models_and_baselines_stand_side_by_side_and_the_results_file_holds_them
     assert avg["sets"][0]["n"] == 3
     assert avg["dev_mean"] == avg["sets"][0]["pearson"] == avg["means"]["STS16 mean"]["pearson"]
     assert avg["means"]["22 sets"]["pearson"] is None and len(avg["means"]["22 sets"]["missing"]) == 22
-
-
-def test_protocols_are_rows_of_one_table_and_those_asked_for_are_in_the_results(encoders, sts, tmp_path, capsys):
-    words = ["evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts, "--output"]
-    assert run(*words, tmp_path / "all.json") == 0
-    everything = capsys.readouterr().out
-    assert run(*words, tmp_path / "mteb.json", "--protocols", "mteb") == 0
-    pooled = capsys.readouterr().out
-    rows = [line for line in everything.splitlines() if line.startswith("| STS16")]
-    # All protocols give the one set's figure, which is one row beside the set itself.
-    assert len(rows) == 2 and "paper, senteval, all, mteb" in rows[1] and "STS16 mean (1 of 5 sets)" in rows[1]
-    assert "| STS16 all pairs (1 of 5 sets)" in pooled and "STS16 headlines" not in pooled
-    records = {name: json.loads((tmp_path / f"{name}.json").read_text()) for name in ("all", "mteb")}
-    for full, plain in zip(records["all"]["results"], records["mteb"]["results"], strict=True):
-        assert set(full["protocols"]) == {"senteval", "all", "mteb", "wieting2021"} and set(plain["protocols"]) == {
-            "mteb"
-        }
-        row = plain["protocols"]["mteb"]["STS16 all pairs"]
-        assert (row["n"], row["complete"], row["spearman"]) == (3, False, full["sets"][0]["spearman"])
+    assert set(avg["protocols"]) == {"senteval", "all", "mteb"}
+    found = hf_paraphrase.evaluate(model=["runs/avg"], data=sts, protocols=["mteb"])
+    row = found.record["results"][0]["protocols"]["mteb"]["STS16 all pairs"]
+    assert (row["n"], row["complete"], row["spearman"]) == (3, False, avg["sets"][0]["spearman"])
+    assert "| STS16 all pairs (1 of 5 sets)" in found.text and "STS16 headlines" not in found.text
 
 
 def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_recognised(
-    encoders, sts, labelled, transfer, tmp_path, capsys
+    encoders, sts, labelled, tmp_path, capsys
 ):
     generator = np.random.default_rng(2)
     texts = ["".join(generator.choice(list("aeiou"), 8)) for _ in range(60)]
@@ -108,11 +95,12 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
     )
     rows = [{"anchor": text, "positive": f"{text} u", "label": bool(n % 2)} for n, text in enumerate(texts)]
     (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    pq.write_table(
-        pa.table({"sentence1": texts, "sentence2": texts[::-1], "score": [1.0, 2.0] * 30}),
-        tmp_path / "graded2.parquet",
-    )
+    graded = pa.table({"sentence1": texts, "sentence2": texts[::-1], "score": [1.0, 2.0] * 30})
+    pq.write_table(graded, tmp_path / "graded2.parquet")
     (tmp_path / "kinds.csv").write_text("text,label\n" + "".join(f"{a},{'xy'[n % 2]}\n" for n, a in enumerate(texts)))
+    (tmp_path / "transfer").mkdir()
+    for name in ("custrev.neg", "custrev.pos"):
+        (tmp_path / "transfer" / name).write_text("\n".join(texts) + "\n")
     bitext = pa.table({"source": texts, "target": texts, "source_lang": ["fr"] * 60, "target_lang": ["en"] * 60})
     write_split(tmp_path / "bitext", "test", [bitext], bitext.schema)
     beir = tmp_path / "beir"
@@ -120,23 +108,20 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
     (beir / "corpus.jsonl").write_text("".join(f'{{"_id": "d{n}", "text": "{a}"}}\n' for n, a in enumerate(texts)))
     (beir / "queries.jsonl").write_text('{"_id": "q", "text": "aei"}\n')
     (beir / "qrels" / "test.tsv").write_text("q\td1\t1\n")
-    data = [sts, tmp_path / "graded.csv", tmp_path / "graded2.parquet", tmp_path / "judged.jsonl", labelled, transfer]
-    data += [tmp_path / "kinds.csv", tmp_path / "bitext", beir]
-    words = ["evaluate", "--baseline", "words", "--model", "A=runs/avg", "--seeds", "0", "--data"]
+    names = ["graded.csv", "graded2.parquet", "judged.jsonl", "fi", "transfer", "kinds.csv", "bitext", "beir"]
+    words = ["evaluate", "--baseline", "words", "--model", "A=runs/avg", "--seeds", "0", "--data", sts]
     output = tmp_path / "found.json"
-    assert run(*words, *data, "--output", output) == 0
+    assert run(*words, *(tmp_path / name for name in names), "--output", output) == 0
     captured = capsys.readouterr()
     suites = ["sts", "graded", "paraphrase", "senteval", "classification", "translations", "retrieval"]
     headings = [line.split("(")[1] for line in captured.out.splitlines() if line.startswith("# ")]
-    assert headings == [f"{name})" for name in suites]
+    assert headings == [f"{name})" for name in suites] and "not found: MR (rt-polarity.neg" in captured.out
     records = {record["suite"]: record for record in json.loads(output.read_text())["suites"]}
     assert list(records) == suites and "judged.jsonl: suite paraphrase" in captured.err
     for record in records.values():
         assert [item["name"] for item in record["results"]] == ["words", "A"] and record["inputs"]
     assert [item["name"] for item in records["graded"]["results"][0]["sets"]] == ["graded", "graded2"]
     assert [task["data"] for task in records["paraphrase"]["results"][0]["tasks"]] == ["judged", "fi"]
-    alone = hf_paraphrase.evaluate(data=[tmp_path / "judged.jsonl"], baseline=["words"], seeds=0).record
-    assert alone["results"][0]["tasks"][0] == records["paraphrase"]["results"][0]["tasks"][0]
     assert run("evaluate", "--baseline", "words", "--data", labelled, "--suite", "graded") == 0
     assert "| graded fi/test |" in capsys.readouterr().out
 
@@ -153,22 +138,27 @@ def test_the_only_split_of_a_folder_is_taken_and_what_no_suite_knows_is_named(en
 
 
 def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_replaces_them(
-    encoders, sts, tmp_path, capsys
+    encoders, sts, labelled, tmp_path, capsys
 ):
     for name in ("avg", "gran"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "README.md").write_text(f"# {name}\n\n## Limits\n\nmany\n")
+        (tmp_path / name / "README.md").write_text(f"---\ntags:\n- x\n---\n# {name}\n\n## Limits\n\nmany\n")
     models = [tmp_path / "avg", tmp_path / "gran"]
-    words = ["evaluate", "--model", *models, "--baseline", "words", "--data", sts, "--update-card", "--protocols"]
-    assert run(*words, "paper", "all") == 0
-    capsys.readouterr()
+    words = ["evaluate", "--model", *models, "--baseline", "words", "--update-card", "--data"]
+    assert run(*words, sts, "--protocols", "paper", "all") == 0
     card = (models[0] / "README.md").read_text()
-    assert card.startswith("# avg\n\n<!--") and card.endswith("\n\n## Limits\n\nmany\n")
-    assert card.count("## Evaluation") == 1 and "all: all pairs" in card
+    assert card.endswith("\n\n## Limits\n\nmany\n") and card.count("## Evaluation") == 1 and "all: all pairs" in card
     assert "words r" in card and "avg r" in card and "gran" not in card
-    assert run(*words, "paper") == 0
+    assert run(*words, labelled, "--suite", "paraphrase", "--seeds", "1") == 0
+    assert run(*words, sts, "--protocols", "paper") == 0
     card = (models[0] / "README.md").read_text()
-    assert card.count("## Evaluation") == 1 and "all: all pairs" not in card
+    assert card.count("## Evaluation") == 2 and card.count("## Evaluation: paraphrase detection") == 1
+    assert "STS16 mean" in card and "all: all pairs" not in card and card.rstrip().endswith("many")
+    assert "### perceptron: " in card and "### cosine: " in card and "the perceptron was trained on top" in card
+    head = yaml.safe_load(card.split("---")[1])
+    names = [result["dataset"]["name"] for result in head["model-index"][0]["results"]]
+    assert names.count("fi") == 2 and "STS16 headlines" in names
+    capsys.readouterr()
     assert run("evaluate", "--model", *models, tmp_path / "other", "--data", sts, "--update-card") == 2
     assert "needs a README.md" in capsys.readouterr().err
     assert (models[0] / "README.md").read_text() == card
@@ -180,14 +170,12 @@ def test_models_have_the_names_that_they_are_given(encoders, sts, tmp_path, caps
         (tmp_path / name).mkdir()
         (tmp_path / name / "README.md").write_text("# model\n")
     models = [f"MiniLM={tmp_path / 'a'}", tmp_path / "b=c"]
-    words = ["evaluate", "--data", sts, "--protocols", "paper", "--model"]
+    words = ["evaluate", "--data", sts, "--protocols", "paper", "--models"]
     assert run(*words, *models, "--output", output, "--update-card") == 0
     assert "MiniLM r" in capsys.readouterr().out.splitlines()[0]
     results = json.loads(output.read_text())["results"]
     assert [(item["name"], "sha256" in item) for item in results] == [("MiniLM", True), (str(models[1]), True)]
-    assert (
-        "MiniLM r" in (tmp_path / "a" / "README.md").read_text() and "b=c r" in (models[1] / "README.md").read_text()
-    )
+    assert "MiniLM r" in (tmp_path / "a" / "README.md").read_text()
     assert run(*words, "x=good", "x=other") == 2
     assert "another name for each model" in capsys.readouterr().err
 
@@ -222,10 +210,7 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path,
     [
         (["--baseline", "words", "--update-card"], "--update-card is for --model"),
         (["--model", "multilingual", "--update-card"], "a folder of that name is ./multilingual"),
-        (["--baseline", "words", "--truncate-dim", "32"], "--truncate-dim is for --model"),
-        (["--baseline", "words", "--protocols", "bert"], "invalid choice: 'bert'"),
         (["--baseline", "words", "--split", "train"], "--split is for --suite"),
-        (["--baseline", "words", "--suite", "paraphrase", "--dev-split", "dev"], "not a data folder"),
         (["--baseline", "words", "--data", "sts"], "no such file or folder"),
         (["--model", "good", "missing"], "no such model folder"),
     ],
@@ -293,62 +278,6 @@ def test_paraphrase_detection_has_a_line_for_each_folder_and_the_baseline_that_c
     assert record["tasks"][0]["test"] == {"pairs": 40, "paraphrases": 26}
 
 
-def test_paraphrase_detection_goes_into_card_and_model_index_beside_what_other_suites_wrote(
-    encoders, labelled, sts, tmp_path, capsys
-):
-    (tmp_path / "avg").mkdir()
-    (tmp_path / "avg" / "README.md").write_text("---\ntags:\n- x\n---\n# avg\n\n## Limits\n")
-    words = ["evaluate", "--suite", "paraphrase", "--data", labelled, "--model", tmp_path / "avg", "--seeds", "2"]
-    assert run(*words, "--update-card") == 0
-    assert run("evaluate", "--data", sts, "--model", tmp_path / "avg", "--update-card", "--protocols", "paper") == 0
-    assert run(*words, "--update-card") == 0
-    card = (tmp_path / "avg" / "README.md").read_text()
-    assert card.count("## Evaluation") == 2 and card.count("## Evaluation: paraphrase detection") == 1
-    assert "STS16 mean" in card and card.rstrip().endswith("## Limits")
-    head = yaml.safe_load(card.split("---")[1])
-    names = [result["dataset"]["name"] for result in head["model-index"][0]["results"]]
-    assert names.count("fi") == 2 and "STS16 headlines" in names
-    assert "### perceptron: " in card and "### cosine: " in card and "model-index" in card
-    assert "the perceptron was trained on top" in card
-    capsys.readouterr()
-
-
-@pytest.fixture
-def transfer(tmp_path):
-    generator = np.random.default_rng(1)
-    folder = tmp_path / "transfer"
-    folder.mkdir()
-    for name, vowel in (("custrev.neg", "a"), ("custrev.pos", "o")):
-        texts = ["".join(generator.choice(list("aeiou"), 5)) + f" {vowel * 3}" for _ in range(110)]
-        (folder / name).write_text("\n".join(texts) + "\n")
-    return folder
-
-
-def test_transfer_tasks_have_a_table_with_the_majority_and_name_what_is_missing(encoders, transfer, tmp_path, capsys):
-    for name in ("avg", "gran"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "README.md").write_text(f"---\ntags:\n- x\n---\n# {name}\n\n## Limits\n")
-    output = tmp_path / "results.json"
-    words = ["evaluate", "--suite", "senteval", "--data", transfer, "--model", tmp_path / "avg", tmp_path / "gran"]
-    assert run(*words, "--baseline", "words", "--tasks", "TREC", "CR", "--output", output, "--update-card") == 0
-    out = capsys.readouterr().out
-    (line,) = [line for line in out.splitlines() if line.startswith("| CR")]
-    cells = [cell.strip() for cell in line.split("|")[1:-1]]
-    assert cells[:6] == ["CR", "accuracy", "198", "220", "10 folds", "50.0"] and len(cells) == 9
-    assert float(cells[7]) > 80
-    assert "not found: TREC (train_5500.label, TREC_10.label)" in out and "MR " not in out
-    record = json.loads(output.read_text())
-    assert record["classifier"]["penalties"] == [1e-5, 1e-4, 1e-3, 1e-2] and record["classifier"]["folds"] == 10
-    assert record["missing"] == {"TREC": ["train_5500.label", "TREC_10.label"]}
-    (task,) = record["results"][1]["tasks"]
-    assert task["metrics"]["accuracy"] == pytest.approx(float(cells[7]), abs=0.05)
-    card = (tmp_path / "avg" / "README.md").read_text()
-    assert "a regression was trained on top" in card and "gran" not in card
-    head = yaml.safe_load(card.split("---")[1])
-    (result,) = head["model-index"][0]["results"]
-    assert result["dataset"]["name"] == "CR" and result["metrics"][0]["value"] == task["metrics"]["accuracy"]
-
-
 TOY = """
 import numpy as np
 
@@ -406,12 +335,27 @@ def test_a_suite_of_the_user_joins_by_a_file_and_has_a_table_a_record_and_its_pl
     assert "--seeds is for --suite paraphrase" in capsys.readouterr().err
 
 
-def test_the_recipe_returns_what_the_command_prints(encoders, sts, tmp_path, capsys):
+def test_the_recipe_returns_what_the_command_prints(encoders, sts, capsys):
     found = hf_paraphrase.evaluate(model=["runs/avg"], baseline=["words"], data=[str(sts)], suite="sts")
     assert capsys.readouterr().out == ""
     assert run("evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts) == 0
     assert capsys.readouterr().out == str(found) == found.text
     assert [(item.name, item.kind) for item in found.scores] == [("words", "baseline"), ("runs/avg", "model")]
     assert found.scores[1].record["dev_mean"] == found.record["results"][1]["dev_mean"]
-    assert {item.dataset for item in found.scores[1].measurements} == {"STS16"}
-    assert str(hf_paraphrase.evaluate(baseline=["words"], data=sts, protocols=["paper"])).startswith("| set ")
+
+
+def test_encoders_and_data_may_be_objects(tmp_path):
+    encoder = hf_paraphrase.SentenceEncoder.from_pretrained("builtin")
+    rows = {"sentence1": WORDS, "sentence2": WORDS[::-1], "score": [0.0, 1.0, 2.0, 3.0, 4.0]}
+    data = datasets.Dataset.from_dict(rows)
+    write_split(tmp_path / "graded", "test", [pa.table(rows)], pa.table(rows).schema)
+    expected = hf_paraphrase.evaluate(model="builtin", data=tmp_path / "graded").record["results"][0]["sets"][0]
+    for given in (data, datasets.DatasetDict({"test": data, "train": data.select([0, 1])})):
+        found = hf_paraphrase.evaluate(models=[encoder, "builtin"], data=given).record
+        assert [item["name"] for item in found["results"]] == ["SentenceEncoder (model0)", "builtin"]
+        assert {item["sets"][0]["pearson"] for item in found["results"]} == {expected["pearson"]}
+        assert found["inputs"][0]["name"] == found["settings"]["data"] == f"{type(given).__name__} (data)"
+    with pytest.raises(UsageError, match="no folder of yours"):
+        hf_paraphrase.evaluate(models=encoder, data=data, update_card=True)
+    with pytest.raises(TypeError, match="models"):
+        hf_paraphrase.evaluate(models=encoder, model="builtin", data=data)

@@ -14,7 +14,7 @@ from hf_paraphrase.evaluation.baselines import (
     character_trigrams,
     english_trigram_frequencies,
 )
-from hf_paraphrase.evaluation.graded_set import score_with_similarity
+from hf_paraphrase.evaluation.pair_sets import score_with_similarity
 from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.dev import dev_scorer
 
@@ -83,3 +84,11 @@ def test_a_bitext_without_a_validation_part_is_refused(tmp_path):
     write_split(tmp_path, "validation", [pa.table(columns).slice(1)], pa.table(columns).schema)
     with pytest.raises(InputError, match="no rows in a split"):
         dev_scorer(tmp_path)
+
+
+def test_the_card_has_the_dev_score_only_if_there_was_a_dev_set():
+    item = dev_measurement("data/sts", 70.5, [{"dev_mean": 70.5}])
+    assert (item.metric, item.split, item.value) == ("pearsonr", "dev", 70.5) and "chose the epoch" in item.name
+    assert not dev_measurement(None, 70.5, []).known and not dev_measurement("sts", None, []).known
+    found = dev_measurement("bitext", 12.0, [{"dev_mean": 12.0, "source_to_target": 1.0}])
+    assert (found.metric, found.split, found.task_name) == ("precision", "validation", "Finding translations")

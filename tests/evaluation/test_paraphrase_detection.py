@@ -11,7 +11,13 @@ from hf_paraphrase.evaluation import pair_classifier
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, Scorer
 from hf_paraphrase.evaluation.correlation import cosine_similarities
 from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
-from hf_paraphrase.evaluation.paraphrase import evaluate_detection, format_detection, read_task, top_1
+from hf_paraphrase.evaluation.paraphrase import (
+    detection_measurements,
+    evaluate_detection,
+    format_detection,
+    read_task,
+    top_1,
+)
 from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
@@ -43,6 +49,10 @@ def encode(texts):
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
+def report(results):
+    return format_detection([Scores("m", "model", {"tasks": results})])
+
+
 @pytest.fixture
 def folder(tmp_path):
     write(tmp_path, "validation", numbered(1000, 120))
@@ -57,28 +67,23 @@ def vectors(count, seed=0, dim=6):
     return first, second, labels
 
 
-def test_a_seed_gives_the_same_perceptron_alone_and_in_company_and_others_differ():
+def test_a_seed_gives_the_same_perceptron_alone_and_in_company_whatever_the_scale_of_the_vectors():
     first, second, labels = vectors(150)
     labels[::7] ^= 1
     alone = train_pair_classifiers(first, second, labels, seeds=[3])
-    company = train_pair_classifiers(first, second, labels, seeds=[5, 3, 4])
-    assert company.epochs[1] == alone.epochs[0]
+    company = train_pair_classifiers(first * 1024, second * 1024, labels, seeds=[5, 3])
     hidden = [perceptron[0].weight for perceptron in company.perceptrons]
-    assert torch.equal(hidden[1], alone.perceptrons[0][0].weight)
-    assert not torch.allclose(hidden[0], hidden[2], atol=1e-3)
+    assert torch.equal(hidden[1], alone.perceptrons[0][0].weight) and company.epochs[1] == alone.epochs[0]
+    assert not torch.allclose(hidden[0], hidden[1], atol=1e-3)
+    scaled = company.predict(first * 1024, second * 1024)[1]
+    np.testing.assert_array_equal(scaled, alone.predict(first, second)[0])
 
 
-def test_the_scale_of_the_vectors_and_a_constant_feature_change_no_prediction():
-    first, second, labels = vectors(200)
-    plain = train_pair_classifiers(first, second, labels, seeds=[1]).predict(first, second)
-    scaled = train_pair_classifiers(first * 1024, second * 1024, labels, seeds=[1])
-    assert (scaled.predict(first * 1024, second * 1024) == plain).all()
-    ones = np.full((200, 1), 7.0, np.float32)
+def test_a_constant_feature_gives_finite_weights():
+    first, second, labels = vectors(100)
+    ones = np.full((100, 1), 7.0, np.float32)
     padded = train_pair_classifiers(np.hstack([first, ones]), np.hstack([second, ones]), labels, seeds=[1])
     assert padded.perceptrons[0][0].weight.isfinite().all()
-    assert padded.predict(np.hstack([first, ones]), np.hstack([second, ones])).mean() == pytest.approx(
-        plain.mean(), abs=0.1
-    )
 
 
 def test_the_cosines_measures_are_those_of_the_metric_with_the_thresholds_of_dev(folder):
@@ -102,12 +107,9 @@ def test_the_cosines_measures_are_those_of_the_metric_with_the_thresholds_of_dev
     ("rows", "expected"),
     [
         # (first sentence, similarity, label)
-        ([("a", 0.9, 1), ("a", 0.5, 0), ("b", 0.2, 1), ("b", 0.3, 0)], 0.5),
         ([("a", 0.9, 1), ("A.", 0.5, 0), ("b", 0.3, 0), ("b", 0.2, 0), ("a", 0.1, 1), ("B", 0.4, 1)], 1.0),
         ([("a", 0.9, 1), ("a", 0.9, 0), ("a", 0.9, 0), ("a", 0.1, 0)], 1 / 3),
         ([("a", 0.9, 1), ("a", 0.5, 0), ("b", 0.2, 1)], None),
-        ([("a", 0.9, 1), ("a", 0.5, 0), ("b", 0.2, 0)], None),
-        ([], None),
     ],
 )
 def test_top_1_is_how_often_the_likest_candidate_is_a_paraphrase(rows, expected):
@@ -122,12 +124,11 @@ def test_top_1_is_reported_of_a_task_of_retrieval_and_of_no_other(tmp_path, fold
     ]
     write(tmp_path / "asked", "test", rows)
     tasks = [read_task(tmp_path / "asked", dev_split="test", test_split="test"), read_task(folder)]
-    results = evaluate_detection(Scorer("m", "model", encode), tasks, seeds=[1])
+    results = evaluate_detection(Scorer("m", "model", encode), tasks, seeds=())
     assert results[0]["cosine"]["top_1"] == 0.5 and "top_1" not in results[1]["cosine"]
-    report = format_detection([Scores("m", "model", {"tasks": results})])
-    lines = [line for line in report.splitlines() if line.startswith("|")]
-    assert "top 1" in report and lines[-2].endswith(" 50.0 |") and lines[-1].endswith(" – |")
-    assert "top 1" not in format_detection([Scores("m", "model", {"tasks": results[1:]})])
+    lines = [line for line in report(results).splitlines() if line.startswith("|")]
+    assert "top 1" in lines[-4] and lines[-2].endswith(" 50.0 |") and lines[-1].endswith(" – |")
+    assert "top 1" not in report(results[1:])
 
 
 def test_the_perceptrons_accuracy_is_over_test_pairs_only_and_dev_pairs_teach_it(folder):
@@ -144,6 +145,8 @@ def test_the_perceptrons_accuracy_is_over_test_pairs_only_and_dev_pairs_teach_it
     assert result["perceptron"]["standard_deviation"] == pytest.approx(right.std(ddof=1))
     assert result["test"] == {"pairs": 80, "paraphrases": int(labels[test].sum())}
     assert result["all_paraphrases"] == labels[test].mean()
+    accuracy, *_ = detection_measurements(result)
+    assert (accuracy.metric, accuracy.split, accuracy.value) == ("accuracy", "test", pytest.approx(100 * right.mean()))
 
 
 def test_test_pairs_are_left_out_of_dev_and_the_test_set_stays_whole(tmp_path):
@@ -154,7 +157,8 @@ def test_test_pairs_are_left_out_of_dev_and_the_test_set_stays_whole(tmp_path):
     ((development, tested),) = task.folds
     assert (len(development), len(tested), task.overlapping) == (40, 40, 9)
     results = evaluate_detection(Scorer("m", "model", encode), [task], seeds=())
-    assert "9 dev pairs left out" in format_detection([Scores("m", "model", {"tasks": results})])
+    assert "9 dev pairs left out" in report(results)
+    assert [item.metric for item in detection_measurements(results[0])] == ["average_precision", "accuracy", "f1"]
 
 
 def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_path):
@@ -164,7 +168,7 @@ def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_pa
     for dev, test in task.folds:
         assert set(dev) | set(test) == set(range(60)) and not set(dev) & set(test)
     (result,) = evaluate_detection(Scorer("m", "model", encode), [task], seeds=())
-    assert result["cosine"]["dev_f1_threshold"] is None and 0.5 < result["cosine"]["accuracy_at_dev"] <= 1
+    assert "dev_f1_threshold" not in result["cosine"] and 0.5 < result["cosine"]["accuracy_at_dev"] <= 1
     assert result["perceptron"] is None and result["dev"]["pairs"] == result["test"]["pairs"] == 60
 
 
@@ -172,7 +176,6 @@ def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_pa
     ("dev", "test", "expected"),
     [
         ([("a b", "c", 1), ("d", "e", 1)], numbered(0, 9), "one class only: all 2 labels are 1"),
-        (numbered(0, 9), [("a b", "c", 0), ("d", "e", 0)], "one class only: all 2 labels are 0"),
         ([("a", "b", 1), ("c", "d", 0)], [("b", "a", 1), ("e", "f", 0)], "one class only: all 1 labels are 0"),
     ],
 )

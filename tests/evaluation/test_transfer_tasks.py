@@ -1,13 +1,21 @@
 from __future__ import annotations
 
 import gzip
+import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
+import hf_paraphrase
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.transfer import evaluate_tasks
+from hf_paraphrase.evaluation.transfer import PENALTIES, evaluate_tasks, predict_classes, read_labelled_texts
 from hf_paraphrase.evaluation.transfer_tasks import TASKS, find_transfer_tasks
 
 LETTERS = "abcdefghij"
@@ -43,20 +51,53 @@ def write_trec(folder, train=60, test=20):
     folder.mkdir(parents=True, exist_ok=True)
     kinds = {"NUM": "a a a", "LOC": "b b b", "HUM": "c c c"}
     for name, count in (("train_5500.label", train), ("TREC_10.label", test)):
-        lines = []
-        for i, text in enumerate(words(count, count)):
-            kind = list(kinds)[i % 3]
-            lines.append(f"{kind}:fine {text} {kinds[kind]} ?\n")
+        lines = [
+            f"{kind}:x {text} {kinds[kind]} ?\n"
+            for text, kind in zip(words(count, count), [*kinds] * count, strict=False)
+        ]
         (folder / name).write_bytes("".join(lines).encode("latin-1"))
+
+
+def test_the_classes_are_those_of_a_naive_loop_over_penalties_and_nested_folds():
+    generator = np.random.default_rng(0)
+    features = generator.standard_normal((90, 5))
+    gold = (features[:, :2] + generator.standard_normal((90, 2))).argmax(axis=1)
+
+    def fit(rows, penalty):
+        return LogisticRegression(C=1 / (penalty * len(rows)), max_iter=1000, tol=1e-3).fit(features[rows], gold[rows])
+
+    def folds(rows):
+        return [
+            (rows[a], rows[b]) for a, b in StratifiedKFold(3, shuffle=True, random_state=1111).split(rows, gold[rows])
+        ]
+
+    def naive(train, test):
+        means = {p: np.mean([fit(a, p).score(features[b], gold[b]) for a, b in folds(train)]) for p in PENALTIES}
+        return fit(train, max(means, key=lambda p: (means[p], -p))).predict(features[test])
+
+    expected = np.empty_like(gold)
+    for train, held_out in folds(np.arange(90)):
+        expected[held_out] = naive(train, held_out)
+    np.testing.assert_array_equal(predict_classes(features, gold, None, 3), expected)
+    with_test = predict_classes(features[:60], gold[:60], features[60:], 3)
+    np.testing.assert_array_equal(with_test, naive(np.arange(60), np.arange(60, 90)))
+
+    # The penalty is a weight decay beside the mean loss.
+    def loss(flat):
+        right = log_softmax(np.stack([np.zeros(90), features @ flat[:5] + flat[5]], 1), axis=1)
+        return -right[np.arange(90), gold].mean() + PENALTIES[-1] / 2 * (flat[:5] ** 2).sum()
+
+    weights = minimize(loss, np.zeros(6), tol=1e-9).x[:5]
+    np.testing.assert_allclose(fit(np.arange(90), PENALTIES[-1]).coef_[0], weights, atol=5e-3)
 
 
 def test_each_family_learns_what_its_vectors_show_and_gives_its_measures(tmp_path):
     write_binary(tmp_path / "MR")
     write_trec(tmp_path / "TREC")
     write_msrp(tmp_path / "MSRP", ("train", 80), ("test", 40))
-    tasks = find_transfer_tasks(tmp_path, TASKS, folds=2)[0]
+    tasks, missing, _ = find_transfer_tasks(tmp_path, TASKS)
     results = {result["task"]: result for result in evaluate_tasks(encode, tasks, folds=2)}
-    assert list(results) == ["MR", "TREC", "MRPC"]
+    assert list(results) == ["MR", "TREC", "MRPC"] and missing["CR"] == ["custrev.neg", "custrev.pos"]
     assert results["MR"]["metrics"]["accuracy"] > 90 and results["MR"]["majority"] == {"accuracy": 50.0}
     assert (results["MR"]["train"], results["MR"]["test"], results["MR"]["tested_on"]) == (40, 80, "2 folds")
     assert results["TREC"]["metrics"]["accuracy"] > 80 and results["TREC"]["test"] == 20
@@ -64,61 +105,83 @@ def test_each_family_learns_what_its_vectors_show_and_gives_its_measures(tmp_pat
     assert results["MRPC"]["majority"]["accuracy"] == 50
 
 
-def test_what_lacks_a_file_is_named_as_missing_and_the_others_are_there(tmp_path):
-    write_binary(tmp_path / "CR", "custrev.neg", "custrev.pos")
-    write_msrp(tmp_path, ("train", 40))
-    tasks, missing, paths = find_transfer_tasks(tmp_path, TASKS, folds=2)
-    assert list(tasks) == ["CR"]
-    assert missing == {
-        "MR": ["rt-polarity.neg", "rt-polarity.pos"],
-        "SUBJ": ["subj.objective", "subj.subjective"],
-        "MPQA": ["mpqa.neg", "mpqa.pos"],
-        "TREC": ["train_5500.label", "TREC_10.label"],
-        "MRPC": ["msr_paraphrase_test.txt"],
-    }
-    assert {path.name for path in paths} == {"custrev.neg", "custrev.pos.gz"}
-
-
 def test_prepared_data_folders_give_the_tasks_that_their_raw_files_give(tmp_path):
     raw, prepared = tmp_path / "raw", tmp_path / "prepared"
-    write_binary(raw / "MR")
     write_binary(raw / "SUBJ", "subj.objective", "subj.subjective")
     write_trec(raw / "TREC")
     write_msrp(raw / "MSRP", ("train", 80), ("test", 40))
     for source in ("transfer", "msrp"):
         assert main(["prepare", source, "--data-dir", str(raw), "--output", str(prepared / source)]) == 0
-    both = [find_transfer_tasks(folder, TASKS, folds=2) for folder in (raw, prepared)]
+    both = [find_transfer_tasks(folder, TASKS) for folder in (raw, prepared)]
     assert both[0][1] == both[1][1] and {path.suffix for path in both[1][2]} == {".parquet"}
-    assert list(both[0][0]) == list(both[1][0]) == ["MR", "SUBJ", "TREC", "MRPC"]
+    assert list(both[0][0]) == list(both[1][0]) == ["SUBJ", "TREC", "MRPC"]
     for name, task in both[0][0].items():
         for part, examples in task.items():
             assert both[1][0][name][part].sides == examples.sides
             np.testing.assert_array_equal(both[1][0][name][part].gold, examples.gold)
-    assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"], folds=2)[2]} == {".label"}
+    assert {path.suffix for path in find_transfer_tasks(tmp_path, ["TREC"])[2]} == {".label"}
 
 
-def test_bad_files_are_named(tmp_path):
+def test_bad_files_are_named(tmp_path, capsys):
     with pytest.raises(InputError, match="no such folder"):
-        find_transfer_tasks(tmp_path / "absent", TASKS, folds=2)
+        find_transfer_tasks(tmp_path / "absent", TASKS)
     with pytest.raises(InputError, match="no transfer task is complete"):
-        find_transfer_tasks(tmp_path, TASKS, folds=2)
-    write_binary(tmp_path, count=3)
-    with pytest.raises(InputError, match=r"rt-polarity\.neg: MR has 6 examples, 3 of the second largest class"):
-        find_transfer_tasks(tmp_path, ["MR"], folds=2)
+        find_transfer_tasks(tmp_path, TASKS)
     (tmp_path / "custrev.neg").write_text("bad\n")
     with pytest.raises(InputError, match=r"custrev\.pos is not there"):
-        find_transfer_tasks(tmp_path, ["CR"], folds=2)
+        find_transfer_tasks(tmp_path, ["CR"])
     (tmp_path / "custrev.neg").unlink()
     write_trec(tmp_path)
     (tmp_path / "TREC_10.label").write_text("NUM:dist How far ?\nODD:x y\n")
     with pytest.raises(InputError, match=r"TREC_10\.label:2: not a question"):
-        find_transfer_tasks(tmp_path, ["TREC"], folds=2)
+        find_transfer_tasks(tmp_path, ["TREC"])
+    write_binary(tmp_path / "few", count=3)
+    assert main(["evaluate", "--data", str(tmp_path / "few"), "--baseline", "words"]) == 2
+    assert "MR has 3 examples of the second largest class, too few for folds" in capsys.readouterr().err
+
+
+def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_the_classes(tmp_path):
+    train = {"text": ["good", "bad", "neither"] * 30, "label": ["good", "bad", "neither"] * 30}
+    test = {"text": ["good", "bad", "bad", "neither"], "label": ["good", "good", "bad", "neither"]}
+    for split, rows in (("train", train), ("test", test)):
+        write_split(tmp_path / "kinds", split, [pa.table(rows)], pa.table(rows).schema)
+    found = hf_paraphrase.evaluate(data=[tmp_path / "kinds"], baseline=["words"])
+    (task,) = found.record["results"][0]["tasks"]
+    assert found.suite == "classification" and (task["tested_on"], task["train"], task["test"]) == ("test", 90, 4)
+    assert task["metrics"] == {"accuracy": 75, "f1": pytest.approx(100 * (2 / 3 + 2 / 3 + 1) / 3)}
+    for split, rows in (("train", train), ("test", test)):
+        lines = [json.dumps({"text": a, "label": b}) for a, b in zip(*rows.values(), strict=True)]
+        (tmp_path / f"{split}.jsonl").write_text("\n".join(lines) + "\n")
+    files = hf_paraphrase.evaluate(data=tmp_path, suite="classification", baseline=["words"])
+    assert files.record["results"][0]["tasks"][0]["metrics"] == task["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("text,kind\na,b\n", "label"),
+        ("text,label\na,b,c\n", "3 fields where the header has 2"),
+        ("text,label\na,\n", "without a label"),
+    ],
+)
+def test_malformed_files_are_named(tmp_path, content, message):
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(InputError, match=message) as raised:
+        read_labelled_texts(tmp_path / "x.csv")
+    assert str(raised.value.path).endswith("x.csv")
+
+
+def test_quoted_fields_and_tabs_are_read(tmp_path):
+    (tmp_path / "x.csv").write_text('label,text\r\n1,"a ""b"", c\nd"\r\n')
+    (tmp_path / "x.tsv").write_text("text\tlabel\na, b\tyes\n")
+    assert read_labelled_texts(tmp_path / "x.csv") == (['a "b", c\nd'], ["1"])
+    assert read_labelled_texts(tmp_path / "x.tsv") == (["a, b"], ["yes"])
 
 
 @pytest.mark.real_data
 def test_the_sets_at_hand_have_their_published_sizes(real_data_dir):
     tasks, missing, _ = find_transfer_tasks(real_data_dir, TASKS)
-    sizes = {name: {part: len(examples) for part, examples in task.items()} for name, task in tasks.items()}
+    sizes = {name: {part: len(examples.gold) for part, examples in task.items()} for name, task in tasks.items()}
     assert sizes == {
         "MR": {"train": 10662}, "CR": {"train": 3775}, "SUBJ": {"train": 10000}, "MPQA": {"train": 10606},
         "TREC": {"train": 5452, "test": 500},

@@ -17,7 +17,7 @@ from ...artefacts.files import write_text_whole
 from ...data.folder import DataFolder
 from ...encoders.train_settings import EncoderSettings
 from ...evaluation.dev import dev_scorer
-from ...evaluation.graded_set import GradedSet, score_with_encoder
+from ...evaluation.pair_sets import GradedSet, score_with_encoder
 from ...evaluation.sts import evaluate_scored
 from ..filter_steps import FilterSteps
 from ..pair_batch import SIDES

@@ -15,7 +15,7 @@ from ...data.folder import DataFolder, check_split_name
 from ...errors import InputError
 from ...evaluation.correlation import is_constant, spearman
 from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
-from ...evaluation.graded_set import GradedSet, read_graded_folder, score_with_encoder
+from ...evaluation.pair_sets import GradedSet, read_graded_folder, score_with_encoder
 from ...settings import recipe, setting
 from ...tables import format_table, number, plain_markdown
 from ..report import report

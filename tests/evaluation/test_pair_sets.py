@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.labelled_set import (
-    LabelledSet,
+from hf_paraphrase.evaluation.pair_sets import (
+    read_graded_folder,
     read_labelled_folder,
     sentence_folds,
     sentence_groups,
-    without_pairs_of,
 )
 
 
@@ -23,11 +22,6 @@ def write(folder, split="test", **columns):
     table = pa.table({**texts, **columns})
     write_split(folder, split, [table], table.schema)
     return folder
-
-
-def pairs(*texts):
-    first, second = zip(*texts, strict=True)
-    return LabelledSet("x", list(first), list(second), np.arange(len(first)) % 2)
 
 
 def test_labels_are_read_and_pairs_without_one_left_out_and_counted(tmp_path):
@@ -49,7 +43,6 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
     [
         ({"label": [0, 2]}, "row 1: the label is 2"),
         ({"label": [0.5, 1.0]}, "row 0: the label is 0.5"),
-        ({"label": [[0], [1]]}, r"row 0: the label is \[0]"),
         ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
         ({"label": [0, 1], "sentence1": ["x", None]}, "missing values in column sentence1"),
     ],
@@ -57,6 +50,15 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
 def test_what_is_no_label_is_named_with_its_row(tmp_path, columns, expected):
     with pytest.raises(InputError, match=expected):
         read_labelled_folder(write(tmp_path, **columns), "test")
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [([1.0, None], "pair 2 is None"), ([1.0, float("nan")], "pair 2 is nan"), (["a", "b"], "not numeric")],
+)
+def test_what_is_no_score_is_named_with_its_pair(tmp_path, scores, expected):
+    with pytest.raises(InputError, match=expected):
+        read_graded_folder(write(tmp_path, score=scores), "test")
 
 
 def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of_labels(tmp_path):
@@ -69,16 +71,6 @@ def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of
     with pytest.raises(InputError, match="label `maybe` is not a whole number") as raised:
         read_labelled_folder(path, "test")
     assert raised.value.line == 3
-    path.write_text("text1,text2,kind\na,b,1\n")
-    with pytest.raises(InputError, match=r"no column `label`.*rename the column; the header has `text1`") as raised:
-        read_labelled_folder(path, "test")
-    assert "--columns" not in str(raised.value)
-
-
-def test_pairs_of_the_other_set_go_whichever_way_round_and_however_they_are_written():
-    dev = pairs(("Sit down!", "Have a seat."), ("sit down", "go away"), ("?", "!"), ("new", "pair"))
-    test = pairs(("have a  seat", "SIT DOWN"), ("go away", "new"), ("!", "."))
-    assert without_pairs_of(dev, test).sentences2 == ["go away", "!", "pair"]
 
 
 texts = st.sampled_from("abcdefghij")

@@ -1,0 +1,238 @@
+"""Sets of sentence pairs that people judged: graded ones with scores, labelled ones with paraphrases and others.
+
+The sentences of graded sets are encoded, or compared, once; the protocols differ only in what they do with the
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..data.fingerprints import normalise
+from ..data.folder import DataFolder
+from ..data.records import column_names, read_records
+from ..data.schema import usual_pair_columns
+from ..data.text_files import Field, StrictLines, typed
+from ..errors import InputError, ModelError
+from .baselines import Encode, Similarity, encode_once
+from .correlation import cosine_similarities
+from .suite import records_kind
+
+
+@dataclass(frozen=True, eq=False)
+class GradedSet:
+    """One graded set in memory.
+
+    Attributes:
+        name: The set's name within its family, e.g. `MSRpar`.
+        family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`, `graded`.
+        scores: The human score of each pair, float64 (n,), on whatever scale the set has; higher is more similar.
+    """
+
+    name: str
+    family: str
+    sentences1: list[str]
+    sentences2: list[str]
+    scores: np.ndarray = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """The name that is unique over all families, e.g. `STS12 MSRpar`."""
+        return f"{self.family} {self.name}"
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledSet:
+    """One labelled set in memory.
+
+    Attributes:
+        name: The folder and the split, e.g. `opusparcus-fi/test`.
+        labels: 1 for a paraphrase, 0 for another pair, int64 (n,).
+        undecided: How many pairs were left out because they have no label.
+    """
+
+    name: str
+    sentences1: list[str]
+    sentences2: list[str]
+    labels: np.ndarray = field(repr=False)
+    undecided: int = 0
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def pair_keys(self) -> list[tuple[str, ...]]:
+        """Returns what is the same for two pairs of the same sentences, in whichever order and typography."""
+        return [tuple(sorted(map(sentence_key, pair))) for pair in zip(self.sentences1, self.sentences2, strict=True)]
+
+    def rows(self, chosen: np.ndarray) -> LabelledSet:
+        """Returns the pairs where `chosen` (n,), bool, is true."""
+        places = np.flatnonzero(chosen).tolist()
+        first, second = ([side[place] for place in places] for side in (self.sentences1, self.sentences2))
+        return replace(self, sentences1=first, sentences2=second, labels=self.labels[chosen])
+
+
+def _read_pairs(path: Path, split: str, column: str) -> tuple[str, list[str], list[str], list[Any]]:
+    """Reads `sentence1`, `sentence2` and `score` or `label` of a CSV, JSON lines or Parquet file, or of a data folder.
+
+    Returns:
+        The name of the folder and split, or of the file, and the values of the three columns.
+    """
+    columns = ["sentence1", "sentence2", column]
+    name = path.resolve().name.partition(".")[0] if path.is_file() else path.resolve().name
+    kind = records_kind(path) if path.is_file() else "parquet"
+    if kind in ("csv", "jsonl"):
+        sides = usual_pair_columns(column_names(path, kind))
+        names = {side: sides.get(side, side) for side in columns}
+        number = Field(column, pa.float64() if column == "score" else pa.int64(), may_be_null=True)
+        blocks = read_records(path, kind, names, StrictLines())
+        tables = [table for _, table in typed(blocks, [*map(Field, columns[:2]), number], path, StrictLines())]
+        if not tables:
+            raise InputError("the file contains no pairs", path=path)
+        table = pa.concat_tables(tables)
+    else:
+        folder = DataFolder(path)
+        split = chosen_split(folder, split)
+        name = name if path.is_file() else f"{name}/{split}"
+        table = folder.table(split, columns)
+    for side in columns[:2]:
+        if table.column(side).null_count:
+            raise InputError(f"split `{split}` has missing values in column {side}", path=path)
+    first, second, values = (table.column(column).to_pylist() for column in columns)
+    return name, first, second, values
+
+
+def chosen_split(folder: DataFolder, split: str) -> str:
+    """Returns the split of a name, the one of labelled pairs that `prepare opusparcus` makes, or the only one.
+
+    The only one stands in for a split with a usual name; another name was somebody's choice.
+    """
+    only = folder.splits if len(folder.splits) == 1 and split in ("validation", "dev", "test") else ()
+    return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)
+
+
+def read_graded_folder(path: Path, split: str) -> GradedSet:
+    """Reads pairs with a column `score` from a file, or from a split of a data folder."""
+    name, first, second, values = _read_pairs(path, split, "score")
+    if not values:
+        raise InputError(f"split `{split}` has no pairs", path=path)
+    return GradedSet(name, "graded", first, second, finite_scores(values, path, f"split `{split}`"))
+
+
+def finite_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
+    """Turns the scores of a set, whose name is for the message, into float64 (n,), all finite."""
+    try:
+        scores = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: column score is not numeric", path=path) from error
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if len(bad):
+        raise InputError(f"{name}: the score of pair {bad[0] + 1} is {values[bad[0]]}", path=path)
+    return scores
+
+
+def read_labelled_folder(path: Path, split: str) -> LabelledSet:
+    """Reads pairs with a column `label` from a file, or from a split of a data folder.
+
+    Pairs without a label are undecided and left out, as in Opusparcus (Creutz 2018).
+    """
+    name, first, second, values = _read_pairs(path, split, "label")
+    for row, value in enumerate(values):
+        if value not in (None, 0, 1):
+            raise InputError(
+                f"split `{split}`, row {row}: the label is {str(value)[:50]}",
+                path=path,
+                remedy="1 is a paraphrase, 0 another pair, and nothing an undecided one",
+            )
+    labels = np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
+    return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredSet:
+    """The similarities of one scorer on one set, float64 (n,), all finite."""
+
+    graded: GradedSet
+    similarities: np.ndarray = field(repr=False)
+
+    @property
+    def key(self) -> str:
+        """The set's key, e.g. `STS12 MSRpar`."""
+        return self.graded.key
+
+    def __len__(self) -> int:
+        return len(self.graded)
+
+
+def score_with_encoder(encode: Encode, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
+    """Computes the cosines of the embeddings of every pair; each distinct sentence of all sets is encoded once."""
+    vectors = encode_once(encode, (text for graded in sets for text in (*graded.sentences1, *graded.sentences2)))
+    return score_with_similarity(lambda first, second: cosine_similarities(vectors(first), vectors(second)), sets)
+
+
+def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
+    """Computes the similarity of every pair with any function from n sentence pairs to n numbers.
+
+    A similarity that is not a number (the cosine with a zero vector, where a function leaves it undefined) counts as
+    0, as in SentEval (Conneau and Kiela 2018).
+    """
+    scored = []
+    for graded in sets:
+        similarities = np.asarray(similarity(graded.sentences1, graded.sentences2), dtype=np.float64)
+        if similarities.shape != (len(graded),):
+            raise ModelError(f"similarities of shape {similarities.shape} for the {len(graded)} pairs of {graded.key}")
+        if np.isinf(similarities).any():
+            raise ModelError(f"an infinite similarity in {graded.key}")
+        scored.append(ScoredSet(graded, np.where(np.isnan(similarities), 0.0, similarities)))
+    return tuple(scored)
+
+
+def sentence_key(text: str) -> str:
+    """Returns what two sentences that differ in typography only have in common; the text itself if it has no word."""
+    return normalise(text) or text.strip()
+
+
+def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
+    """Checks that a set holds paraphrases and other pairs."""
+    if len(set(pairs.labels.tolist())) < 2:
+        kind = f"of one class only: all {len(pairs)} labels are {pairs.labels[0]}" if len(pairs) else "empty"
+        raise InputError(f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and other pairs")
+
+
+def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
+    """Numbers the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
+    parent: dict[str, str] = {}
+
+    def root(text: str) -> str:
+        while parent.setdefault(text, text) != text:
+            parent[text] = text = parent[parent[text]]
+        return text
+
+    sides = [[sentence_key(text) for text in texts] for texts in (sentences1, sentences2)]
+    for first, second in zip(*sides, strict=True):
+        parent[root(second)] = root(first)
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(root(first), len(numbers)) for first in sides[0]], dtype=np.int64)
+
+
+def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:
+    """Parts pairs into folds (n,) of like size, no sentence in two; some are empty where there are fewer groups.
+
+    The groups of :func:`sentence_groups`, the largest first, each go to the fold that is smallest so far.
+    """
+    groups = sentence_groups(sentences1, sentences2)
+    sizes = np.bincount(groups, minlength=1)
+    fold_of = np.zeros(len(sizes), dtype=np.int64)
+    filled = np.zeros(count, dtype=np.int64)
+    for group in np.argsort(-sizes, kind="stable"):
+        fold_of[group] = filled.argmin()
+        filled[fold_of[group]] += sizes[group]
+    return fold_of[groups]
