@@ -14,6 +14,9 @@ from rnn_search_by_hand import (
 )
 from torch.nn import functional
 
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+
 
 def test_annotations_equal_a_per_unit_loop_in_both_directions():
     model = make()
@@ -42,15 +45,6 @@ def test_padding_on_either_side_never_changes_logits(side):
         torch.testing.assert_close(together[index, : len(target)], alone, atol=3e-6, rtol=0)
 
 
-def test_loss_is_the_mean_negative_log_likelihood_over_real_target_units():
-    model = make()
-    total = 0.0
-    for source, target in zip(SOURCES, TARGETS, strict=True):
-        logits, _ = naive_logits(model, source, target[:-1])
-        total -= sum(logits.log_softmax(-1)[step, unit] for step, unit in enumerate(target))
-    torch.testing.assert_close(model(**batch()).loss, total / sum(map(len, TARGETS)), atol=1e-5, rtol=0)
-
-
 def test_label_smoothing_acts_in_training_only():
     plain, smoothed = make(), make(label_smoothing=0.2)
     torch.testing.assert_close(smoothed(**batch()).loss, plain(**batch()).loss)
@@ -62,21 +56,36 @@ def test_label_smoothing_acts_in_training_only():
     torch.testing.assert_close(smoothed.train()(**batch()).loss, expected)
 
 
-def test_training_returns_the_logits_of_evaluation():
-    model = make()
-    expected = model(**batch()).logits
-    torch.testing.assert_close(model.train()(**batch()).logits, expected)
-
-
-def test_gradients_equal_those_of_the_naive_loop():
-    model, naive = make(), make()
-    model(**batch()).loss.backward()
+def test_loss_and_gradients_in_training_equal_those_of_the_naive_loop():
+    model, naive = make().train(), make()
+    output = model(**batch())
+    output.loss.backward()
     losses = [
         functional.cross_entropy(naive_logits(naive, source, target[:-1])[0], torch.tensor(target), reduction="sum")
         for source, target in zip(SOURCES, TARGETS, strict=True)
     ]
-    (sum(losses) / sum(map(len, TARGETS))).backward()
+    expected = sum(losses) / sum(map(len, TARGETS))
+    expected.backward()
+    torch.testing.assert_close(output.loss, expected, atol=1e-5, rtol=0)
     for (name, ours), (_, theirs) in zip(model.named_parameters(), naive.named_parameters(), strict=True):
         torch.testing.assert_close(
             ours.grad, theirs.grad, atol=1e-5, rtol=1e-4, msg=lambda text, name=name: name + text
         )
+
+
+def test_initial_weights_are_as_documented():
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 200, "embedding_size": 40, "hidden_size": 60}
+    reference = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes))
+    xavier = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes, initialization="xavier"))
+    for model in (reference, xavier):
+        for gru in (model.encoder.forward_gru, model.encoder.backward_gru, model.decoder.gru):
+            for matrix in (*gru.gate_weight.chunk(2), gru.candidate_weight):
+                torch.testing.assert_close(matrix @ matrix.T, torch.eye(60), atol=1e-5, rtol=0)
+            assert not gru.candidate_bias.any()
+    assert not reference.decoder.attention_vector.any() and xavier.decoder.attention_vector.any()
+    assert reference.decoder.attention_key.std().item() == pytest.approx(0.001, rel=0.05)
+    assert reference.decoder.context_to_gru.std().item() == pytest.approx(0.01, rel=0.05)
+    assert xavier.decoder.embeddings.weight[3:].std().item() == pytest.approx(40**-0.5, rel=0.05)
+    # Glorot's bound for one gate of (60, 120), not for the three stacked ones.
+    assert xavier.decoder.context_to_gru.abs().max().item() == pytest.approx((6 / 180) ** 0.5, rel=0.01)

@@ -52,7 +52,7 @@ def brute_force(model, source, vocabulary, max_new):
     return sorted(found.items(), key=lambda item: -item[1])
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_beam_search_equals_brute_force_on_a_tiny_vocabulary(seed):
     vocabulary, longest, beams = 5, 3, 30
     model = make(seed, vocab_size=vocabulary, source_vocab_size=VOCABULARY)
@@ -73,7 +73,7 @@ def test_beam_search_equals_brute_force_on_a_tiny_vocabulary(seed):
         assert scores[own] == pytest.approx([score for _, score in expected], abs=2e-5)
 
 
-@pytest.mark.parametrize("beams", [1, 3, 8])
+@pytest.mark.parametrize("beams", [1, 3])
 def test_decoding_with_and_without_the_cache_agree(beams):
     model = make(1)
     ids, mask = padded(SOURCES), mask_of(SOURCES)
