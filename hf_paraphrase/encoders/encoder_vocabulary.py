@@ -83,7 +83,7 @@ def word_level_vocabulary(
     min_frequency: int = 1,
     dimension: int | None = None,
     show_progress_bar: bool = False,
-    **style: bool,
+    **style: Any,
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
     """Builds a word-level tokenizer, and reads the initial vectors of its words.
 

@@ -94,7 +94,7 @@ def test_a_regression_is_in_the_units_of_the_scores_and_its_loss_in_deviations()
         make().scores(output.logits)
 
 
-ELSEWHERE = ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None]
+ELSEWHERE = ["other/repository--modeling_avg.AvgModel", None]
 REFUSED = """
 import sys
 from transformers import AutoModelForSequenceClassification

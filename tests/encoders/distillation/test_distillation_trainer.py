@@ -86,22 +86,11 @@ def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenize
     assert trainer.model.embeddings[row].abs().max() > 0.01
 
 
-SHAPES = [
-    ("avg", {"letters": True}),
-    ("gran", {"size": 4, "matryoshka": [2]}),
-]
-
-
-@pytest.mark.parametrize(("kind", "settings"), SHAPES)
-@pytest.mark.parametrize("scored", [True, False])
-def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, kind, settings, scored, monkeypatch):
-    def evaluator(encoder):
-        return float(np.abs(encoder.encode(["w1 w2", "w3"])).sum())
-
-    given = {"evaluator": evaluator if scored else None, "num_train_epochs": 3, **settings}
-    whole = trainer_of(kind, name="whole", **given)
+def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, monkeypatch):
+    given = {"size": 4, "matryoshka": [2], "num_train_epochs": 3}
+    whole = trainer_of("gran", name="whole", **given)
     whole.train()
-    stopped = trainer_of(kind, name="stopped", **given)
+    stopped = trainer_of("gran", name="stopped", **given)
     compute = DistillationTrainer.compute_loss
 
     def stop(self, *arguments, **keywords):
@@ -113,12 +102,11 @@ def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, kind, setting
     with pytest.raises(KeyboardInterrupt):
         stopped.train()
     monkeypatch.setattr(DistillationTrainer, "compute_loss", compute)
-    continued = trainer_of(kind, name="stopped", **given)
+    continued = trainer_of("gran", name="stopped", **given)
     continued.train(resume_from_checkpoint=True)
     expected = whole.model.state_dict()
     for name, value in continued.model.state_dict().items():
         assert torch.equal(value, expected[name]), name
-    assert continued.scores() == whole.scores() and len(whole.scores()) == (4 if scored else 0)
 
 
 def test_the_best_weights_are_kept_with_their_letters(trainer_of):
