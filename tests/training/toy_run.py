@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from hf_paraphrase.settings import recipe, setting
 from hf_paraphrase.training.callbacks import keep_standard_output
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
-DEATH: dict[str, Any] = {"step": None, "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
+DEATH: dict[str, Any] = {"step": None, "kill": None}
 
 
 @dataclass(kw_only=True)
