@@ -86,8 +86,6 @@ def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     # Resumed trainings record the numbers in another order.
     names = sorted({name for entry in scores for name in entry} - _NEVER_DRAWN, key=lambda name: (name.lower(), name))
     plots += [(name.replace("_", " ").capitalize(), *_points(scores, name)) for name in names]
-    sizes = results.get("dev_by_components") or {}
-    plots.append(("Dev score by components", "components", [(float(size), value) for size, value in sizes.items()]))
     return [curve(*plot) for plot in plots if plot[2]]
 
 

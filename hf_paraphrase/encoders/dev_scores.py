@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from transformers import EvalPrediction
 
 from ..data.pair_rows import PairRows
 from ..errors import InputError, UsageError
@@ -26,21 +25,13 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
     result = evaluator(encoder)
     if not isinstance(result, Mapping):
         result = {DEV_SCORE: result}
-    try:
-        return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"the evaluator gives something other than scores: {error}") from error
+    return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
 
 
-def pair_scores(
-    encoder: SentenceEncoder,
-    pairs: Any,
-    compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
-) -> dict[str, float]:
-    """Scores the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100).
+def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
+    """Scores the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100)."""
+    from ..evaluation.correlation import average_precision, pearson
 
-    With `compute_metrics` it gets the cosines (pairs,) as predictions and the labels (pairs,).
-    """
     rows = PairRows(pairs)
     column = next((name for name in (LABEL, SCORE) if name in rows.columns), None)
     if column is None:
@@ -52,19 +43,8 @@ def pair_scores(
             all_texts += texts
         labels += batch.column(column).to_pylist()
     first, second = (normalized(encoder.encode(texts)) for texts in sides)
-    prediction = EvalPrediction(predictions=(first * second).sum(1), label_ids=np.array(labels))
-    if compute_metrics is None:
-        scores: Mapping[str, float] = {DEV_SCORE: 100 * _agreement(prediction, column)}
-    else:
-        scores = compute_metrics(prediction)
-    return {name.removeprefix("eval_"): float(value) for name, value in scores.items()}
-
-
-def _agreement(prediction: EvalPrediction, column: str) -> float:
-    from ..evaluation.correlation import average_precision, pearson
-
     measure = average_precision if column == LABEL else pearson
-    return float(measure(prediction.predictions, prediction.label_ids))
+    return {DEV_SCORE: 100 * float(measure((first * second).sum(1), np.array(labels)))}
 
 
 def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import torch
+import xxhash
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -22,7 +22,7 @@ from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, OutputError
 from ..messages import log
-from ..tokenization.token_ids import TokenIds, id_counts
+from ..tokenization.token_ids import TokenIds, id_counts, ranges
 from ..tokenization.token_lookup import ids_of, lookup_for
 from ..training.batches import Item
 
@@ -46,9 +46,6 @@ class Sentences:
     offsets: NDArray[np.int64]
     keys: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.keys)
-
     @property
     def ids(self) -> TokenIds:
         """The token ids without the keys."""
@@ -66,11 +63,9 @@ class Sentences:
         ids, mask = self.ids.padded(rows, pad_token_id)
         return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
 
-    def followed_by(self, *others: Sentences) -> Sentences:
+    def followed_by(self, other: Sentences) -> Sentences:
         """Lays other sentences behind these."""
-        blocks = [self, *others]
-        ids = TokenIds.joined(block.ids for block in blocks)
-        return Sentences(ids.ids, ids.offsets, np.concatenate([block.keys for block in blocks]))
+        return Sentences(*TokenIds.joined([self.ids, other.ids]), np.concatenate([self.keys, other.keys]))
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """Returns the sentences of these numbers (rows,), in their order."""
@@ -132,14 +127,15 @@ class TokenArrays:
         return Sentences(self._tokens.map(), ends_of(self._lengths.map()), self._keys.map())
 
 
-def token_keys(ids: TokenIds) -> bytes:
-    """Computes a number for each token sequence, int64, equal where they are equal.
+def token_keys(ids: TokenIds) -> NDArray[np.int64]:
+    """Computes a number for each token sequence (texts,), equal where they are equal.
 
     It is 64 bits of a digest, so that no table of what was seen is needed: two different ones among a hundred million
     share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
     """
     tokens, ends = memoryview(ids.ids.astype(np.int32).tobytes()), (4 * ids.offsets).tolist()
-    return b"".join(hashlib.blake2b(tokens[one:other], digest_size=8).digest() for one, other in pairwise(ends))
+    keys = [xxhash.xxh3_64_intdigest(tokens[start:end]) for start, end in pairwise(ends)]
+    return np.array(keys, np.uint64).view(np.int64)
 
 
 LABEL, SCORE = "label", "score"
@@ -147,8 +143,8 @@ LABEL, SCORE = "label", "score"
 
 
 @dataclass
-class EncodedPairs:
-    """Token ids of paraphrase pairs, as :class:`Sentences`: sentence `side` (0 or 1) of pair i is row 2 * i + side.
+class EncodedPairs(Sentences):
+    """Token ids of paraphrase pairs: sentence `side` (0 or 1) of pair i is row 2 * i + side.
 
     The arrays may be maps of files, of which the system keeps in memory what it has room for.
 
@@ -160,9 +156,6 @@ class EncodedPairs:
         negative_offsets: Where those of each pair begin, and the end (pairs + 1,), int64.
     """
 
-    tokens: NDArray[np.integer]
-    offsets: NDArray[np.int64]
-    keys: NDArray[np.int64]
     labels: NDArray[np.floating] | None = None
     dropped: int = 0
     not_paraphrases: int = 0
@@ -172,16 +165,12 @@ class EncodedPairs:
     def __len__(self) -> int:
         return len(self.keys) // 2
 
-    def sentences(self, rows: NDArray[np.int64]) -> Sentences:
-        """Returns the sentences of some rows (rows,), in their order."""
-        return Sentences(self.tokens, self.offsets, self.keys).take(rows)
-
     def negatives_of(self, pairs: NDArray[np.int64]) -> Sentences | None:
         """Returns the negatives that some pairs (pairs,) were given, in their order; None if no pair has any."""
         if self.negatives is None or self.negative_offsets is None:
             return None
-        rows = [np.arange(*self.negative_offsets[pair : pair + 2]) for pair in pairs]
-        return self.negatives.take(np.concatenate([np.zeros(0, np.int64), *rows]))
+        starts, ends = self.negative_offsets[pairs], self.negative_offsets[pairs + 1]
+        return self.negatives.take(ranges(starts, ends - starts))
 
     def are_all_the_same(self) -> bool:
         """Returns whether there are no other sentences than the two of the first pair, and so no negatives."""
@@ -321,7 +310,7 @@ class PairCollator:
         """
         pairs = np.array([pair for _, pair in items], np.int64)
         sentences = self.sentences([epoch for epoch, _ in items], pairs)
-        ids, mask = sentences.padded(np.arange(len(sentences)), self.pad_token_id)
+        ids, mask = sentences.padded(np.arange(len(sentences.keys)), self.pad_token_id)
         batch = {"input_ids": ids, "attention_mask": mask, "keys": sentences.keys, "pairs": len(pairs)}
         if self.pairs.labels is not None:
             batch["labels"] = torch.from_numpy(self.pairs.labels[pairs].astype(np.float32))
@@ -329,7 +318,7 @@ class PairCollator:
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
         """Looks up the sentences of some pairs, scrambles those that are to be, and adds given negatives behind."""
-        sentences = self.pairs.sentences(np.concatenate([2 * pairs, 2 * pairs + 1]))
+        sentences = self.pairs.take(np.concatenate([2 * pairs, 2 * pairs + 1]))
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
         negatives = self.pairs.negatives_of(pairs)

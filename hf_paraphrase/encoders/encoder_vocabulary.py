@@ -16,20 +16,14 @@ from numpy.typing import NDArray
 from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
 from ..artefacts.model_loading import load_tokenizer
 from ..data.pair_rows import PairSource, iterate_pairs
-from ..errors import InputError, ModelError, UsageError
+from ..errors import ModelError, UsageError
 from ..messages import is_main_process
 from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
-from ..training.word_vectors import Coverage, WordVectors, initial_embeddings
+from ..training.word_vectors import Coverage, WordVectors, initial_embeddings, words_of_tokens
 from .encoded_pairs import EncodedPairs
-from .initial_vectors import (
-    SENTENCE_ENCODER,
-    kind_of_source,
-    read_initial_vectors,
-    read_word_list,
-    words_of_tokens,
-)
+from .initial_vectors import SENTENCE_ENCODER, kind_of_source, read_initial_vectors, read_word_list
 from .kinds import check_own_class, encoder_class, encoder_kind, is_of_transformers, new_encoder, third_party_type
 from .onnx_encoder import is_onnx_folder
 
@@ -87,21 +81,19 @@ def word_level_vocabulary(
     word_list: str | os.PathLike[str] | None = None,
     vocabulary_size: int | None = None,
     min_frequency: int = 1,
-    lower_case: bool = True,
-    contractions: bool = True,
-    treebank: bool = False,
     dimension: int | None = None,
     show_progress_bar: bool = False,
+    **style: Any,
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
     """Builds a word-level tokenizer, and reads the initial vectors of its words.
 
     The words are those of the sentences, then those of the word list, then those of the source of vectors (a sentence
-    encoder has none of its own), until the vocabulary is full.
+    encoder has none of its own), until the vocabulary is full. `style` is that of
+    :func:`~..tokenization.word_level.build_word_level_tokenizer`.
     """
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
     kind = None if initial_vectors is None else kind_of_source(initial_vectors)
-    style: dict[str, Any] = {"lower_case": lower_case, "contractions": contractions, "treebank": treebank}
     listed = [] if word_list is None else reachable_words(read_word_list(word_list), **style)
     vocabulary = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
     words = list(dict.fromkeys([*vocabulary, *listed]))[:vocabulary_size]
@@ -117,11 +109,7 @@ def word_level_vocabulary(
 
 
 def given_vocabulary(
-    folder: str | os.PathLike[str],
-    *,
-    initial_vectors: str | os.PathLike[str] | None = None,
-    dimension: int | None = None,
-    show_progress_bar: bool = False,
+    folder: str | os.PathLike[str], initial_vectors: str | os.PathLike[str] | None = None, **options: Any
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
     """Opens a tokenizer of any fast kind, and reads the initial vectors of its tokens.
 
@@ -130,50 +118,13 @@ def given_vocabulary(
     """
     from ..tokenization.encoder_pieces import load_encoder_tokenizer
 
-    if initial_vectors is not None:
-        kind_of_source(initial_vectors)
     tokenizer = load_encoder_tokenizer(folder)
     if initial_vectors is None:
         return tokenizer, None
     special = set(tokenizer.all_special_tokens)
     words = dict.fromkeys(word for word in words_of_tokens(tokenizer) if word and word not in special)
-    vectors = read_initial_vectors(
-        initial_vectors,
-        list(words),
-        first=0,
-        dimension=dimension,
-        pieces=tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
-        show_progress_bar=show_progress_bar,
-    )
-    return tokenizer, vectors
-
-
-def start_embeddings(
-    tokenizer: PreTrainedTokenizerFast,
-    vectors: WordVectors | None,
-    token_counts: NDArray[np.int64],
-    *,
-    dimension: int,
-    seed: int = 0,
-) -> tuple[NDArray[np.float32], Coverage]:
-    """Aligns initial vectors with a tokenizer's vocabulary; `token_counts` (vocabulary,) are of the training data."""
-    matrix, coverage = initial_embeddings(
-        tokenizer.convert_ids_to_tokens(range(len(tokenizer))),
-        vectors,
-        dimension=dimension,
-        pad_id=tokenizer.pad_token_id,
-        unknown_id=tokenizer.unk_token_id,
-        counts=token_counts,
-        seed=seed,
-        texts=None if vectors is None or vectors.by_token else words_of_tokens(tokenizer),
-    )
-    if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
-        raise InputError(
-            "no word of the pairs has a vector here",
-            path=vectors.source,
-            remedy="give vectors in the language of the pairs, and written as they are (lower case?)",
-        )
-    return matrix, coverage
+    pieces = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    return tokenizer, read_initial_vectors(initial_vectors, list(words), first=0, pieces=pieces, **options)
 
 
 def sentences_of(pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0) -> Iterator[str]:
@@ -207,7 +158,7 @@ def untrained_encoder(
 def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
     """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
     kind = encoder_kind(settings.model_type)
-    common: dict[str, Any] = {
+    vectors: dict[str, Any] = {
         "initial_vectors": settings.initial_vectors,
         # Encoders whose embeddings have a size of their own take word vectors of any size.
         "dimension": None if kind.own_embedding_size else settings.hidden_size,
@@ -220,7 +171,7 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
     }
     words = None
     if settings.tokenizer is not None:
-        words = given_vocabulary(settings.tokenizer, **common)
+        words = given_vocabulary(settings.tokenizer, **vectors)
     elif kind.words:
         words = word_level_vocabulary(
             sentences(),
@@ -228,7 +179,7 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
             contractions=settings.split_contractions,
             treebank=settings.treebank_words,
             **size,
-            **common,
+            **vectors,
         )
     if kind.trigrams:
         return with_trigrams(words, sentences(), skip_unknown=bool(settings.skip_unknown), **size)
@@ -263,7 +214,7 @@ def untrained_model(
     if vocabulary.words is None or vectors is None:
         return model, None
     embeddings = model.get_parameter("embeddings")
-    matrix, coverage = start_embeddings(
+    matrix, coverage = initial_embeddings(
         vocabulary.words,
         vectors,
         counts(len(embeddings))[: vocabulary.sizes[0]],

@@ -25,7 +25,6 @@ from .word_averages import TableAverages
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
 
 
 FILE, SAVED_MODEL, SIDE_BY_SIDE, SENTENCE_ENCODER = (
@@ -195,23 +194,6 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
     if not words:
         raise InputError("the file has no words", path=path, remedy="give a file with a word a line")
     return list(words)
-
-
-def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
-    """Returns which word each token of a vocabulary stands for.
-
-    Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
-    turns this word into that token alone; one from inside a word (`##ing`) stands for none.
-    """
-    backend = tokenizer.backend_tokenizer
-    tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    if json.loads(backend.to_str())["model"]["type"] == "WordLevel":
-        return list(tokens)
-    backend.no_padding()
-    backend.no_truncation()
-    texts = [backend.decode([token], skip_special_tokens=False).strip() for token in range(len(tokens))]
-    encoded = backend.encode_batch_fast(texts, add_special_tokens=False)
-    return [text if item.ids == [row] else None for row, (text, item) in enumerate(zip(texts, encoded, strict=True))]
 
 
 def distill_word_vectors(

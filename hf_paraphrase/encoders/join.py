@@ -6,7 +6,7 @@ are those of the weighted counts of trigrams up to an error of about 1/√compon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 BASELINE = "weighted-trigrams"
 """The name of the baseline."""
-_REMEDY = "give folders of avg or trigram"
 
 
 @dataclass(kw_only=True)
@@ -116,10 +115,18 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
         settings.output, command="join", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         averages = {name: _average(folder) for name, folder in folders.items()}
-        size = _one_size(averages)
+        sizes = {name: part.table.shape[1] for name, part in averages.items()}
+        if len(set(sizes.values())) > 1:
+            listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
+            raise UsageError(
+                f"the vectors of the models have different numbers of components: {listed}",
+                remedy="join models of one number; what was trained for it can be cut by "
+                "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
+            )
+        size = next(iter(sizes.values()))
         parts = [averages[name] if name in averages else _trigrams(settings, size) for name in settings.model]
         weights = list(settings.weights) or [1.0] * len(parts)
-        _write(artefact, settings, parts, weights, folders)
+        _write(artefact, settings, parts, weights, list(folders.values()))
     described = " + ".join(
         f"{weight:g} × {part.name} ({len(part.table):,} vectors)" for weight, part in zip(weights, parts, strict=True)
     )
@@ -132,41 +139,28 @@ def _average(folder: Path) -> _Part:
     from ..models.modeling_avg import AvgModel
 
     encoder = SentenceEncoder.from_pretrained(folder)
-    if type(encoder.model) is not AvgModel:
+    name = repository_name(folder) or folder.resolve().name
+    if type(encoder.model) is not AvgModel or encoder.tokenizer.pad_token is None:
         raise ModelError(
-            f"{type(encoder.model).__name__} is not an average of one table of vectors",
-            path=repository_name(folder) or folder,
-            remedy=_REMEDY,
+            f"{type(encoder.model).__name__} is not an average of one table of vectors with a padding token",
+            path=folder,
+            remedy="give folders of avg or trigram",
         )
-    config, tokenizer = encoder.model.config, encoder.tokenizer
-    if tokenizer.pad_token is None:
-        raise ModelError("the tokenizer has no padding token", path=folder, remedy=_REMEDY)
-    rows = 1 + max(tokenizer.get_vocab().values())
+    config = encoder.model.config
+    rows = 1 + max(encoder.tokenizer.get_vocab().values())
     table = encoder.model.embeddings.detach().numpy()[:rows].copy()
     if config.skip_unknown and config.unk_token_id < rows:
         # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
         table[config.unk_token_id] = 0.0
-    return _Part(repository_name(folder) or folder.resolve().name, tokenizer, table)
-
-
-def _one_size(parts: dict[str, _Part]) -> int:
-    """Returns the number of components that all parts have."""
-    sizes = {name: part.table.shape[1] for name, part in parts.items()}
-    if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
-        raise UsageError(
-            f"the vectors of the models have different numbers of components: {listed}",
-            remedy="join models of one number; what was trained for it can be cut by "
-            "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
-        )
-    return next(iter(sizes.values()))
+    return _Part(name, encoder.tokenizer, table)
 
 
 def _trigrams(settings: JoinSettings, size: int) -> _Part:
     """Makes the part of random trigram vectors."""
+    corpora = [SentenceCorpus(Path(source)) for source in settings.text]
     with naming(settings.text[0]):
         tokenizer, table = random_trigrams(
-            _sentences(settings.text),
+            (text for corpus in corpora for block in corpus.blocks() for text in block if text),
             dimension=size,
             max_size=settings.vocabulary_size or None,
             constant=settings.frequency_constant,
@@ -175,14 +169,8 @@ def _trigrams(settings: JoinSettings, size: int) -> _Part:
     return _Part(BASELINE, tokenizer, table)
 
 
-def _sentences(sources: list[str]) -> Iterator[str]:
-    for corpus in [SentenceCorpus(Path(source)) for source in sources]:
-        for block in corpus.blocks():
-            yield from (text for text in block if text)
-
-
 def _write(
-    artefact: Artefact, settings: JoinSettings, parts: list[_Part], weights: list[float], folders: dict[str, Path]
+    artefact: Artefact, settings: JoinSettings, parts: list[_Part], weights: list[float], folders: list[Path]
 ) -> None:
     import torch
 
@@ -206,24 +194,21 @@ def _write(
     table = torch.from_numpy(np.concatenate([part.table for part in parts]))
     model.load_state_dict({"embeddings": table}, assign=True)
     write_model_files(artefact.staging, model.eval(), tokenizer)
-    shares = [weight / sum(weights) for weight in weights]
-    metadata = [inherited_metadata(folder) for folder in folders.values()]
+    metadata = [inherited_metadata(folder) for folder in folders]
     licences = {license for item in metadata for license in item["license"] or [UNKNOWN_LICENSE]}
-    results = {
-        "parts": [
-            {"name": part.name, "vectors": len(part.table), "share": share}
-            for part, share in zip(parts, shares, strict=True)
-        ],
-        **sizes_of(model),
-    }
+    described = [
+        {"name": part.name, "vectors": len(part.table), "share": weight / sum(weights)}
+        for part, weight in zip(parts, weights, strict=True)
+    ]
     card = {
         **card_values(model, Path(settings.output).name),
         "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
-        "parts": [(part.name, len(part.table), share) for part, share in zip(parts, shares, strict=True)],
+        "parts": [tuple(part.values()) for part in described],
         "baseline": BASELINE,
         "seed": settings.seed,
         "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
     }
+    results = {"parts": described, **sizes_of(model)}
     artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))
 
 

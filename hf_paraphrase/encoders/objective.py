@@ -24,7 +24,7 @@ from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, described_loss
 from .negatives import NONE, Relations, admissible_negatives, choose_negatives
 from .padded_batches import evaluation_mode
 
-_FILE, _MEGA_BATCH_FILE = "objective.safetensors", "mega_batch.safetensors"
+_FILE = "objective.safetensors"
 
 
 class Objective(nn.Module):
@@ -76,7 +76,7 @@ class Objective(nn.Module):
 class MegaBatch:
     """A pool of mini-batches with the negatives that were chosen in it.
 
-    It has the mini-batches of an epoch from `start` up to `end`; `first` is the place of its first pair in the order.
+    It begins with the mini-batch `start` of an epoch; `first` is the place of its first pair in the order.
 
     Attributes:
         sentences: The sentences as the updates see them, i.e. scrambled: first all first sentences, then their
@@ -86,7 +86,6 @@ class MegaBatch:
 
     epoch: int
     start: int
-    end: int
     first: int
     pairs: int
     sentences: Sentences
@@ -98,7 +97,7 @@ class MegaBatch:
         first, last = batches.joint(start)[0], batches.joint(end - 1)[1]
         pairs = batches.order(epoch)[first:last]
         sentences = collator.sentences([epoch] * len(pairs), pairs)
-        return cls(epoch, start, end, first, len(pairs), sentences, np.full(2 * len(pairs), NONE, np.int64))
+        return cls(epoch, start, first, len(pairs), sentences, np.full(2 * len(pairs), NONE, np.int64))
 
     @torch.no_grad()
     def choose(
@@ -159,8 +158,6 @@ class PairObjective(Objective):
         self.args = args
         self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS) if asks_for(loss, name)}
         self.batches = EpochBatches(len(collator.pairs), args.per_device_train_batch_size, args.seed, args.world_size)
-        if args.dataloader_drop_last:
-            self.batches.leave_out_last()
         self._initial: Tensor | None = None
         if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
             raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
@@ -172,7 +169,7 @@ class PairObjective(Objective):
         return self.collator(items)
 
     def begin(self) -> None:
-        """Forgets the mega-batch: its place may come again, with other weights; a checkpoint brings its own."""
+        """Forgets the mega-batch: its place may come again, with other weights."""
         self.mega_batch = None
 
     def card(self, trainer: Any) -> dict[str, Any]:
@@ -182,21 +179,6 @@ class PairObjective(Objective):
         margin = {} if described["margin"] is None else {"margin": described["margin"]}
         settings = {name.replace("_", " "): getattr(self.args, name) for name in (*names, "scramble")}
         return {"loss": described["loss"], **margin, **settings}
-
-    def save(self, folder: Path) -> None:
-        """Writes the weights of the loss, and the negatives of a mega-batch that is running."""
-        super().save(folder)
-        if (pool := self.mega_batch) is not None:
-            bounds = torch.tensor([pool.epoch, pool.start, pool.end])
-            save_file({"bounds": bounds, "chosen": torch.from_numpy(pool.chosen)}, folder / _MEGA_BATCH_FILE)
-
-    def load(self, folder: Path) -> None:
-        """Reads both."""
-        super().load(folder)
-        if (path := folder / _MEGA_BATCH_FILE).is_file():
-            saved = load_file(path)
-            self.mega_batch = MegaBatch.of(self.batches, self.collator, *saved["bounds"].tolist())
-            self.mega_batch.chosen = saved["chosen"].numpy()
 
     def keep_start(self, embeddings: Tensor) -> None:
         """Keeps the word vectors as they are now: `lambda_w` draws them back there."""
@@ -257,13 +239,7 @@ class PairObjective(Objective):
     ) -> tuple[Tensor, Tensor]:
         """Computes the loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
         (epoch, number), pool = inputs["place"], self.mega_batch
-        if pool is None or (pool.epoch, pool.start, pool.end) != (epoch, start, end):
-            if number != start:
-                raise InputError(
-                    f"the checkpoint lacks the negatives of mini-batches {start} to {end}, which were running",
-                    path=self.args.output_dir,
-                    remedy="resume with the settings of the interrupted run, or start from scratch",
-                )
+        if pool is None or (pool.epoch, pool.start) != (epoch, start):
             pool = self.mega_batch = MegaBatch.of(self.batches, self.collator, epoch, start, end)
             bare = trainer.accelerator.unwrap_model(model)
             with evaluation_mode(bare):

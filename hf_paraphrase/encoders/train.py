@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.hub_models import model_folder
-from ..artefacts.provenance import inherited_metadata, languages_read
+from ..artefacts.provenance import inherited_metadata, languages_read, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.sentences import naming
 from ..errors import UsageError, no_folder
@@ -17,19 +18,14 @@ from ..models.sentence_transformers_files import needs_own_code
 from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
-from .kinds import encoder_kind, option_names
-from .train_settings import EncoderSettings, VocabularySettings
+from .kinds import DROPOUTS, encoder_kind, option_names
+from .train_settings import EncoderSettings, LossSettings, VocabularySettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from transformers import PreTrainedModel
-
     from ..data.pair_rows import PairSource
     from ..training.word_vectors import Coverage
     from .dev_scores import Evaluator
     from .encoded_pairs import EncodedPairs
-    from .encoder_vocabulary import EncoderVocabulary
     from .sentence_encoder import SentenceEncoder
     from .trainer import EncoderTrainer
 
@@ -41,14 +37,21 @@ def train_encoder(settings: EncoderSettings) -> SentenceEncoder:
     Pairs and dev data may be a `Dataset`, and encoders a :class:`~.sentence_encoder.SentenceEncoder`, in the place of
     a folder or name. The `results` of the encoder, as in `provenance.json`, say how it was scored.
     """
-    from ..artefacts.provenance import read_provenance
+    start = (settings.initial_model, settings.tokenizer, settings.word_list, settings.initial_vectors)
+    given = (settings.pairs, settings.hard_negatives, *start, settings.dev_data)
+    inputs = [item for item in given if item is not None]
+    with TrainingRun(settings, command="train-encoder", inputs=inputs) as run:
+        if not run.is_finished:
+            _train(settings, run)
+    return finished_encoder(settings.output)
+
+
+def finished_encoder(output: str) -> SentenceEncoder:
+    """Opens an encoder that was trained, with the `results` of its record."""
     from .sentence_encoder import SentenceEncoder
 
-    with TrainingRun(settings, command="train-encoder", inputs=_inputs(settings)) as run:
-        if not run.is_finished:
-            _EncoderTraining(settings, run).make()
-    encoder = SentenceEncoder.from_pretrained(settings.output)
-    encoder.results = read_provenance(Path(settings.output)).get("results", {})
+    encoder = SentenceEncoder.from_pretrained(output)
+    encoder.results = read_provenance(Path(output)).get("results", {})
     return encoder
 
 
@@ -67,12 +70,8 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
 
 def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
     """Returns the settings in the form the Trainer takes of training: those of the loss, batches and steps."""
-    import dataclasses
-
-    from .train_settings import LossSettings
-
     return {
-        **{field.name: getattr(settings, field.name) for field in dataclasses.fields(LossSettings)},
+        **{name: getattr(settings, name) for name in option_names(LossSettings)},
         "num_train_epochs": settings.epochs or 0.0,
         "per_device_train_batch_size": settings.batch_size,
         "learning_rate": settings.learning_rate or 0.0,
@@ -82,179 +81,178 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
     }
 
 
-def _inputs(settings: EncoderSettings) -> list[str]:
-    start = (settings.initial_model, settings.tokenizer, settings.word_list, settings.initial_vectors)
-    inputs = (settings.pairs, settings.hard_negatives, *start, settings.dev_data)
-    return [item for item in inputs if item is not None]
+def _train(settings: EncoderSettings, run: TrainingRun) -> None:
+    from transformers import EarlyStoppingCallback
 
+    from .encoder_vocabulary import initial_encoder, new_vocabulary, sentences_of, untrained_model
+    from .sentence_encoder import SentenceEncoder
+    from .trainer import EncoderTrainer, EncoderTrainingArguments
 
-class _EncoderTraining:
-    """The parts of one run: vocabulary, pairs, model, training, folder."""
-
-    def __init__(self, settings: EncoderSettings, run: TrainingRun) -> None:
-        self.settings = settings
-        self.run = run
-        self.coverage: Coverage | None = None
-
-    def make(self) -> None:
-        """Trains and writes."""
-        from tqdm.auto import tqdm
-        from transformers import EarlyStoppingCallback
-
-        from .encoder_vocabulary import initial_encoder, untrained_model
-        from .kinds import DROPOUTS
-        from .sentence_encoder import SentenceEncoder
-        from .trainer import EncoderTrainer, EncoderTrainingArguments
-
-        settings = self.settings
-        evaluator = dev_evaluator(settings.dev_data)
-        if settings.initial_model is not None:
-            dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-            encoder, _ = initial_encoder(settings.initial_model, dropouts)
-            model: Any = encoder.model
-            pairs = self._pairs(encoder)
-        else:
-            vocabulary = self._vocabulary()
-            pairs = self._pairs(vocabulary.tokenizer)
-            model, self.coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
-            encoder = SentenceEncoder(model, vocabulary.tokenizer)
-        log(
-            f"{settings.model_type}: {len(pairs)} pairs, {model.config.vocab_size} token vectors of "
-            f"{_token_size(model)} components{'' if self.coverage is None else f'; {self.coverage}'}"
-        )
-        if pairs.labels is None and pairs.are_all_the_same():
-            what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
-            log(f"{what} no negatives: nothing will be learned")
-        # Where training stops early depends on the scores before a resume.
-        stopping = {} if settings.patience is None else {"restore_callback_states_from_checkpoint": True}
-        arguments = self.run.arguments(EncoderTrainingArguments, **trainer_settings(settings), **stopping)
-        trainer = EncoderTrainer(
-            encoder,
-            arguments,
-            pairs,
-            evaluator=evaluator,
-            callbacks=None if settings.patience is None else [EarlyStoppingCallback(settings.patience)],
-            report=lambda text: tqdm.write(text, file=sys.stderr),
-        )
-        self.run.train(trainer)
-        if self.run.writes:
-            self._write(trainer, pairs)
-
-    def _vocabulary(self) -> EncoderVocabulary:
-        from .encoder_vocabulary import new_vocabulary, sentences_of
-
-        settings = self.settings
-
-        def sentences() -> Iterable[str]:
-            return sentences_of(settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed)
-
+    evaluator = dev_evaluator(settings.dev_data)
+    coverage: Coverage | None = None
+    if settings.initial_model is not None:
+        encoder, _ = initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
+        pairs = _pairs(settings, encoder)
+    else:
         with naming(settings.pairs):
-            return new_vocabulary(settings, sentences)
-
-    def _pairs(self, tokenizer: Any) -> EncodedPairs:
-        """Tokenises the pairs with a tokenizer, or as an encoder does."""
-        from .encoded_pairs import encode_pairs
-        from .hard_negatives import mine_hard_negatives
-        from .losses import LABELS, asks_for
-
-        settings = self.settings
-        source: PairSource = settings.pairs
-        if settings.hard_negatives is not None:
-            source = mine_hard_negatives(
-                settings.pairs, settings.hard_negatives, max_pairs=settings.max_pairs, seed=settings.seed
+            vocabulary = new_vocabulary(
+                settings, lambda: sentences_of(settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed)
             )
-        scratch = next(folder for folder in Path(settings.output).absolute().parents if folder.is_dir())
-        if settings.model_type not in ENCODERS and settings.scramble:
-            raise UsageError("--scramble is not for a transformer", remedy="leave it out")
-        pairs = encode_pairs(
-            source,
-            tokenizer,
-            max_pairs=settings.max_pairs,
-            seed=settings.seed,
-            labelled=asks_for(LOSSES[settings.loss], LABELS),
-            scratch=scratch,
-        )
-        if pairs.dropped:
-            log(f"{pairs.dropped} pairs with an empty side left out")
-        if pairs.not_paraphrases:
-            log(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
-        return pairs
-
-    def _write(self, trainer: EncoderTrainer, pairs: EncodedPairs) -> None:
-        from ..data.pair_rows import sides_of
-        from .encoder_vocabulary import name_on_card
-        from .losses import described_loss
-        from .model_folder import card_values, dev_measurement, dev_results, inherited_by_card, sizes_of
-
-        settings, model = self.settings, trainer.model
-        scores, kept = trainer.scores(), trainer.best_scores()
-        results = {
-            "pairs": len(pairs),
-            "pairs_dropped": pairs.dropped,
-            "pairs_not_paraphrases": pairs.not_paraphrases,
-            "coverage": None if self.coverage is None else vars(self.coverage),
-            **dev_results(trainer),
-            **sizes_of(model),
-        }
-        bitext = "source" in sides_of(settings.pairs)
-        card = {
-            "skip_unknown": False,
-            **card_values(model, Path(settings.output).name),
-            "kind": settings.model_type if settings.model_type in ENCODERS else "transformer",
-            "token_size": _token_size(model),
-            "languages": self._languages(bitext),
-            "bitext": bitext,
-            **inherited_by_card(settings.license, settings.initial_model, settings.initial_vectors),
-            "pairs": len(pairs),
-            "pairs_name": to_path(settings.pairs).name,
-            "dropped": pairs.dropped,
-            "epochs": f"{trainer.args.num_train_epochs:g}",
-            "initial_vectors": self._start(),
-            "initial_model": None if settings.initial_model is None else name_on_card(settings.initial_model),
-            "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
-            **described_loss(trainer.loss),
-            "scores": scores,
-            "kept_step": None if kept is None else kept["step"],
-        }
-        trainer.write_model(self.run.folder)
-        measured = dev_measurement(settings.dev_data, results["dev_best"], scores)
-        recorded = settings.record() | self._taken_over(model)
-        self.run.write(results=results, template="encoder", card=card, measurements=[measured], settings=recorded)
-        report_encoder(str(settings.output), settings.model_type, scores, kept)
-
-    def _languages(self, bitext: bool) -> list[str]:
-        """Returns which languages the encoder is for: those of the pairs, else those of what it continued from."""
-        settings = self.settings
-        if settings.initial_model is None:
-            return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
-        before = inherited_metadata(model_folder(settings.initial_model, any_type=True))["language"]
-        return languages_read(settings.pairs, english=before == ["en"] and not bitext) or before
-
-    def _taken_over(self, model: PreTrainedModel) -> dict[str, Any]:
-        """Returns the settings that the run has from its initial model; those that made a tokenizer are unknown."""
-        if self.settings.initial_model is None:
-            return {}
-        options = ["hidden_size", *self.settings.kind.options]
-        return {
-            **dict.fromkeys(option_names(VocabularySettings)),
-            **{name: getattr(model.config, name) for name in options if hasattr(model.config, name)},
-        }
-
-    def _start(self) -> str:
-        """Describes for the card what the word vectors started from."""
-        from .initial_vectors import SENTENCE_ENCODER, kind_of_source
-
-        source = self.settings.initial_vectors
-        if source is None:
-            return "random"
-        distilled = kind_of_source(source) == SENTENCE_ENCODER
-        return f"{'distilled from ' if distilled else ''}{to_path(source).name} ({self.coverage})"
+        pairs = _pairs(settings, vocabulary.tokenizer)
+        model, coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
+        encoder = SentenceEncoder(model, vocabulary.tokenizer)
+    log(f"{settings.model_type}: {len(pairs)} pairs, {described_size(encoder.model, coverage)}")
+    if pairs.labels is None and pairs.are_all_the_same():
+        what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
+        log(f"{what} no negatives: nothing will be learned")
+    callbacks, stopping = [], {}
+    if settings.patience is not None:
+        callbacks = [EarlyStoppingCallback(settings.patience)]
+        # Where training stops early depends on the scores before a resume.
+        stopping = {"restore_callback_states_from_checkpoint": True}
+    arguments = run.arguments(EncoderTrainingArguments, **trainer_settings(settings), **stopping)
+    trainer = EncoderTrainer(encoder, arguments, pairs, evaluator=evaluator, callbacks=callbacks, report=show_line)
+    run.train(trainer)
+    if run.writes:
+        _write(settings, run, trainer, pairs, coverage)
 
 
-def report_encoder(
+def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
+    """Tokenises the pairs with a tokenizer, or as an encoder does."""
+    from .encoded_pairs import encode_pairs
+    from .hard_negatives import mine_hard_negatives
+    from .losses import LABELS, asks_for
+
+    sample = {"max_pairs": settings.max_pairs, "seed": settings.seed}
+    source: PairSource = settings.pairs
+    if settings.hard_negatives is not None:
+        source = mine_hard_negatives(settings.pairs, settings.hard_negatives, **sample)
+    if settings.model_type not in ENCODERS and settings.scramble:
+        raise UsageError("--scramble is not for a transformer", remedy="leave it out")
+    labelled = asks_for(LOSSES[settings.loss], LABELS)
+    pairs = encode_pairs(source, tokenizer, labelled=labelled, scratch=scratch_folder(settings.output), **sample)
+    if pairs.dropped:
+        log(f"{pairs.dropped} pairs with an empty side left out")
+    if pairs.not_paraphrases:
+        log(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
+    return pairs
+
+
+def scratch_folder(output: str | Path) -> Path:
+    """Returns the folder that an output is to be in, or the nearest one above it: there is room for large files."""
+    return next(folder for folder in Path(output).absolute().parents if folder.is_dir())
+
+
+def show_line(text: str) -> None:
+    """Shows a line above a progress bar."""
+    from tqdm.auto import tqdm
+
+    tqdm.write(text, file=sys.stderr)
+
+
+def described_size(model: Any, coverage: Coverage | None) -> str:
+    """Describes the vectors of an encoder, and how many words began with one."""
+    described = f"{model.config.vocab_size:,} token vectors of {_token_size(model)} components"
+    return described if coverage is None else f"{described}; {coverage}"
+
+
+def _write(
+    settings: EncoderSettings,
+    run: TrainingRun,
+    trainer: EncoderTrainer,
+    pairs: EncodedPairs,
+    coverage: Coverage | None,
+) -> None:
+    from ..data.pair_rows import sides_of
+    from .encoder_vocabulary import name_on_card
+    from .losses import described_loss
+
+    bitext = "source" in sides_of(settings.pairs)
+    results = {
+        "pairs": len(pairs),
+        "pairs_dropped": pairs.dropped,
+        "pairs_not_paraphrases": pairs.not_paraphrases,
+    }
+    card = {
+        "languages": _languages(settings, bitext),
+        "bitext": bitext,
+        "pairs": len(pairs),
+        "pairs_name": to_path(settings.pairs).name,
+        "dropped": pairs.dropped,
+        "epochs": f"{trainer.args.num_train_epochs:g}",
+        "initial_vectors": _described_start(settings, coverage),
+        "initial_model": None if settings.initial_model is None else name_on_card(settings.initial_model),
+        "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
+        **described_loss(trainer.loss),
+    }
+    record = settings.record()
+    if settings.initial_model is not None:
+        # What the run has from its initial model is recorded; the settings that made that one's tokenizer are unknown.
+        config = trainer.model.config
+        taken = [name for name in ("hidden_size", *settings.kind.options) if hasattr(config, name)]
+        record |= dict.fromkeys(option_names(VocabularySettings)) | {name: getattr(config, name) for name in taken}
+    write_encoder(settings, run, trainer, coverage, template="encoder", results=results, card=card, record=record)
+
+
+def _languages(settings: EncoderSettings, bitext: bool) -> list[str]:
+    """Returns which languages the encoder is for: those of the pairs, else those of what it continued from."""
+    if settings.initial_model is None:
+        return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
+    before = inherited_metadata(model_folder(settings.initial_model, any_type=True))["language"]
+    return languages_read(settings.pairs, english=before == ["en"] and not bitext) or before
+
+
+def _described_start(settings: EncoderSettings, coverage: Coverage | None) -> str:
+    """Describes for the card what the word vectors started from."""
+    from .initial_vectors import SENTENCE_ENCODER, kind_of_source
+
+    source = settings.initial_vectors
+    if source is None:
+        return "random"
+    distilled = kind_of_source(source) == SENTENCE_ENCODER
+    return f"{'distilled from ' if distilled else ''}{to_path(source).name} ({coverage})"
+
+
+def write_encoder(
+    settings: Any,
+    run: TrainingRun,
+    trainer: EncoderTrainer,
+    coverage: Coverage | None,
+    *,
+    template: str,
+    results: Mapping[str, Any],
+    card: Mapping[str, Any],
+    record: Mapping[str, Any] | None = None,
+) -> None:
+    """Writes a trained encoder with its card and record, and logs how it was scored and how to open it."""
+    from .model_folder import card_values, dev_measurement, dev_results, inherited_by_card, sizes_of
+
+    model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()
+    results = {
+        **dev_results(trainer),
+        "coverage": None if coverage is None else dataclasses.asdict(coverage),
+        **sizes_of(model),
+        **results,
+    }
+    card = {
+        "skip_unknown": False,
+        **card_values(model, Path(settings.output).name),
+        **inherited_by_card(settings.license, settings.initial_model, settings.initial_vectors),
+        "kind": settings.model_type if settings.model_type in ENCODERS else "transformer",
+        "token_size": _token_size(model),
+        "scores": scores,
+        "kept_step": None if kept is None else kept["step"],
+        **card,
+    }
+    trainer.write_model(run.folder)
+    measured = dev_measurement(settings.dev_data, results.get("dev_finished", results["dev_best"]), scores)
+    run.write(results=results, template=template, card=card, measurements=[measured], settings=record)
+    _log_encoder(settings.output, settings.model_type, scores, kept)
+
+
+def _log_encoder(
     output: str, model_type: str, scores: Sequence[Mapping[str, float]], kept: Mapping[str, float] | None
 ) -> None:
-    """Logs how a finished encoder was scored, and how to open it."""
     for entry in scores:
         label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
         mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""

@@ -61,7 +61,6 @@ class LossSettings(Settings):
         "and rare words continue to move after each occurrence",
         False,
     )
-    evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
 
     def check(self) -> None:
         """Checks that the settings are valid."""

@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
-from transformers import EvalPrediction, PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from ..data.pair_rows import PairSource
 from ..errors import UsageError
 from ..messages import log
 from ..registry import ENCODERS
-from ..training.batches import PairItems
-from ..training.callbacks import EpochMarks, keep_standard_output
-from ..training.devices import take_one_gpu
-from ..training.epoch_trainer import EpochTrainingArguments, training_batches
+from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
 from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
@@ -46,9 +42,8 @@ class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
 
     A batch is `per_device_train_batch_size` pairs on each process. Negatives come from the batches of all processes,
     or from the mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not
-    clipped. Where `eval_strategy` and `save_strategy` are `epoch`, the end of an epoch and `evaluations_per_epoch` - 1
-    equal fractions of it count. With something that scores, `metric_for_best_model` chooses the weights among its
-    scores (`dev_mean`, or its only one, if none is named).
+    clipped. With something that scores, `metric_for_best_model` chooses the weights among its scores (`dev_mean`, or
+    its only one, if none is named).
     """
 
     per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})
@@ -67,7 +62,7 @@ class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
         super().__post_init__()
 
 
-class EncoderTrainer(SparseGradientTrainer):
+class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a sentence encoder: on pairs (paper 000, section 4.2; Wieting and Gimpel 2018), or on another objective.
 
     A step encodes the sentences of a batch, chooses for each the nearest one that is not related to it, without
@@ -77,10 +72,10 @@ class EncoderTrainer(SparseGradientTrainer):
     loss and gradient are those of one process with a batch as large.
 
     The model is scored before training and at every checkpoint; the weights of the best checkpoint are in it when
-    :meth:`train` returns, those of the last step without a score. A checkpoint is resumed exactly, also within a
-    mega-batch. The word vectors of our models get sparse gradients, and `RowAdam`, whose cost does not grow with the
-    vocabulary; with `dense_optimizer`, `lambda_w` or `torch_compile` it is `torch.optim.Adam` over the whole table,
-    and with another `optim` or `weight_decay` the Trainer's optimizer.
+    :meth:`train` returns, those of the last step without a score. A checkpoint is resumed exactly, but one within a
+    mega-batch chooses its negatives again. The word vectors of our models get sparse gradients, and `RowAdam`, whose
+    cost does not grow with the vocabulary; with `dense_optimizer`, `lambda_w` or `torch_compile` it is
+    `torch.optim.Adam` over the whole table, and with another `optim` or `weight_decay` the Trainer's optimizer.
 
     Args:
         model: The encoder: a :class:`~.sentence_encoder.SentenceEncoder`, a model of ours, of transformers (mean of
@@ -91,7 +86,6 @@ class EncoderTrainer(SparseGradientTrainer):
         processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.
         loss: Any module, see :func:`~.losses.asks_for`; None for the one that `args` names.
         eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation.
-        compute_metrics: Gets the cosines of the pairs of `eval_dataset` as predictions (pairs,), and their labels.
         optimizers: Word vectors get dense gradients with an optimizer of the user's, unless it is `RowAdam` or
             `torch.optim.SparseAdam`.
         objective: What to minimise in the place of the loss of pairs; then there is no `train_dataset`.
@@ -100,10 +94,9 @@ class EncoderTrainer(SparseGradientTrainer):
         encoder: The encoder, to be used, saved or published.
     """
 
-    loss_is_scaled_for_ga = False
+    criterion = DEV_SCORE
+    uses_workers = True
     args: Any
-    optimizer: Any
-    control: Any
     eval_dataset: Any
 
     def __init__(
@@ -116,14 +109,11 @@ class EncoderTrainer(SparseGradientTrainer):
         evaluator: Evaluator | None = None,
         *,
         eval_dataset: Dataset | Sequence[Mapping[str, Any]] | None = None,
-        compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
         callbacks: list[TrainerCallback] | None = None,
         optimizers: tuple[torch.optim.Optimizer | None, Any] = (None, None),
         report: Callable[[str], None] | None = None,
         objective: Objective | None = None,
     ) -> None:
-        if compute_metrics is not None and eval_dataset is None:
-            raise UsageError("compute_metrics is for an eval_dataset", remedy="give that too, or an evaluator")
         args = copy.copy(args)
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
@@ -137,26 +127,19 @@ class EncoderTrainer(SparseGradientTrainer):
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
         self.evaluator = evaluator
-        self.pair_metrics = compute_metrics
-        self.report = report
         self._chosen_by_default = args.metric_for_best_model in (None, CHOOSES)
-        has_dev = evaluator is not None or eval_dataset is not None
-        self.is_scored: bool = args.settle_evaluation(has_dev, CHOOSES)
-        self.updates_of_epoch = -(-objective.batches.joint_batches // args.gradient_accumulation_steps)
-        take_one_gpu(args)
         super().__init__(
-            model=self.encoder.model,
-            args=args,
-            data_collator=objective.collate,
-            train_dataset=PairItems(objective.batches.size),
+            self.encoder.model,
+            args,
+            objective.batches,
+            objective.collate,
             # The Trainer requires a set before it calls `evaluate`, which scores by itself.
-            eval_dataset=PairItems(0) if has_dev else None,
+            dev_size=None if evaluator is None and eval_dataset is None else 0,
+            report=report,
             callbacks=callbacks,
             optimizers=optimizers,
         )
         self.eval_dataset = eval_dataset
-        keep_standard_output(self)
-        self.add_callback(EpochMarks(self.batches.set_epoch, self.updates_of_epoch, args.evaluations_per_epoch))
         if any(True for _ in objective.parameters()):
             if args.world_size > 1:
                 raise UsageError("a loss with weights trains in one process", remedy="start one process")
@@ -180,11 +163,6 @@ class EncoderTrainer(SparseGradientTrainer):
             objective.keep_start(model.get_parameter("embeddings"))
 
     @property
-    def batches(self) -> Any:
-        """Which items are in which batch."""
-        return self.objective.batches
-
-    @property
     def loss(self) -> nn.Module:
         """The loss of pairs, or the objective in its place."""
         objective = self.objective
@@ -201,10 +179,6 @@ class EncoderTrainer(SparseGradientTrainer):
         yield self.encoder
 
     # ----- steps
-
-    def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process; see :class:`~..training.batches.EpochBatches`."""
-        return training_batches(self, self.train_dataset, self.batches, workers=True)
 
     def get_batch_samples(
         self, epoch_iterator: Iterator[dict[str, Any]], num_batches: int, device: torch.device
@@ -248,24 +222,19 @@ class EncoderTrainer(SparseGradientTrainer):
         with evaluation_mode(bare):
             return self.embed(bare, ids, mask)
 
+    @property
+    def adam(self) -> Callable[..., torch.optim.Optimizer]:
+        """The kind of Adam: over the rows of a batch where gradients are sparse."""
+        return RowAdam if self.sparse_gradients else torch.optim.Adam
+
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
-        if self.optimizer is not None:
-            return self.optimizer
-        own_weights = [item for item in self.objective.parameters() if item.requires_grad]
-        if self.args.names_optimizer:
-            self.optimizer = super().create_optimizer(model)
-            if own_weights:
-                self.optimizer.add_param_group({"params": own_weights})
-        else:
-            parameters = [item for item in (model or self.model).parameters() if item.requires_grad]
-            self.optimizer = (RowAdam if self.sparse_gradients else torch.optim.Adam)(
-                [*parameters, *own_weights],
-                lr=self.args.learning_rate,
-                betas=(self.args.adam_beta1, self.args.adam_beta2),
-                eps=self.args.adam_epsilon,
-            )
-        return self.optimizer
+        is_given = self.optimizer is not None
+        optimizer = super().create_optimizer(model)
+        own_weights = list(self.objective.parameters())
+        if own_weights and not is_given:
+            optimizer.add_param_group({"params": own_weights})
+        return optimizer
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; the model is scored first unless a checkpoint, which holds that score already, is continued.
@@ -297,7 +266,7 @@ class EncoderTrainer(SparseGradientTrainer):
         """Scores the model and reports the result; nothing without an evaluator or pairs to score on."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
         with evaluation_mode(self.model), self.trained_encoder() as encoder:
-            scores = {} if pairs is None else pair_scores(encoder, pairs, self.pair_metrics)
+            scores = {} if pairs is None else pair_scores(encoder, pairs)
             scores |= {} if self.evaluator is None else scores_of(self.evaluator, encoder)
         if not scores:
             return {}
@@ -305,12 +274,8 @@ class EncoderTrainer(SparseGradientTrainer):
             wanted = self.args.metric_for_best_model
             self.args.metric_for_best_model = chosen_score(scores, wanted, self._chosen_by_default)
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
-        self.log(metrics)
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
-        if self.report is not None and self.is_world_process_zero():
-            what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
-            self.report(f"{what}: dev score {scores[self._chosen]:.2f}")
-        return metrics
+        what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
+        return self.report_scores(metrics, f"{what}: dev score {scores[self._chosen]:.2f}")
 
     @property
     def _chosen(self) -> str:

@@ -24,6 +24,8 @@ class ModelConfig(PreTrainedConfig):
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}
     """The allowed values of fields that name one of several kinds."""
     exclusive_dropouts: ClassVar[bool] = True
+    # As `register_for_auto_class` sets it: the code is saved with the weights.
+    _auto_class = "AutoConfig"
 
     pad_token_id: int | None = 0
     initializer_range: float = 0.01

@@ -45,6 +45,3 @@ class AvgConfig(ModelConfig):
         transformers takes that name for a setting of generation, so it is no attribute here.
         """
         return {**super().to_diff_dict(), "max_length": None}
-
-
-AvgConfig.register_for_auto_class()

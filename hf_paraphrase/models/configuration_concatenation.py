@@ -45,6 +45,3 @@ class ConcatenationConfig(ModelConfig):
         self.vocab_size = kwargs["vocab_size"] = sum(sizes)
         self.hidden_size = kwargs["hidden_size"] = self.part_size * len(sizes)
         super().__post_init__(**kwargs)
-
-
-ConcatenationConfig.register_for_auto_class()

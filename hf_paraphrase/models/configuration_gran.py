@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .base_configuration import RecurrentLayersConfig
 
@@ -13,8 +13,6 @@ class GranConfig(RecurrentLayersConfig):
     Args:
         hidden_size: The dimension of the word vectors, of the recurrent state and of the sentence embedding: the gate
             multiplies word vectors component by component, so all three must be one.
-        peepholes: As for `RecurrentLayersConfig`; but a saved configuration without this entry, written before there
-            was a choice, keeps the network without them that it describes.
         variational_dropout_of: What `variational_dropout` acts on: `words`, the word vectors, those that are averaged
             among them, and the recurrent state; or `network`, the inputs of the recurrent network and of the gate, and
             the recurrent state (Gal and Ghahramani 2016), so that the word vectors that are averaged stay whole.
@@ -30,13 +28,3 @@ class GranConfig(RecurrentLayersConfig):
     }
 
     variational_dropout_of: str = "words"
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        """Keeps a network of an old folder without peepholes."""
-        # Every saved configuration names the version that wrote it.
-        if self.peepholes is None and self.transformers_version is not None:
-            self.peepholes = False
-        super().__post_init__(**kwargs)
-
-
-GranConfig.register_for_auto_class()

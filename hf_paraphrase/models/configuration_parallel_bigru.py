@@ -42,6 +42,3 @@ class ParallelBiGruConfig(ModelConfig):
     initializer_range: float = 0.1
     source_lang: str | None = None
     target_lang: str | None = None
-
-
-ParallelBiGruConfig.register_for_auto_class()

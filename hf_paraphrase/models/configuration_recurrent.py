@@ -32,6 +32,3 @@ class RecurrentConfig(RecurrentLayersConfig):
         super().__post_init__(**kwargs)
         if self.bidirectional and self.direction_merge == "concat" and self.hidden_size % 2:
             raise ValueError(f"hidden_size must be even for two directions side by side, not {self.hidden_size}")
-
-
-RecurrentConfig.register_for_auto_class()

@@ -45,6 +45,3 @@ class ReferenceClassifierConfig(ModelConfig):
             self.label2id = {label: number for number, label in self.id2label.items()}
         if self.num_labels != len(_LABELS):
             raise ValueError(f"there are two labels, translation and reference, not {self.num_labels}")
-
-
-ReferenceClassifierConfig.register_for_auto_class()

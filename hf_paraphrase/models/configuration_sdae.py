@@ -43,6 +43,3 @@ class SdaeConfig(ModelConfig):
         if self.pad_token_id is None:
             raise ValueError("pad_token_id is needed: for the decoder it is the end of a sentence")
         super().__post_init__(**kwargs)
-
-
-SdaeConfig.register_for_auto_class()

@@ -70,6 +70,3 @@ class SentenceClassifierConfig(ModelConfig):
         super().__post_init__(**kwargs)
         if expected is not None and self.num_labels != len(expected):
             raise ValueError(f"a {self.objective} has {len(expected)} outputs here, not {self.num_labels}")
-
-
-SentenceClassifierConfig.register_for_auto_class()

@@ -78,6 +78,3 @@ class AvgModel(AveragingModel):
             tokens = tokens[is_known | nothing_else[rows]]
             lengths = torch.where(nothing_else, lengths, counts)
         return self._means(tokens, lengths, None)
-
-
-AvgModel.register_for_auto_class("AutoModel")

@@ -122,6 +122,3 @@ class ConcatenationModel(AveragingModel):
             keep = None if keep is None else keep[order]
         counts = torch.bincount(bag, minlength=len(lengths) * parts)
         return super()._means(tokens, counts, keep).unflatten(0, (len(lengths), parts)).flatten(1)
-
-
-ConcatenationModel.register_for_auto_class("AutoModel")

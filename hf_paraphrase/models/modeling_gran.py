@@ -105,6 +105,3 @@ class GranModel(RecurrentWordModel):
             else:
                 states = self.merge(torch.cat([states, backward], dim=1)).tanh()
         return averaged, (self.gate_input(vectors) + self.gate_state(states)).sigmoid()
-
-
-GranModel.register_for_auto_class("AutoModel")

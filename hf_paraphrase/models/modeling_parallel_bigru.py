@@ -150,6 +150,3 @@ class ParallelBiGruModel(WordVectorModel):
         _, ends = gru(PackedSequence(words, torch.tensor(sentences.batch_sizes)))
         vectors = sentences.by_row(ends.transpose(0, 1).flatten(1))
         return functional.dropout(vectors, self.config.dropout, self.training)
-
-
-ParallelBiGruModel.register_for_auto_class("AutoModel")

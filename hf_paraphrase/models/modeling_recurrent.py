@@ -98,6 +98,3 @@ class RecurrentModel(RecurrentWordModel):
         if sentences is not None:
             second = second[sentences.reversal()]
         return torch.cat([first, second], dim=1) if self.config.direction_merge == "concat" else first + second
-
-
-RecurrentModel.register_for_auto_class("AutoModel")

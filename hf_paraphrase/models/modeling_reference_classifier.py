@@ -37,6 +37,7 @@ class ReferenceClassifier(AveragingModel):
 
     config_class = ReferenceClassifierConfig
     base_model_prefix = "reference_classifier"
+    _auto_class = "AutoModelForSequenceClassification"
 
     def __init__(self, config: ReferenceClassifierConfig) -> None:
         super().__init__(config, config.embedding_size)
@@ -89,6 +90,3 @@ class ReferenceClassifier(AveragingModel):
         # Padded, for a CPU has no fast kernel for packed sequences.
         states = self.lstm(sentences.pad(vectors).transpose(0, 1))[0]
         return sentences.last(sentences.unpad(states.transpose(0, 1)))
-
-
-ReferenceClassifier.register_for_auto_class("AutoModelForSequenceClassification")

@@ -234,6 +234,7 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
 
     config_class = RnnSearchConfig
     base_model_prefix = "model"
+    _auto_class = "AutoModelForSeq2SeqLM"
     main_input_name = "input_ids"
     _tied_weights_keys: dict[str, str] = {"lm_head.weight": "decoder.embeddings.weight"}  # noqa: RUF012
     # The loss is a mean over tokens of the batch: the Trainer divides it by the accumulation steps.
@@ -403,7 +404,3 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
             expand_size, is_encoder_decoder, input_ids, **model_kwargs
         )
         return expanded
-
-
-RnnSearchConfig.register_for_auto_class()
-RnnSearchForConditionalGeneration.register_for_auto_class("AutoModelForSeq2SeqLM")

@@ -192,6 +192,3 @@ class SdaeModel(WordVectorModel):
             shown = mask if self.config.skip_unknown else None
             token_vectors = sentences.unpack(sentences.contributions(states), shown)
         return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled)
-
-
-SdaeModel.register_for_auto_class("AutoModel")

@@ -47,6 +47,7 @@ class SentenceClassifier(PreTrainedModel):
 
     config_class = SentenceClassifierConfig
     base_model_prefix = "encoder"
+    _auto_class = "AutoModelForSequenceClassification"
     main_input_name = "input_ids"
 
     def __init__(self, config: SentenceClassifierConfig) -> None:
@@ -171,6 +172,3 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
         reference, config.name_or_path, revision=getattr(config, "_commit_hash", None)
     )
     return model_class(model_class.config_class.from_dict(settings))
-
-
-SentenceClassifier.register_for_auto_class("AutoModelForSequenceClassification")

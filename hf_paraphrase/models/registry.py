@@ -55,6 +55,7 @@ MODELS = {
     "sdae": ModelEntry("SdaeConfig", "SdaeModel"),
     "sentence_classifier": ModelEntry("SentenceClassifierConfig", "SentenceClassifier", **_CLASSIFIER),
 }
+_AUTO_MODULES = [f"transformers.models.auto.{part}_auto" for part in ("configuration", "modeling", "tokenization")]
 SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)
 """The model types that are sentence encoders."""
 
@@ -81,39 +82,31 @@ def _imported(kind: str, model_type: str, name: str) -> Any:
     return getattr(importlib.import_module(f"{__package__}.{kind}_{model_type}"), name)
 
 
-def _register_configurations(auto: Any) -> None:
-    for model_type in MODELS:
-        auto.AutoConfig.register(model_type, config_class(model_type), exist_ok=True)
-
-
-def _register_models(auto: Any) -> None:
+def _register_in(module: ModuleType) -> None:
+    """Tells the Auto classes of one of transformers' modules which classes are ours."""
+    part = module.__name__.rpartition(".")[2]
     for model_type, entry in MODELS.items():
-        getattr(auto, entry.auto_class).register(config_class(model_type), model_class(model_type), exist_ok=True)
-
-
-def _register_tokenizers(auto: Any) -> None:
-    for model_type in MODELS:
-        tokenizer = tokenizer_class(model_type)
-        if tokenizer is not None:
-            fast = "TokenizersBackend" in {base.__name__ for base in tokenizer.mro()}
-            kind = "fast_tokenizer_class" if fast else "slow_tokenizer_class"
-            auto.AutoTokenizer.register(config_class(model_type), **{kind: tokenizer}, exist_ok=True)
-
-
-_ACTIONS = {
-    "transformers.models.auto.configuration_auto": _register_configurations,
-    "transformers.models.auto.modeling_auto": _register_models,
-    "transformers.models.auto.tokenization_auto": _register_tokenizers,
-}
+        config = config_class(model_type)
+        if part == "configuration_auto":
+            module.AutoConfig.register(model_type, config, exist_ok=True)
+        elif part == "modeling_auto":
+            getattr(module, entry.auto_class).register(config, model_class(model_type), exist_ok=True)
+        elif tokenizer := tokenizer_class(model_type):
+            is_fast = "TokenizersBackend" in {base.__name__ for base in tokenizer.mro()}
+            kind = "fast_tokenizer_class" if is_fast else "slow_tokenizer_class"
+            module.AutoTokenizer.register(config, **{kind: tokenizer}, exist_ok=True)
 
 
 class _AutoModuleFinder(MetaPathFinder):
-    """Finds transformers' auto modules as the import system does, and has them end with our registration."""
+    """Finds transformers' auto modules as the import system does, and has them end with our registration.
+
+    transformers has no way of its own to tell it of models before it is imported, which takes seconds.
+    """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname not in _ACTIONS:
+        if fullname not in _AUTO_MODULES:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
@@ -121,7 +114,7 @@ class _AutoModuleFinder(MetaPathFinder):
 
             def run_and_register(module: ModuleType) -> None:
                 run_module(module)
-                _ACTIONS[fullname](module)
+                _register_in(module)
 
             setattr(spec.loader, "exec_module", run_and_register)  # noqa: B010
         return spec
@@ -131,6 +124,6 @@ def register() -> None:
     """Makes the Auto classes know our model types, now or when they get imported."""
     if not any(isinstance(finder, _AutoModuleFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AutoModuleFinder())
-    for name, action in _ACTIONS.items():
+    for name in _AUTO_MODULES:
         if name in sys.modules:
-            action(sys.modules[name])
+            _register_in(sys.modules[name])

@@ -30,6 +30,7 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
     vocab_files_names: ClassVar[dict[str, str]] = {"tokenizers_file": PARTS_FILE}
     model_input_names: ClassVar[list[str]] = ["input_ids", "attention_mask"]
     padding_side = "right"
+    _auto_class = "AutoTokenizer"
 
     def __init__(
         self,
@@ -109,6 +110,3 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         path = Path(save_directory) / (f"{filename_prefix}-{PARTS_FILE}" if filename_prefix else PARTS_FILE)
         write_parts(path, self._joined.parts)
         return (str(path),)
-
-
-ConcatenationTokenizer.register_for_auto_class("AutoTokenizer")

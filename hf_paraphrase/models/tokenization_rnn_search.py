@@ -30,6 +30,7 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
         "source_tokenizer_file": _SOURCE_FILE,
     }
     model_input_names: ClassVar[list[str]] = ["input_ids", "attention_mask"]
+    _auto_class = "AutoTokenizer"
 
     def __init__(
         self,
@@ -101,6 +102,3 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
         source.no_truncation()
         source.save(str(path))
         return (*names, str(path))
-
-
-RnnSearchTokenizer.register_for_auto_class("AutoTokenizer")

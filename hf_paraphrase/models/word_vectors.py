@@ -20,6 +20,8 @@ class WordVectorModel(PreTrainedModel):
     embeddings_name = "embeddings"
     sparse_gradients = False
     embeddings: nn.Parameter
+    # As `register_for_auto_class` sets it: the code is saved with the weights.
+    _auto_class = "AutoModel"
 
     def get_input_embeddings(self) -> nn.Embedding:
         """Returns a layer whose weight is the parameter itself."""

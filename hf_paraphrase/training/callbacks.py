@@ -79,31 +79,6 @@ class EpochOfBatches(TrainerCallback):
         self.set_epoch(state.global_step // self.updates)
 
 
-class EpochMarks(EpochOfBatches):
-    """Evaluates and saves at so many equal fractions of every epoch where the Trainer does so at its end."""
-
-    def __init__(self, set_epoch: Callable[[int], None], updates: int, marks: int) -> None:
-        super().__init__(set_epoch, updates)
-        self.marks = {-(-updates * mark // marks) for mark in range(1, marks + 1)}
-
-    def _is_at_mark(self, state: TrainerState) -> bool:
-        return (state.global_step - 1) % self.updates + 1 in self.marks
-
-    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        """Asks for a score and a checkpoint if the step is at a mark."""
-        if self._is_at_mark(state):
-            control.should_save = control.should_save or args.save_strategy == SaveStrategy.EPOCH
-            evaluates = args.eval_strategy == IntervalStrategy.EPOCH and args.eval_delay <= (state.epoch or 0.0)
-            control.should_evaluate = control.should_evaluate or evaluates
-        return control
-
-    def on_epoch_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        """Takes back what the last step of the epoch has had already."""
-        if self._is_at_mark(state):
-            control.should_save = control.should_evaluate = False
-        return control
-
-
 class LastStep(TrainerCallback):
     """Asks for a score and a checkpoint after the last update; transformers 5.0 saves without scoring."""
 

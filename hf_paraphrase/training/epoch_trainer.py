@@ -113,7 +113,9 @@ class EpochTrainer(Trainer):
 
     criterion: ClassVar[str]
     """The name of the score that every evaluation has; the weights are chosen by it if no other is named."""
-    forward_options: ClassVar[dict[str, Any]] = {}
+    uses_workers: ClassVar[bool] = False
+    """Whether `dataloader_num_workers` processes may make the batches; they do not learn of the epoch."""
+    forward_options: dict[str, Any] = {}  # noqa: RUF012
     loss_is_scaled_for_ga = False
     optimizer: Any
     control: Any
@@ -127,12 +129,13 @@ class EpochTrainer(Trainer):
         *,
         dev_size: int | None,
         report: Callable[[str], None] | None = None,
+        **options: Any,
     ) -> None:
         self.batches = batches
         self.report = report
         if args.dataloader_drop_last:
             batches.leave_out_last()
-        args.settle_evaluation(dev_size is not None, f"eval_{self.criterion}")
+        self.is_scored = args.settle_evaluation(dev_size is not None, f"eval_{self.criterion}")
         take_one_gpu(args)
         super().__init__(
             model=model,
@@ -141,13 +144,14 @@ class EpochTrainer(Trainer):
             train_dataset=PairItems(batches.size),
             # The Trainer requires a set before it calls `evaluate`, which reads the dev set itself.
             eval_dataset=None if dev_size is None else PairItems(dev_size),
+            **options,
         )
         keep_standard_output(self)
         self.add_callback(EpochOfBatches(self.begin_epoch, self.updates_of_epoch))
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Returns the batches of this process; they are made in it, because draws may change with the epoch."""
-        return training_batches(self, self.train_dataset, self.batches)
+        """Returns the batches of this process; see :class:`~.batches.EpochBatches`."""
+        return training_batches(self, self.train_dataset, self.batches, workers=self.uses_workers)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam over all parameters that have a gradient, or the optimizer that the arguments name."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import HfParaphraseError, OutputError, UsageError
+from ..errors import OutputError, UsageError
 from ..messages import process_count
 
 if TYPE_CHECKING:
@@ -75,26 +74,6 @@ def check_in_common(job: str, folder: Path) -> None:
     if blind:
         problem = f"process {', '.join(blind)} does not see this folder of process 0"
         raise OutputError(problem, path=folder, remedy="give an --output in a folder that all nodes share")
-
-
-@contextmanager
-def lost_processes_reported() -> Iterator[None]:
-    """Turns the error of an exchange with a process that has ended into one line that says what to do."""
-    try:
-        yield
-    except RuntimeError as error:
-        if num_processes() == 1:
-            raise
-        # Only a torch with distributed training has this name.
-        from torch.distributed import DistError
-
-        # The errors of gloo have no type of their own, but they name its source file.
-        if not (isinstance(error, DistError) or "/gloo/" in str(error)):
-            raise
-        raise HfParaphraseError(
-            "another process of this training has ended, or cannot be reached",
-            remedy="its own messages say why; started again on all nodes with --resume, the training goes on",
-        ) from error
 
 
 def gathered(tensor: Tensor) -> list[Tensor]:

@@ -34,9 +34,9 @@ from ..artefacts.files import quiet_transformers
 from ..artefacts.weights import check_finite
 from ..errors import HfParaphraseError, UsageError
 from ..messages import is_main_process, log, process_count
-from ..settings import Settings, seed_setting, setting
+from ..settings import seed_setting, setting
 from .devices import AcceleratorSettings
-from .processes import check_in_common, lost_processes_reported, refuse_sharding, wait_before_training, wait_for_all
+from .processes import check_in_common, refuse_sharding, wait_before_training, wait_for_all
 
 if TYPE_CHECKING:
     from transformers import Trainer, TrainingArguments
@@ -50,7 +50,7 @@ LOGS = "logs"
 
 
 @dataclass(kw_only=True)
-class RunSettings(Settings):
+class TrainingRunSettings(AcceleratorSettings):
     """The settings of every training run."""
 
     output: str = setting("the model folder to make; it appears whole at the end")
@@ -60,17 +60,6 @@ class RunSettings(Settings):
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
     resume: bool = setting("continue the incomplete run for this output, with the same result", False)
-
-    def check(self) -> None:
-        """Refuses values that do not fit, and a licence that the Hub spells otherwise."""
-        super().check()
-        check_license(self.license)
-
-
-@dataclass(kw_only=True)
-class TrainingRunSettings(AcceleratorSettings, RunSettings):
-    """The settings of a training run with a Trainer."""
-
     report_to: str = setting(
         "where the Trainer logs to, e.g. wandb, or tensorboard, whose files are in the folder logs of the output; "
         "none for nowhere",
@@ -78,8 +67,9 @@ class TrainingRunSettings(AcceleratorSettings, RunSettings):
     )
 
     def check(self) -> None:
-        """Refuses values that do not fit, and an integration that is not installed."""
+        """Refuses values that do not fit, a licence that the Hub spells otherwise, and a missing integration."""
         super().check()
+        check_license(self.license)
         if self.report_to == "none":
             return
         from transformers.integrations import get_available_reporting_integrations
@@ -104,7 +94,7 @@ class TrainingRun:
     """
 
     def __init__(
-        self, settings: RunSettings, *, command: str, inputs: Sequence[str], of_the_result: Sequence[str] = ()
+        self, settings: TrainingRunSettings, *, command: str, inputs: Sequence[str], of_the_result: Sequence[str] = ()
     ) -> None:
         self.settings = settings
         self.is_finished = False
@@ -121,13 +111,12 @@ class TrainingRun:
         )
         self.folder = self.checkpoints = self.artefact.target
         self._stack = ExitStack()
-        self._accelerator = settings if isinstance(settings, AcceleratorSettings) else AcceleratorSettings()
         self._log: list[dict[str, Any]] = []
 
     def __enter__(self) -> TrainingRun:
         """Locks the output and finds out what is left to do."""
         refuse_sharding()
-        wait_before_training(on_cpu=self._accelerator.is_on_cpu)
+        wait_before_training(on_cpu=self.settings.is_on_cpu)
         self.is_finished, self.folder, self.checkpoints = done_by_first(self._begin)
         return self
 
@@ -156,12 +145,12 @@ class TrainingRun:
         common = {
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
-            "report_to": getattr(self.settings, "report_to", "none"),
+            "report_to": self.settings.report_to,
             "run_name": self.artefact.target.name,
             # No step asks whether its loss is finite, for which a GPU is waited for: checkpoints are checked.
             "logging_nan_inf_filter": False,
         }
-        return self._accelerator.trainer_arguments(arguments_class, **{**common, **settings})
+        return self.settings.trainer_arguments(arguments_class, **{**common, **settings})
 
     def begin(self) -> Path:
         """Records the job, before the first checkpoint, and returns their folder; :meth:`train` does so too."""
@@ -171,14 +160,9 @@ class TrainingRun:
 
     def train(self, trainer: Trainer) -> None:
         """Trains from the newest complete checkpoint in the folder of a Trainer, of which a run may have several."""
-        with lost_processes_reported():
-            self._train(trainer, Path(trainer.args.output_dir))
-            # None of the checkpoints goes before all processes have loaded the best one.
-            wait_for_all()
-
-    def _train(self, trainer: Trainer, folder: Path) -> None:
         from .callbacks import EndAtDivergence, LossAtCheckpoints, keep_logs, last_checkpoint, log_of_steps
 
+        folder = Path(trainer.args.output_dir)
         keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
         check_in_common(fingerprint_of_job(self.settings.record()), self.folder)
         self.begin()
@@ -197,6 +181,8 @@ class TrainingRun:
         with quiet_transformers(warns=True):
             trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         self._log += log_of_steps(trainer.state.log_history)
+        # None of the checkpoints goes before all processes have loaded the best one.
+        wait_for_all()
 
     def write(
         self,

@@ -6,17 +6,22 @@ One word and its numbers a line, separated by single spaces or tabs, optionally 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.text_files import numbered_lines
 from ..errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 UNKNOWN_SPREAD = 0.01
 """The standard deviation of the vectors of words that the file does not have."""
@@ -99,38 +104,47 @@ def is_header(fields: Sequence[str]) -> bool:
     return len(fields) == 2 and all(map(_SIZE.fullmatch, fields))
 
 
+def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
+    """Returns which word each token of a vocabulary stands for.
+
+    Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
+    turns this word into that token alone; one from inside a word (`##ing`) stands for none.
+    """
+    backend = tokenizer.backend_tokenizer
+    tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    if json.loads(backend.to_str())["model"]["type"] == "WordLevel":
+        return list(tokens)
+    backend.no_padding()
+    backend.no_truncation()
+    texts = [backend.decode([token], skip_special_tokens=False).strip() for token in range(len(tokens))]
+    encoded = backend.encode_batch_fast(texts, add_special_tokens=False)
+    return [text if item.ids == [row] else None for row, (text, item) in enumerate(zip(texts, encoded, strict=True))]
+
+
 def initial_embeddings(
-    vocabulary: Sequence[str],
+    tokenizer: PreTrainedTokenizerFast,
     vectors: WordVectors | None,
+    counts: NDArray[np.int64],
     *,
     dimension: int,
-    pad_id: int,
-    unknown_id: int,
-    counts: NDArray[np.int64],
     seed: int = 0,
-    texts: Sequence[str | None] | None = None,
 ) -> tuple[NDArray[np.float32], Coverage]:
-    """Makes the initial embedding matrix of a vocabulary.
+    """Makes the initial embedding matrix (vocabulary, dimension), float32, of a tokenizer, and counts its words.
 
     A word without a vector gets N(0, 0.01) in each component. The unknown word gets the file's own vector for it if
     there is one (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the vocabulary that come last in
-    the file, its rarest. The padding row is zero.
-
-    Vectors are looked up by `texts`, the word that each id stands for (None for no word), and `counts`
-    are those of the ids in the training data (vocabulary,).
-
-    Returns:
-        The matrix (vocabulary, dimension), float32, and the coverage.
+    the file, its rarest. The padding row is zero. `counts` (vocabulary,) are those of the ids in the training data.
     """
     generator = np.random.default_rng(seed)
-    matrix = generator.normal(0.0, UNKNOWN_SPREAD, (len(vocabulary), dimension)).astype(np.float32)
-    covered = np.zeros(len(vocabulary), bool)
-    special = {pad_id, unknown_id}
+    matrix = generator.normal(0.0, UNKNOWN_SPREAD, (len(tokenizer), dimension)).astype(np.float32)
+    covered = np.zeros(len(tokenizer), bool)
+    special = {tokenizer.pad_token_id, tokenizer.unk_token_id}
     if vectors is not None:
-        names = vocabulary if texts is None else texts
+        tokens = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+        words = tokens if vectors.by_token else words_of_tokens(tokenizer)
         sources = {
             row: vectors.index[word]
-            for row, word in enumerate(names)
+            for row, word in enumerate(words)
             if row not in special and word is not None and word in vectors.index
         }
         rows = list(sources)
@@ -138,10 +152,18 @@ def initial_embeddings(
         covered[rows] = True
         unknown = [vectors.index[name] for name in UNKNOWN_WORDS if name in vectors.index][:1]
         if averaged := unknown or sorted(sources.values())[-_RAREST:]:
-            matrix[unknown_id] = vectors.matrix[averaged].mean(0)
-    matrix[pad_id] = 0.0
-    words = len(vocabulary) - len(special)
-    return matrix, Coverage(words, int(covered.sum()), int(counts.sum()), int(counts[covered].sum()))
+            matrix[tokenizer.unk_token_id] = vectors.matrix[averaged].mean(0)
+    matrix[tokenizer.pad_token_id] = 0.0
+    coverage = Coverage(
+        len(tokenizer) - len(special), int(covered.sum()), int(counts.sum()), int(counts[covered].sum())
+    )
+    if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
+        raise InputError(
+            "no word of the pairs has a vector here",
+            path=vectors.source,
+            remedy="give vectors in the language of the pairs, and written as they are (lower case?)",
+        )
+    return matrix, coverage
 
 
 def _trailing_numbers(fields: list[str]) -> int:

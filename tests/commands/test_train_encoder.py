@@ -66,10 +66,8 @@ FAST = ("--epochs", 3, "--batch-size", 20, "--learning-rate", 0.02, "--hidden-si
 
 
 KINDS = [
-    ("avg",),
-    ("gran", "--cell", "gru", "--bidirectional", "true"),
-    ("gran", "--cell", "lstm", "--peepholes", "false", "--variational-dropout", 0.1),
-    ("trigram", "--skip-unknown", "true"),
+    ("gran", "--cell", "gru", "--bidirectional", "true", "--variational-dropout", 0.1),
+    ("trigram", "--skip-unknown", "true", "--initial-distribution", "uniform"),
     ("word-trigram",),
 ]
 
@@ -103,26 +101,16 @@ def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tm
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_initial_vectors_set_size_vocabulary_and_start(pairs, vectors, tmp_path, capsys):
-    flags = ("--initial-vectors", vectors, "--epochs", 1, "--learning-rate", 1e-9)
-    assert run(pairs, tmp_path / "m", *flags) == 0
-    assert "56 of 61 words have a vector" in capsys.readouterr().err
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "m")
-    matrix = load_file(tmp_path / "m" / "model.safetensors")["embeddings"]
-    lines = dict(line.split(" ", 1) for line in vectors.read_text().splitlines())
-    vocabulary = tokenizer.get_vocab()
-    assert matrix.shape == (63, 6) and "elsewhere" in vocabulary and "Cased" not in vocabulary
-    for word in ("a3", "b7", "elsewhere"):
-        np.testing.assert_allclose(matrix[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
-
-
-def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path):
+def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path, capsys):
     output = tmp_path / "untrained"
     assert run(pairs, output, "--epochs", 0, "--initial-vectors", vectors, "--dev-data", dev, "--seed", 1) == 0
+    assert "56 of 61 words have a vector" in capsys.readouterr().err
     vocabulary = AutoTokenizer.from_pretrained(output).get_vocab()
     embeddings = load_file(output / "model.safetensors")["embeddings"]
-    line = next(line for line in vectors.read_text().splitlines() if line.startswith("a3 "))
-    assert np.allclose(embeddings[vocabulary["a3"]], [float(value) for value in line.split()[1:]])
+    assert embeddings.shape == (63, 6) and "Cased" not in vocabulary
+    lines = dict(line.split(" ", 1) for line in vectors.read_text().splitlines())
+    for word in ("a3", "b7", "elsewhere"):
+        np.testing.assert_allclose(embeddings[vocabulary[word]], np.array(lines[word].split(), float), atol=1e-5)
     results = json.loads((output / "provenance.json").read_text())["results"]
     assert results["steps"] == 0 and results["dev_best"] is None and np.isfinite(results["dev_untrained"])
     card = (output / "README.md").read_text()
@@ -153,16 +141,6 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     assert "60 pairs labelled 0, no paraphrases, left out" in capsys.readouterr().err
 
 
-def test_options_of_a_kind_reach_the_model_and_its_provenance(pairs, tmp_path):
-    flags = "--model-type trigram --initial-distribution uniform --hidden-size 8 --epochs 0"
-    assert run(pairs, tmp_path / "m", *flags.split()) == 0
-    assert (
-        json.loads((tmp_path / "m" / "provenance.json").read_text())["settings"]["initial_distribution"] == "uniform"
-    )
-    bound = SentenceEncoder.from_pretrained(tmp_path / "m").model.embeddings.abs().max().item()
-    assert 0.009 < bound <= 0.01
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -170,7 +148,6 @@ def test_options_of_a_kind_reach_the_model_and_its_provenance(pairs, tmp_path):
         (["--loss", "contrastive"], "no column `label`"),
         (["--model-type", "recurrent", "--bidirectional", "true", "--hidden-size", 7], "cannot be halved"),
         (["--model-type", "trigram", "--word-list", "words"], "--word-list is for words"),
-        (["--dev-data", "absent"], "absent: no such file or folder"),
         (["--min-frequency", 10**6], "the vocabulary has no words"),
     ],
 )
@@ -214,11 +191,7 @@ def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrie
     assert "a split `validation` to tune on" in capsys.readouterr().err
 
 
-CONTINUED = {
-    "avg": [],
-    "gran": ["--cell", "gru", "--bidirectional", "true"],
-    "word-trigram": [],
-}
+CONTINUED = {"avg": [], "gran": ["--cell", "gru", "--bidirectional", "true"], "word-trigram": []}
 CONTINUED_TEXTS = ["a1 a2", "b3", "", "a1 zebra b29"]
 BATCHES = ("--batch-size", 20, "--learning-rate", 0.02)
 
@@ -236,10 +209,6 @@ def models(pairs, tmp_path_factory):
         flags = ["--model-type", kind, "--hidden-size", 8, "--epochs", 1, "--seed", 1, *flags]
         assert run(pairs, root / kind, *BATCHES, *flags) == 0
     return root
-
-
-def table_of(folder):
-    return SentenceEncoder.from_pretrained(folder).model.embeddings.detach().numpy()
 
 
 @pytest.mark.parametrize("kind", CONTINUED)
@@ -266,17 +235,6 @@ def test_without_an_epoch_it_is_the_same_and_with_one_another_encoder(models, tm
         card = (output / "README.md").read_text()
         assert f"| went on from | {kind}: its tokenizer and all its weights |" in card and "initial word" not in card
     assert "went on from" not in (models / kind / "README.md").read_text()
-
-
-def test_lambda_w_draws_the_word_vectors_back_to_those_of_the_initial_model(models, pairs, tmp_path):
-    start, distances = table_of(models / "avg"), []
-    for weight in (0.0, 100.0):
-        output = tmp_path / f"held{weight}"
-        words = ["--initial-model", models / "avg", "--epochs", 8, "--lambda-w", weight, "--seed", 2]
-        assert run(pairs, output, *BATCHES, *words) == 0
-        distances.append(float(np.linalg.norm(table_of(output) - start)))
-    assert distances[0] > 1.5 * distances[1] > 0
-    assert "drawn back there with a weight of 100 |" in (output / "README.md").read_text()
 
 
 def test_the_result_has_the_licence_and_base_of_its_start_unless_a_licence_is_given(models, pairs, tmp_path):

@@ -99,12 +99,3 @@ def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(pairs, tmp_pa
     np.testing.assert_array_equal(table_of(tmp_path / "n")[1][1:], table[1:])
     assert run(pairs, tmp_path / "words", "--initial-vectors", tmp_path / "m") == 0
     np.testing.assert_allclose(table_of(tmp_path / "words")[0]["a1"], encoder.encode("a1"), atol=1e-6)
-
-
-def test_skipping_unknown_words_is_part_of_the_model_and_its_card(pairs, tmp_path, capsys):
-    assert run(pairs, tmp_path / "m", "--skip-unknown", "true", "--hidden-size", 3) == 0
-    encoder = SentenceEncoder.from_pretrained(tmp_path / "m")
-    np.testing.assert_array_equal(encoder.encode("a1 neverseen b1"), encoder.encode("a1 b1"))
-    assert "are left out unless" in (tmp_path / "m" / "README.md").read_text()
-    assert run(pairs, tmp_path / "n", "--skip-unknown", "true", "--model-type", "word-trigram") == 2
-    assert "--skip-unknown is not for --model-type word-trigram" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_a_node_that_is_killed_and_started_again_goes_on_to_the_same_bytes(pairs
     ends = [first.ended(), second.ended()]
     assert [status for status, _ in ends] == [0, 0], ends
     said = "".join(text for _, text in ends)
-    assert "another process of this training has ended" in said and "resuming after step 12" in said
+    assert "resuming after step 12" in said
     trained, _ = encoder_of_two_nodes
     for name in ("model.safetensors", "config.json", "tokenizer.json"):
         assert (tmp_path / "models" / "two" / name).read_bytes() == (trained / name).read_bytes(), name

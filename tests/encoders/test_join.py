@@ -152,7 +152,7 @@ def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_compone
         (UsageError, "need each other", {"model": ["words", "trigrams"], "text": ["x"]}),
         (UsageError, "need each other", {"model": ["words", "weighted-trigrams"]}),
         (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
-        (ModelError, "GranModel is not an average", {"model": ["words", "gran"]}),
+        (ModelError, "GranModel is not an average of one table", {"model": ["words", "gran"]}),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, error, match, settings):

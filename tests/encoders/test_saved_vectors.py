@@ -59,7 +59,7 @@ def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_aga
     table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
     names = ["[PAD]", "[UNK]", *WORDS]
     for vectors in (read_saved_vectors(ours, WORDS), read_saved_vectors(ours, WORDS, pieces=names)):
-        matrix, coverage = initial_embeddings(names, vectors, dimension=5, pad_id=0, unknown_id=1, counts=np.arange(6))
+        matrix, coverage = initial_embeddings(build_word_level_tokenizer(WORDS), vectors, np.arange(6), dimension=5)
         np.testing.assert_array_equal(matrix[2:], table[2:])
         assert coverage.with_vector == 4
     np.testing.assert_array_equal(read_saved_vectors(ours, WORDS, pieces=names).matrix[1], table[1])

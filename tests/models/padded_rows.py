@@ -1,8 +1,10 @@
-"""Rows of ids as a padded batch."""
+"""Rows of ids as a padded batch, and a model of which no weight is zero."""
 
 from __future__ import annotations
 
 import torch
+
+ROWS = [[5, 6, 7, 5], [8], [], [1, 2, 3, 4, 9, 10, 11]]
 
 
 def padded(rows, length, *, left=False):
@@ -14,3 +16,12 @@ def padded(rows, length, *, left=False):
         ids[place, span] = torch.tensor(row, dtype=torch.long)
         mask[place, span] = 1
     return ids, mask
+
+
+def with_all_parameters_moved(model):
+    """Biases start at zero, where a misplaced one would not be seen."""
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
+    return model.eval()

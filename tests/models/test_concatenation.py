@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 import torch
 from padded_rows import padded
@@ -87,16 +84,6 @@ def test_sentences_laid_end_to_end_agree_to_the_last_bit_whatever_the_order_of_t
     assert torch.equal(model.mean_of_words(flat, torch.tensor(list(map(len, ROWS)))), expected)
     mixed = model(torch.tensor([[25, 5, 26, 6, 7]])).pooler_output
     assert torch.equal(mixed[0], expected[0])
-
-
-def test_a_folder_from_before_there_were_weights_opens(tmp_path):
-    item = encoder()
-    path = save(item, tmp_path) / "config.json"
-    config = json.loads(path.read_text())
-    del config["part_weights"]
-    path.write_text(json.dumps(config))
-    np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path).encode(TEXTS), item.encode(TEXTS))
-    assert not np.allclose(encoder(part_weights=[0.8, 0.2]).encode(TEXTS[:1]), item.encode(TEXTS[:1]))
 
 
 def test_names_of_tokens_tell_the_part_and_lead_back_to_the_ids():

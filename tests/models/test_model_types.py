@@ -24,7 +24,6 @@ assert type(AutoModelForSeq2SeqLM.from_config(RnnSearchConfig(**small))) is RnnS
 
 ORDERS = {
     "Auto classes first": "from transformers import AutoModel\nimport hf_paraphrase\n" + CHECK,
-    "AutoConfig before, AutoModel after": "from transformers import AutoConfig\nimport hf_paraphrase\n" + CHECK,
     "through AutoConfig alone": (
         "import sys, hf_paraphrase\n"
         "from transformers import AutoConfig\n"

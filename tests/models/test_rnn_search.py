@@ -1,25 +1,112 @@
+"""RNNsearch, one unit at a time (Bahdanau et al. 2015, appendix A, in the reference form)."""
+
 from __future__ import annotations
 
 import pytest
 import torch
-from rnn_search_by_hand import (
-    SOURCES,
-    TARGETS,
-    batch,
-    make,
-    mask_of,
-    naive_encoder,
-    naive_logits,
-    padded,
-)
 from torch.nn import functional
 
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
-def test_annotations_equal_a_per_unit_loop_in_both_directions():
-    model = make()
-    output = model.encoder(padded(SOURCES), mask_of(SOURCES)).last_hidden_state
-    for row, source in zip(output, SOURCES, strict=True):
-        torch.testing.assert_close(row[: len(source)], torch.stack(naive_encoder(model, source)), atol=1e-5, rtol=0)
+PAD, START, END = 0, 1, 2
+HIDDEN, EMBEDDING, ATTENTION, READOUT, VOCABULARY, SOURCE_VOCABULARY = 6, 4, 5, 8, 9, 11
+
+
+def make(seed=0, **settings):
+    torch.manual_seed(seed)
+    sizes = {
+        "vocab_size": VOCABULARY,
+        "source_vocab_size": SOURCE_VOCABULARY,
+        "embedding_size": EMBEDDING,
+        "hidden_size": HIDDEN,
+        "attention_size": ATTENTION,
+        "readout_size": READOUT,
+        "initialization": "xavier",
+    }
+    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**{**sizes, **settings})).eval()
+    with torch.no_grad():  # zero biases and tiny weights would hide mistakes in the equations
+        for parameter in model.parameters():
+            parameter.normal_(std=0.7)
+    return model
+
+
+SOURCES = [[3, 4, 5, 6, 2], [7, 2], [8, 9, 10, 2]]
+TARGETS = [[3, 4, 2], [5, 6, 7, 8, 2], [2]]
+
+
+def padded(rows, value=PAD, side="right", width=None):
+    width = width or max(map(len, rows))
+    return torch.tensor(
+        [row + [value] * (width - len(row)) if side == "right" else [value] * (width - len(row)) + row for row in rows]
+    )
+
+
+def mask_of(rows, side="right", width=None):
+    return padded([[1] * len(row) for row in rows], 0, side, width)
+
+
+def batch(side="right", width=None):
+    return {
+        "input_ids": padded(SOURCES, PAD, side, width),
+        "attention_mask": mask_of(SOURCES, side, width),
+        "labels": padded(TARGETS, -100),
+    }
+
+
+def naive_gru(gru, embedded, state, extra=None):
+    """h' = z h~ + (1 - z) h; the reset acts on h before U; only the candidate has a bias."""
+    size = gru.hidden_size
+    w_reset, w_update, w = gru.input_weight[:size], gru.input_weight[size : 2 * size], gru.input_weight[2 * size :]
+    u_reset, u_update = gru.gate_weight[:size], gru.gate_weight[size:]
+    c_reset, c_update, c = (0.0, 0.0, 0.0) if extra is None else extra
+    reset = torch.sigmoid(w_reset @ embedded + u_reset @ state + c_reset)
+    update = torch.sigmoid(w_update @ embedded + u_update @ state + c_update)
+    candidate = torch.tanh(w @ embedded + gru.candidate_weight @ (reset * state) + gru.candidate_bias + c)
+    return update * candidate + (1 - update) * state
+
+
+def naive_encoder(model, source):
+    encoder = model.encoder
+    vectors = [encoder.embeddings.weight[unit] for unit in source]
+    ahead, back = [], []
+    state = torch.zeros(HIDDEN)
+    for vector in vectors:
+        state = naive_gru(encoder.forward_gru, vector, state)
+        ahead.append(state)
+    state = torch.zeros(HIDDEN)
+    for vector in reversed(vectors):
+        state = naive_gru(encoder.backward_gru, vector, state)
+        back.append(state)
+    return [torch.cat([a, b]) for a, b in zip(ahead, reversed(back), strict=True)]
+
+
+def naive_logits(model, source, previous_words):
+    """Logits of every step and the attention; `previous_words` does not hold the start token."""
+    decoder = model.decoder
+    annotations = naive_encoder(model, source)
+    state = torch.tanh(decoder.start.weight @ annotations[0][HIDDEN:] + decoder.start.bias)
+    logits, attention = [], []
+    for step in range(len(previous_words) + 1):
+        energies = [
+            decoder.attention_vector @ torch.tanh(decoder.attention_query @ state + decoder.attention_key @ annotation)
+            for annotation in annotations
+        ]
+        weights = torch.softmax(torch.stack(energies), 0)
+        context = sum(weight * annotation for weight, annotation in zip(weights, annotations, strict=True))
+        readout = decoder.context_to_readout @ context + decoder.state_to_readout.weight @ state
+        readout = readout + decoder.state_to_readout.bias
+        if step > 0:
+            word = decoder.embeddings.weight[previous_words[step - 1]]
+            readout = readout + decoder.word_to_readout.weight @ word
+        maxout = torch.stack([torch.max(readout[2 * k], readout[2 * k + 1]) for k in range(READOUT // 2)])
+        logits.append(model.lm_head.weight @ (decoder.readout_to_output.weight @ maxout) + model.lm_head.bias)
+        attention.append(weights)
+        if step < len(previous_words):
+            word = decoder.embeddings.weight[previous_words[step]]
+            extra = (decoder.context_to_gru @ context).split(HIDDEN)
+            state = naive_gru(decoder.gru, word, state, extra)
+    return torch.stack(logits), torch.stack(attention)
 
 
 def test_logits_and_attention_equal_a_per_step_loop_written_from_the_equations():
@@ -42,15 +129,6 @@ def test_padding_on_either_side_never_changes_logits(side):
         torch.testing.assert_close(together[index, : len(target)], alone, atol=3e-6, rtol=0)
 
 
-def test_loss_is_the_mean_negative_log_likelihood_over_real_target_units():
-    model = make()
-    total = 0.0
-    for source, target in zip(SOURCES, TARGETS, strict=True):
-        logits, _ = naive_logits(model, source, target[:-1])
-        total -= sum(logits.log_softmax(-1)[step, unit] for step, unit in enumerate(target))
-    torch.testing.assert_close(model(**batch()).loss, total / sum(map(len, TARGETS)), atol=1e-5, rtol=0)
-
-
 def test_label_smoothing_acts_in_training_only():
     plain, smoothed = make(), make(label_smoothing=0.2)
     torch.testing.assert_close(smoothed(**batch()).loss, plain(**batch()).loss)
@@ -62,21 +140,76 @@ def test_label_smoothing_acts_in_training_only():
     torch.testing.assert_close(smoothed.train()(**batch()).loss, expected)
 
 
-def test_training_returns_the_logits_of_evaluation():
-    model = make()
-    expected = model(**batch()).logits
-    torch.testing.assert_close(model.train()(**batch()).logits, expected)
-
-
-def test_gradients_equal_those_of_the_naive_loop():
-    model, naive = make(), make()
-    model(**batch()).loss.backward()
+def test_loss_and_gradients_in_training_equal_those_of_the_naive_loop():
+    model, naive = make().train(), make()
+    output = model(**batch())
+    output.loss.backward()
     losses = [
         functional.cross_entropy(naive_logits(naive, source, target[:-1])[0], torch.tensor(target), reduction="sum")
         for source, target in zip(SOURCES, TARGETS, strict=True)
     ]
-    (sum(losses) / sum(map(len, TARGETS))).backward()
+    expected = sum(losses) / sum(map(len, TARGETS))
+    expected.backward()
+    torch.testing.assert_close(output.loss, expected, atol=1e-5, rtol=0)
     for (name, ours), (_, theirs) in zip(model.named_parameters(), naive.named_parameters(), strict=True):
         torch.testing.assert_close(
             ours.grad, theirs.grad, atol=1e-5, rtol=1e-4, msg=lambda text, name=name: name + text
         )
+
+
+def test_initial_weights_are_as_documented():
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 200, "embedding_size": 40, "hidden_size": 60}
+    reference = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes))
+    xavier = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes, initialization="xavier"))
+    for model in (reference, xavier):
+        for gru in (model.encoder.forward_gru, model.encoder.backward_gru, model.decoder.gru):
+            for matrix in (*gru.gate_weight.chunk(2), gru.candidate_weight):
+                torch.testing.assert_close(matrix @ matrix.T, torch.eye(60), atol=1e-5, rtol=0)
+            assert not gru.candidate_bias.any()
+    assert not reference.decoder.attention_vector.any() and xavier.decoder.attention_vector.any()
+    assert reference.decoder.attention_key.std().item() == pytest.approx(0.001, rel=0.05)
+    assert reference.decoder.context_to_gru.std().item() == pytest.approx(0.01, rel=0.05)
+    assert xavier.decoder.embeddings.weight[3:].std().item() == pytest.approx(40**-0.5, rel=0.05)
+    # Glorot's bound for one gate of (60, 120), not for the three stacked ones.
+    assert xavier.decoder.context_to_gru.abs().max().item() == pytest.approx((6 / 180) ** 0.5, rel=0.01)
+
+
+def nbest(model, ids, mask=None, **settings):
+    output = model.generate(
+        ids,
+        attention_mask=torch.ones_like(ids) if mask is None else mask,
+        **{"length_penalty": 0.0, "do_sample": False, "return_dict_in_generate": True, "output_scores": True}
+        | settings,
+    )
+    sequences = []
+    for row in output.sequences[:, 1:].tolist():
+        sequences.append(tuple(row[: row.index(END) + 1] if END in row else row))
+    scores = output.sequences_scores.tolist() if output.get("sequences_scores") is not None else None
+    return sequences, scores
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_decoding_with_and_without_the_cache_agree(beams):
+    model = make(1)
+    ids, mask = padded(SOURCES), mask_of(SOURCES)
+    settings = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": 8}
+    with_cache, scores = nbest(model, ids, mask, **settings, use_cache=True)
+    without_cache, other_scores = nbest(model, ids, mask, **settings, use_cache=False)
+    assert with_cache == without_cache
+    if beams > 1:
+        assert scores == pytest.approx(other_scores, abs=1e-5)
+
+
+def test_scores_of_the_nbest_list_equal_teacher_forcing():
+    model = make(2)
+    for beams in (2, 5):
+        sequences, scores = nbest(
+            model, padded(SOURCES), mask_of(SOURCES), num_beams=beams, num_return_sequences=beams, max_new_tokens=9
+        )
+        for index, (units, score) in enumerate(zip(sequences, scores, strict=True)):
+            if score < -1e8:
+                continue  # filling, where there are fewer hypotheses than asked for
+            labels = torch.tensor([list(units)])
+            output = model(torch.tensor([SOURCES[index // beams]]), labels=labels)
+            assert score == pytest.approx(-output.loss.item() * len(units), abs=2e-5)

@@ -9,7 +9,6 @@ import torch
 import hf_paraphrase  # noqa: F401  (registers the model types)
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
-from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
@@ -17,13 +16,8 @@ from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
 
 ENCODERS = {
     "avg": AvgConfig(vocab_size=12, hidden_size=4, initializer_range=0.8),
-    "gran": GranConfig(vocab_size=12, hidden_size=4, initializer_range=0.8),
-    "gran without peepholes": GranConfig(vocab_size=12, hidden_size=4, initializer_range=0.8, peepholes=False),
     "recurrent": RecurrentConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8),
-    "sdae": SdaeConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8, has_decoder=False),
-    "sdae with its decoder": SdaeConfig(
-        vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8, share_embeddings=False
-    ),
+    "sdae": SdaeConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8),
     "concatenation": ConcatenationConfig(vocab_sizes=[7, 5], part_size=2, initializer_range=0.8),
 }
 FIRST = torch.tensor([[2, 3, 9, 4], [5, 0, 0, 0], [0, 0, 0, 0]])
@@ -100,7 +94,7 @@ def test_a_regression_is_in_the_units_of_the_scores_and_its_loss_in_deviations()
         make().scores(output.logits)
 
 
-ELSEWHERE = ["other/repository--modeling_avg.AvgModel", "../evil.Evil", "os.system", None]
+ELSEWHERE = ["other/repository--modeling_avg.AvgModel", None]
 REFUSED = """
 import sys
 from transformers import AutoModelForSequenceClassification

@@ -10,18 +10,18 @@ from hf_paraphrase.training import row_adam
 from hf_paraphrase.training.row_adam import RowAdam
 
 
-def gradients(steps, rows=12, dim=3, all_rows=False):
+def gradients(steps, rows=12, dim=3):
     generator = torch.Generator().manual_seed(0)
     for _ in range(steps):
         ids = torch.randint(rows, (5,), generator=generator)
-        yield torch.arange(rows) if all_rows else ids, torch.randn(rows, dim, generator=generator)
+        yield ids, torch.randn(rows, dim, generator=generator)
 
 
-def run(optimizer_class, sparse, **options):
+def run(optimizer_class, sparse):
     torch.manual_seed(0)
     table = torch.nn.Parameter(torch.randn(12, 3))
     optimizer = optimizer_class([table], lr=0.01)
-    for ids, weights in gradients(30, **options):
+    for ids, weights in gradients(30):
         optimizer.zero_grad()
         (functional.embedding(ids, table, sparse=sparse) * weights[ids]).sum().backward()
         optimizer.step()
@@ -36,12 +36,7 @@ def test_sparse_gradients_get_the_update_of_torch_sparse_adam():
     torch.testing.assert_close(run(RowAdam, True), run(torch.optim.SparseAdam, True))
 
 
-def test_sparse_equals_dense_while_every_row_occurs_in_every_batch():
-    torch.testing.assert_close(run(RowAdam, True, all_rows=True), run(torch.optim.Adam, False, all_rows=True))
-
-
-@pytest.mark.parametrize("at_a_time", [1, 6, 7, 1 << 20])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("at_a_time", "dtype"), [(1, torch.float32), (7, torch.bfloat16)])
 def test_the_update_is_the_same_whatever_number_of_rows_is_changed_at_a_time(monkeypatch, at_a_time, dtype):
     def update():
         torch.manual_seed(0)

@@ -1,10 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +10,6 @@ from hf_paraphrase.artefacts.artefact import incomplete_runs
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.errors import OutputError
 
-TOY = Path(__file__).with_name("toy_run.py")
 WHOLE = {"README.md", "model.safetensors", "provenance.json", "report.html"}
 
 
@@ -60,16 +55,11 @@ def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_
     assert str(tmp_path) not in report
 
 
-@pytest.mark.parametrize("step", [1, 3, 8])
-def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_path, monkeypatch, run_python, step):
+@pytest.mark.parametrize("step", [1, 3])
+def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_path, monkeypatch, step):
     undisturbed, output = tmp_path / "undisturbed", tmp_path / "killed"
     train_toy(data=data, output=str(undisturbed))
-    if step == 3:  # in earnest
-        program = "import toy_run; toy_run.DEATH['step'] = 3; toy_run.train_toy"
-        program += f"(data={data!r}, output={str(output)!r})"
-        assert run_python(program).returncode == -signal.SIGKILL
-    else:
-        killed_at_step(monkeypatch, step, data=data, output=str(output))
+    killed_at_step(monkeypatch, step, data=data, output=str(output))
     # Before the first checkpoint, after 2 steps, there is nothing to keep but what a signal did not let go.
     assert not output.exists() and len(incomplete_runs(output)) == (step > 1)
     if step == 1:
@@ -114,13 +104,6 @@ def test_a_finished_run_that_is_resumed_says_so_and_changes_nothing(data, tmp_pa
     assert [path.name for path in tmp_path.iterdir() if path.name != Path(data).name] == ["toy"]
 
 
-def test_settings_of_the_result_may_change_while_nothing_is_written(data, tmp_path, monkeypatch):
-    output = tmp_path / "toy"
-    killed_at_step(monkeypatch, 3, data=data, output=str(output))
-    train_toy(data=data, output=str(output), resume=True, keep=True, license="mit")
-    assert "license: mit" in (output / "README.md").read_text()
-
-
 def test_what_tensorboard_writes_lies_in_the_output_and_in_no_fingerprint(data, tmp_path):
     pytest.importorskip("tensorboard")
     silent, logged = tmp_path / "silent", tmp_path / "logged"
@@ -129,21 +112,3 @@ def test_what_tensorboard_writes_lies_in_the_output_and_in_no_fingerprint(data, 
     assert {path.name for path in logged.iterdir()} == {*WHOLE, "logs"}
     assert [path.name.split(".")[2] for path in (logged / "logs").iterdir()] == ["tfevents"]
     assert fingerprint(logged) == fingerprint(silent)
-
-
-@pytest.mark.slow
-def test_two_processes_train_and_the_first_one_writes(data, tmp_path):
-    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
-    words += ["--main_process_port", "0", str(TOY)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-
-    def launch(**settings):
-        program = [*words, json.dumps({"data": data, **settings}), "null"]
-        return subprocess.run(program, capture_output=True, text=True, check=False, env=environment, timeout=300)
-
-    made = launch(output=str(tmp_path / "toy"))
-    assert made.returncode == 0 and made.stdout.count("opened") == 2, made.stderr
-    assert {path.name for path in (tmp_path / "toy").iterdir()} == WHOLE
-    made = launch(output=str(tmp_path / "toy"), resume=True)
-    assert made.returncode == 0 and made.stdout.count("opened") == 2, made.stderr
-    assert "nothing is left to do" in made.stderr

@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from several_processes_worker import GRADIENTS, gradient
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.training.processes import check_in_common, lost_processes_reported, refuse_sharding
+from hf_paraphrase.training.processes import refuse_sharding
 
 needs_gloo = pytest.mark.skipif(
     not torch.distributed.is_available() or not torch.distributed.is_gloo_available(), reason="torch lacks gloo"
@@ -38,33 +38,17 @@ def test_the_gradient_on_every_process_is_the_mean_of_all_and_stays_sparse(toget
 @needs_gloo
 def test_processes_with_other_inputs_or_without_the_folder_of_the_first_are_refused_on_all_of_them(together):
     for process in range(2):
-        fine, others, blind = (together / f"messages {process}").read_text().split("\n")[:3]
+        fine, others, blind = (together / f"messages {process}").read_text().split("\n")
         assert fine == ""
         assert others.startswith("settings or inputs of process 1 are not those of process 0 (start the same command")
         assert f"of process {process}: process 1 does not see this folder of process 0 (give an --output" in blind
 
 
-@needs_gloo
-def test_a_lost_process_is_reported_in_one_line_and_other_errors_stay(together):
-    lost, own = (together / "messages 0").read_text().split("\n")[3:]
-    assert lost.startswith("another process of this training has ended") and "--resume" in lost
-    assert own == "of its own"
-
-
-def test_one_process_has_everything_in_common_with_itself_and_loses_none(tmp_path, monkeypatch):
-    # As in a torch that was built without it.
-    monkeypatch.delattr(torch.distributed, "DistError")
-    check_in_common("00" * 32, tmp_path / "absent")
-    with pytest.raises(RuntimeError, match="/gloo/"), lost_processes_reported():
-        raise RuntimeError("/gloo/ of something else")
-
-
-@pytest.mark.parametrize("switch", ["FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG"])
-def test_a_launcher_that_spreads_models_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys, switch):
-    monkeypatch.setenv(f"ACCELERATE_USE_{switch}", "false")
+def test_a_launcher_that_spreads_models_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "false")
     refuse_sharding()
-    monkeypatch.setenv(f"ACCELERATE_USE_{switch}", "True")
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "True")
     monkeypatch.chdir(tmp_path)
     assert main(["train-encoder", "--pairs", "absent", "--output", "model"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"ACCELERATE_USE_{switch} spreads a model over processes" in line and not list(tmp_path.iterdir())
+    assert "ACCELERATE_USE_FSDP spreads a model over processes" in line and not list(tmp_path.iterdir())

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.training.word_vectors import (
-    initial_embeddings,
-    read_word_vectors,
-)
+from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
+from hf_paraphrase.training.word_vectors import initial_embeddings, read_word_vectors
 
 TEXT = "the 0.5 -1 2e-1\ncat 1 2 3\n. . . 4 5 6\nthe 9 9 9\n"
 
@@ -88,13 +87,9 @@ def test_what_was_written_is_read(tmp_path_factory, table, header):
     np.testing.assert_array_equal(vectors.matrix, np.array(list(table.values()), np.float32))
 
 
-VOCABULARY = ["[PAD]", "[UNK]", "the", "cat", "zebra"]
-
-
-def initial(path, **options):
-    vectors = None if path is None else read_word_vectors(path)
-    settings_ = {"dimension": 3, "pad_id": 0, "unknown_id": 1, "counts": np.array([0, 10, 60, 30, 0])} | options
-    return initial_embeddings(VOCABULARY, vectors, **settings_)
+def initial(path):
+    tokenizer = build_word_level_tokenizer(["the", "cat", "zebra"])
+    return initial_embeddings(tokenizer, read_word_vectors(path), np.array([0, 10, 60, 30, 0]), dimension=3)
 
 
 def test_rows_are_aligned_to_the_vocabulary_and_coverage_is_counted(tmp_path):
@@ -111,7 +106,11 @@ def test_the_files_own_unknown_word_vector_is_taken(tmp_path):
     assert matrix[1].tolist() == [7, 8, 9]
 
 
-def test_a_token_may_stand_for_a_word_that_is_spelt_otherwise(tmp_path):
-    matrix, coverage = initial(write(tmp_path / "v", TEXT), texts=["the", "the", "cat", "the", None])
-    np.testing.assert_array_equal(matrix[2:4], np.array([[1, 2, 3], [0.5, -1, 0.2]], np.float32))
-    assert coverage.with_vector == 2 and not matrix[0].any()
+def test_a_piece_that_spells_a_word_alone_has_its_vector(tmp_path):
+    pieces = {"[PAD]": 0, "[UNK]": 1, "the": 2, "##cat": 3, "cat": 4}
+    backend = Tokenizer(models.WordPiece(pieces, unk_token="[UNK]"))
+    tokenizer = as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]")
+    vectors = read_word_vectors(write(tmp_path / "v", TEXT))
+    matrix, coverage = initial_embeddings(tokenizer, vectors, np.ones(5, np.int64), dimension=3)
+    np.testing.assert_array_equal(matrix[[2, 4]], np.array([[0.5, -1, 0.2], [1, 2, 3]], np.float32))
+    assert coverage.with_vector == 2 and np.abs(matrix[3]).max() < 0.06

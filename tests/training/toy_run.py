@@ -1,11 +1,7 @@
-"""A verb that trains one number, shared by the tests of training runs; as a program it may be killed at a step."""
+"""A verb that trains one number, and may be killed at a step."""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +11,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import Trainer, TrainingArguments, set_seed
 
-from hf_paraphrase.commands import shown_messages
 from hf_paraphrase.settings import recipe, setting
 from hf_paraphrase.training.callbacks import keep_standard_output
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
-DEATH: dict[str, Any] = {"step": None, "kill": lambda: os.kill(os.getpid(), signal.SIGKILL)}
+DEATH: dict[str, Any] = {"step": None, "kill": None}
 
 
 @dataclass(kw_only=True)
@@ -28,7 +23,6 @@ class ToySettings(TrainingRunSettings):
     data: str = setting("a file of numbers")
     steps: int = setting("updates", 8)
     keep: bool = setting("says something of the result", False)
-    fail: bool = setting("stop behind the training", False)
 
 
 class ToyModel(torch.nn.Module):
@@ -66,8 +60,6 @@ def train_toy(settings):
             trainer = ToyTrainer(ToyModel(), arguments, train_dataset=numbers)
             keep_standard_output(trainer)
             run.train(trainer)
-            if settings.fail:
-                raise ValueError("stop")
             if run.writes:
                 model = trainer.accelerator.unwrap_model(trainer.model)
                 save_file({"weight": model.weight.detach()}, run.folder / "model.safetensors")
@@ -75,11 +67,3 @@ def train_toy(settings):
             with mock.patch("hf_paraphrase.artefacts.cards.render_card", lambda *words: "---\ntags: []\n---\n# Toy\n"):
                 run.write(results={"steps": trainer.state.global_step}, template="toy", card=card)
     return load_file(Path(settings.output) / "model.safetensors")
-
-
-if __name__ == "__main__":
-    given, step = (json.loads(word) for word in sys.argv[1:])
-    DEATH["step"] = step
-    with shown_messages():
-        train_toy(**given)
-    sys.stdout.write("opened\n")

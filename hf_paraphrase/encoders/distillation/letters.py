@@ -29,20 +29,16 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 BUCKETS = 100_000
-SHORTEST, LONGEST = 3, 5
+_SIZES = (3, 4, 5)
 _BEGIN, _END = "<", ">"
 _INSIDE = "##"
 _ROWS_PER_BLOCK = 1 << 14
 _INITIAL_RANGE = 0.01
 
 
-def character_ngrams(spelling: str, shortest: int = SHORTEST, longest: int = LONGEST) -> list[str]:
+def character_ngrams(spelling: str) -> list[str]:
     """Lists the n-grams of a spelling with its boundary marks, shorter ones first; all of it if it is too short."""
-    ngrams = [
-        spelling[start : start + size]
-        for size in range(shortest, longest + 1)
-        for start in range(len(spelling) - size + 1)
-    ]
+    ngrams = [spelling[start : start + size] for size in _SIZES for start in range(len(spelling) - size + 1)]
     return ngrams or [spelling]
 
 
@@ -78,18 +74,10 @@ class Letters(nn.Module):
     """
 
     def __init__(
-        self,
-        spelt: Sequence[str | None],
-        size: int,
-        dimension: int,
-        *,
-        shortest: int = SHORTEST,
-        longest: int = LONGEST,
-        buckets: int = BUCKETS,
-        seed: int = 0,
+        self, spelt: Sequence[str | None], size: int, dimension: int, *, buckets: int = BUCKETS, seed: int = 0
     ) -> None:
         super().__init__()
-        grams = [[] if word is None else character_ngrams(word, shortest, longest) for word in spelt]
+        grams = [[] if word is None else character_ngrams(word) for word in spelt]
         lengths = np.zeros(size, np.int64)
         lengths[: len(grams)] = [len(found) for found in grams]
         self._ends = ends_of(lengths)

@@ -1,4 +1,4 @@
-"""What a student learns from its teachers: to have their vectors, or their cosines.
+"""What a student learns from its teachers: to have their vectors.
 
 The projection between the two spaces is kept orthonormal (its columns are unit vectors at right angles), so that the
 cosines of projected students are those of the students themselves, and nothing is lost when it is thrown away after
@@ -30,21 +30,6 @@ def cosine_objective(students: Tensor, targets: Tensor) -> Tensor:
     return 1 - functional.cosine_similarity(students, targets, dim=1).mean()
 
 
-def pairwise_objective(students: Tensor, targets: Tensor) -> Tensor:
-    """Computes the mean squared difference between cosines of students and of targets over all pairs of texts.
-
-    Both are (texts, dim), of any dim; the result is 0 where there is one text only.
-    """
-    texts = len(students)
-    if texts < 2:
-        return students.sum() * 0.0
-    students, targets = functional.normalize(students), functional.normalize(targets)
-    differences = students @ students.T - targets @ targets.T
-    # The diagonal is 0 but for rounding, and for a vector of zeros.
-    differences = differences.fill_diagonal_(0.0)
-    return differences.square().sum() / (texts * (texts - 1))
-
-
 def ranking_objective(students: Tensor, targets: Tensor, *, scale: float = 20.0) -> Tensor:
     """Computes the mean over texts of the cross-entropy of finding a text's own target among all of the batch.
 
@@ -74,7 +59,7 @@ def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.floa
 class DistillationObjective(nn.Module):
     """The weighted sum of the objectives, on whole vectors and on their first components.
 
-        L = mean over d of w_c mean(1 - cos(P_d s_d, t)) + w_p mean((cos(s_d, s'_d) - cos(t, t'))²)
+        L = mean over d of w_c mean(1 - cos(P_d s_d, t))
             + w_r mean(-log(exp(cos(P_d s_d, t) / 0.05) / sum over t' of exp(cos(P_d s_d, t') / 0.05)))
 
     s_d has the first d components of a student's vector s, of which d = all is one; t is the target. P_d has the first
@@ -85,7 +70,6 @@ class DistillationObjective(nn.Module):
         student_size: Components of a student.
         target_size: Components of a target.
         cosine_weight: w_c.
-        pairwise_weight: w_p.
         ranking_weight: w_r.
         matryoshka: Further d (Kusupati et al. 2022, "Matryoshka Representation Learning").
         axes: The initial P (at least `target_size`, `student_size`), orthonormal columns; None for no projection.
@@ -95,7 +79,7 @@ class DistillationObjective(nn.Module):
     """
 
     projection: nn.Parameter | None
-    description = "cosines to the teachers' vectors, or between texts as between those"
+    description = "cosines to the teachers' vectors"
 
     def __init__(
         self,
@@ -103,16 +87,14 @@ class DistillationObjective(nn.Module):
         target_size: int,
         *,
         cosine_weight: float = 1.0,
-        pairwise_weight: float = 0.0,
         ranking_weight: float = 0.0,
         matryoshka: Sequence[int] = (),
         axes: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if axes is None and student_size != target_size and cosine_weight + ranking_weight > 0:
+        if axes is None and student_size != target_size:
             raise ValueError(f"vectors of {student_size} components need a projection to those of {target_size}")
         self.cosine_weight = cosine_weight
-        self.pairwise_weight = pairwise_weight
         self.ranking_weight = ranking_weight
         self.sizes = [size for size in matryoshka if size < student_size] + [student_size]
         self.projection = None if axes is None else nn.Parameter(axes.clone())
@@ -127,8 +109,6 @@ class DistillationObjective(nn.Module):
                 loss = loss + self.cosine_weight * cosine_objective(*self._in_one_space(part, targets))
             if self.ranking_weight > 0:
                 loss = loss + self.ranking_weight * ranking_objective(*self._in_one_space(part, targets))
-            if self.pairwise_weight > 0:
-                loss = loss + self.pairwise_weight * pairwise_objective(part, targets)
         return loss / len(self.sizes)
 
     def _in_one_space(self, students: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from ...data.decontamination import DecontaminationSettings
@@ -29,12 +30,6 @@ class ObjectiveSettings(Settings):
         1.0,
         at_least=0,
     )
-    pairwise_weight: float = setting(
-        "weight of the mean squared difference between the cosines of two students and of their teachers, over all "
-        "pairs of a batch",
-        0.0,
-        at_least=0,
-    )
     ranking_weight: float = setting(
         "weight of the cross-entropy with which a student finds its own teachers' vector among those of the batch, by "
         "cosines / 0.05; the mean over texts",
@@ -47,12 +42,11 @@ class ObjectiveSettings(Settings):
     network_learning_rate: float = setting(
         "learning rate of what is not a table: recurrent layers, the projection", 1e-3, above=0
     )
-    evaluations_per_epoch: int = setting("dev scores and checkpoints in an epoch", 1, at_least=1)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if self.cosine_weight == self.pairwise_weight == self.ranking_weight == 0:
+        if self.cosine_weight == self.ranking_weight == 0:
             raise UsageError("all weights of the loss are 0", remedy="give one of them a weight, as --cosine-weight 1")
 
 
@@ -87,9 +81,6 @@ class TeacherSettings(DecontaminationSettings):
         at_most=1,
         only_with="bitext",
     )
-    teacher_weights: list[float] = setting(
-        "weight of the cosines of each teacher, in their order [default: equal ones]", [], above=0
-    )
     teacher_vectors: str | None = setting(
         "folder in which the teachers' vectors are kept for other runs too; what it has is not computed again "
         "[default: kept until this run is done]",
@@ -115,13 +106,9 @@ class TeacherSettings(DecontaminationSettings):
             remedy = "give --teacher DIR… and --text FILE… or --bitext DIR…"
             raise UsageError("distill: no teacher or no text", remedy=remedy)
         check_language(self.teacher_lang, "--teacher-lang")
-        if self.teacher_weights and len(self.teacher_weights) != len(self.teacher):
-            raise UsageError(
-                f"--teacher-weights has {len(self.teacher_weights)} weights for {len(self.teacher)} teachers",
-                remedy="give one for each",
-            )
-        if len(set(self.teacher)) < len(self.teacher):
-            raise UsageError("--teacher names a folder twice", remedy="give its cosines more weight instead")
+        names = [Path(teacher).resolve().name for teacher in self.teacher]
+        if len(set(names)) < len(names):
+            raise UsageError("two teachers have one name", remedy="rename the folder of one of them")
 
 
 @dataclass(kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from ...data.batch_function import add_report
 from ...data.decontamination import Decontaminator
 from ...data.folder import DataFolder
+from ...data.languages import is_language, primary_language
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ..encoded_pairs import GrowingArray, ends_of
-from .bitext import Bitext
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -73,11 +73,6 @@ class Texts:
         borders = zip(self.ends[rows].tolist(), self.ends[rows + 1].tolist(), strict=True)
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
 
-    def subset(self, numbers: NDArray[np.int64]) -> Texts:
-        """Returns some of the texts, each of which learns its own vector."""
-        rows, keys, languages = self.rows[numbers], self.keys[numbers], self.languages[numbers]
-        return replace(self, rows=rows, keys=keys, languages=languages, taught_by=np.arange(len(numbers)))
-
     def by_language(self) -> dict[str, int]:
         """Counts the texts of each language of bitext, and those that the teachers know."""
         counts = np.bincount(self.languages, minlength=len(self.names)).tolist()
@@ -103,6 +98,53 @@ class Texts:
     def __iter__(self) -> Iterator[str]:
         for block in self.blocks():
             yield from block
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """A bitext, the column of the language that the teachers know, the other column, and its language."""
+
+    folder: DataFolder
+    known: str
+    other: str
+    language: str
+
+    def blocks(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Streams the texts that the teachers know, and their translations; a missing one is empty."""
+        for batch in self.folder.batches("train", [self.known, self.other]):
+            known, other = ([(text or "").strip() for text in column.to_pylist()] for column in batch.columns)
+            yield known, other
+
+
+def bitext_languages(folder: DataFolder) -> dict[str, str]:
+    """Returns the languages of the sides `source` and `target`, which are the same in all rows."""
+    found: set[tuple[str | None, str | None]] = set()
+    for batch in folder.batches("train", ["source_lang", "target_lang"]):
+        found.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    if len(found) == 1 and None not in (pair := found.pop()):
+        return dict(zip(("source", "target"), map(str, pair), strict=True))
+    problem = "the bitext has no rows" if not found else "the rows are of several languages, or of none"
+    raise InputError(problem, path=folder.path, remedy="give a bitext of two languages, each always on one side")
+
+
+def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
+    """Opens bitexts, of each of which one side is in the language that the teachers know."""
+    bitexts = []
+    for path in folders:
+        folder = DataFolder(path)
+        folder.require("source", "target", "source_lang", "target_lang")
+        languages = bitext_languages(folder)
+        known = [side for side, language in languages.items() if is_language(language, teacher_lang)]
+        if len(known) != 1:
+            raise InputError(
+                f"{'both sides are' if known else 'no side is'} in the language of the teachers, {teacher_lang}, but "
+                f"{languages['source']} and {languages['target']}",
+                path=path,
+                remedy="--teacher-lang names the language that the teachers know",
+            )
+        other = "target" if known == ["source"] else "source"
+        bitexts.append(Bitext(folder, known[0], other, primary_language(languages[other])))
+    return bitexts
 
 
 def corpora_of(sources: Sequence[str], columns: Sequence[str] = ()) -> list[SentenceCorpus]:

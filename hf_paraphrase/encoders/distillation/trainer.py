@@ -37,8 +37,7 @@ _TARGETS_LOOKED_AT = 1 << 14
 class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
     """`TrainingArguments` with the settings of the objectives.
 
-    The learning rate falls to zero in a straight line, and gradients are not clipped. Where `eval_strategy` and
-    `save_strategy` are `epoch`, the end of an epoch and `evaluations_per_epoch` - 1 equal fractions of it count.
+    The learning rate falls to zero in a straight line, and gradients are not clipped.
     """
 
     per_device_train_batch_size: int = field(default=1024, metadata={"help": "texts in a batch"})
@@ -110,10 +109,9 @@ class DistillationTrainer(EncoderTrainer):
     `embeddings` trains as fast with a large vocabulary as with a small one; `RowAdam` changes those rows, and
     everything else as Adam does.
 
-    The model is scored before training and at every mark; the weights of the best mark are in the model when
-    :meth:`train` returns, those of the last step without an evaluator. With letters the model then has the folded
-    table. Training, its order and all draws depend on the seed alone, and a checkpoint is written at every mark: a run
-    that was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights.
+    The model is scored before training and after every epoch; the best weights are in the model when :meth:`train`
+    returns, those of the last step without an evaluator. With letters the model then has the folded table. A run that
+    was killed and is continued with `train(resume_from_checkpoint=...)` ends with the same weights.
 
     Args:
         model: An encoder, also of a class of the user (see :mod:`..kinds`), in one process.
@@ -147,17 +145,11 @@ class DistillationTrainer(EncoderTrainer):
         check_own_class(model)
         if args.world_size > 1:
             raise UsageError("a distillation runs in one process", remedy="start one process")
-        data = train_dataset
         self.letters = letters
-        collate = TextCollator(
-            data,
-            vocabulary_size=len(model.get_parameter(TABLE)),
-            letters=letters,
-        )
-        size = args.per_device_train_batch_size
-        batches = EpochBatches(len(data), size, args.seed)
+        collator = TextCollator(train_dataset, vocabulary_size=len(model.get_parameter(TABLE)), letters=letters)
+        batches = EpochBatches(len(train_dataset), args.per_device_train_batch_size, args.seed)
         self._is_folded = False
-        module = _objective(model, args, data) if objective is None else objective
+        module = _objective(model, args, train_dataset) if objective is None else objective
         super().__init__(
             model,
             args,
@@ -166,7 +158,7 @@ class DistillationTrainer(EncoderTrainer):
             evaluator=evaluator,
             callbacks=callbacks,
             report=report,
-            objective=TextObjective(model, collate, batches, module),
+            objective=TextObjective(model, collator, batches, module),
         )
         if letters is not None:
             letters.to(self.args.device)
@@ -178,28 +170,26 @@ class DistillationTrainer(EncoderTrainer):
 
         The tables have a learning rate of their own.
         """
-        if self.optimizer is None:
-            named = dict((model or self.model).named_parameters())
-            tables = [item for name, item in named.items() if name.rpartition(".")[2] == TABLE]
-            others = [item for name, item in named.items() if name.rpartition(".")[2] != TABLE]
-            tables += [] if self.letters is None else list(self.letters.parameters())
-            others += list(self.objective.get_submodule("module").parameters())
-            groups = [
-                {"params": [item for item in found if item.requires_grad], "lr": rate}
-                for found, rate in (
-                    (tables, self.args.learning_rate),
-                    (others, self.args.network_learning_rate),
-                )
-            ]
-            groups = [group for group in groups if group["params"]]
-            if self.args.names_optimizer:
-                kind, options = self.get_optimizer_cls_and_kwargs(self.args, self.model)
-                self.optimizer = kind(
-                    [{**group, "weight_decay": self.args.weight_decay} for group in groups], **options
-                )
-            else:
-                betas = (self.args.adam_beta1, self.args.adam_beta2)
-                self.optimizer = RowAdam(groups, betas=betas, eps=self.args.adam_epsilon)
+        if self.optimizer is not None:
+            return self.optimizer
+        tables: list[nn.Parameter] = []
+        others: list[nn.Parameter] = []
+        for name, parameter in (model or self.model).named_parameters():
+            (tables if name.rpartition(".")[2] == TABLE else others).append(parameter)
+        if self.letters is not None:
+            tables.append(self.letters.table)
+        others += self.objective.get_submodule("module").parameters()
+        groups = [
+            {"params": parameters, "lr": rate}
+            for parameters, rate in ((tables, self.args.learning_rate), (others, self.args.network_learning_rate))
+            if parameters
+        ]
+        if self.args.names_optimizer:
+            kind, options = self.get_optimizer_cls_and_kwargs(self.args, self.model)
+            self.optimizer = kind([{**group, "weight_decay": self.args.weight_decay} for group in groups], **options)
+        else:
+            betas = (self.args.adam_beta1, self.args.adam_beta2)
+            self.optimizer = RowAdam(groups, betas=betas, eps=self.args.adam_epsilon)
         return self.optimizer
 
     @contextmanager
@@ -247,7 +237,7 @@ def _objective(
     # The table of an average can be turned as the projection would turn its vectors.
     turns = model.config.model_type == "avg"
     axes = None
-    if args.cosine_weight + args.ranking_weight > 0 and (size != target_size or not turns or args.matryoshka):
+    if size != target_size or not turns or args.matryoshka:
         generator = torch.Generator().manual_seed(args.seed)
         numbers = np.random.default_rng(args.seed).permutation(len(data.targets))[:_TARGETS_LOOKED_AT]
         axes = initial_projection(
@@ -257,7 +247,6 @@ def _objective(
         size,
         target_size,
         cosine_weight=args.cosine_weight,
-        pairwise_weight=args.pairwise_weight,
         ranking_weight=args.ranking_weight,
         matryoshka=args.matryoshka,
         axes=axes,

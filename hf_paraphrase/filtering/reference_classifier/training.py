@@ -152,11 +152,11 @@ def _model(
     import torch
     from transformers import set_seed
 
-    from ...encoders.encoder_vocabulary import start_embeddings
     from ...encoders.initial_vectors import read_initial_vectors
     from ...models.configuration_reference_classifier import ReferenceClassifierConfig
     from ...models.modeling_reference_classifier import ReferenceClassifier
     from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+    from ...training.word_vectors import initial_embeddings
     from .reference_classification import token_ids
 
     texts = [*(item.text for item in train), *(text for item in train for text in item.translations)]
@@ -181,7 +181,7 @@ def _model(
     if vectors is None:
         return tokenizer, model
     counts = np.bincount(token_ids(tokenizer, texts).ids, minlength=len(tokenizer))
-    matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
+    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")

@@ -19,7 +19,7 @@ from ...settings import setting
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
-from ...training.run import RunSettings
+from ...training.run import TrainingRunSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -216,7 +216,7 @@ class NegativeDraw:
 
 
 @dataclass(kw_only=True)
-class ParallelTextSettings(RunSettings):
+class ParallelTextSettings(TrainingRunSettings):
     """The bitext and the words of a training on parallel sentences."""
 
     bitext: str = setting(

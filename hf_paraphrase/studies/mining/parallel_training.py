@@ -196,8 +196,8 @@ def _initial_vectors(
     settings: ParallelClassifierSettings, tokenizers: Sequence[PreTrainedTokenizerFast], examples: ParallelExamples
 ) -> list[NDArray[np.float32]]:
     """Reads the initial vectors of both sides, (words, dim) each."""
-    from ...encoders.encoder_vocabulary import start_embeddings
     from ...encoders.initial_vectors import read_initial_vectors
+    from ...training.word_vectors import initial_embeddings
 
     tables: list[NDArray[np.float32]] = []
     size = settings.embedding_size
@@ -209,7 +209,7 @@ def _initial_vectors(
         vectors = read_initial_vectors(folder, list(tokenizer.get_vocab()), first=0, dimension=size)
         size = vectors.matrix.shape[1]
         counts = np.bincount(side.ids.ids, minlength=len(tokenizer))
-        table, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
+        table, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
         log(f"initial vectors of the {name} side: {coverage}")
         tables.append(table)
     return tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +31,7 @@ class SdaeTrainer(EpochTrainer):
     """
 
     criterion = "loss"
-    forward_options: ClassVar[dict[str, Any]] = {"return_token_vectors": False}
+    forward_options = {"return_token_vectors": False}  # noqa: RUF012
     # The one that the arguments name, which runs over all parameters at once.
     create_optimizer = Trainer.create_optimizer
 

@@ -261,9 +261,9 @@ def _model(
     import torch
     from transformers import set_seed
 
-    from ...encoders.encoder_vocabulary import start_embeddings
     from ...models.configuration_sdae import SdaeConfig
     from ...models.modeling_sdae import SdaeModel
+    from ...training.word_vectors import initial_embeddings
 
     size = settings.embedding_size or (_WORD_SIZE if vectors is None else vectors.matrix.shape[1])
     set_seed(settings.seed)
@@ -283,7 +283,7 @@ def _model(
     if vectors is None:
         return model, None
     counts = id_counts(train.tokens.ids, len(tokenizer))
-    matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
+    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(matrix))
     model.embeddings.requires_grad_(not settings.fixed_vectors)

@@ -170,8 +170,8 @@ def _fill_vectors(
     """Writes initial vectors into an encoder with random ones; returns how many of the words have one."""
     import torch
 
-    from ...encoders.encoder_vocabulary import start_embeddings
-    from ...encoders.initial_vectors import read_initial_vectors, words_of_tokens
+    from ...encoders.initial_vectors import read_initial_vectors
+    from ...training.word_vectors import initial_embeddings, words_of_tokens
     from .sentence_classification import tokenize
 
     if encoder.config.model_type == "concatenation":
@@ -181,7 +181,7 @@ def _fill_vectors(
     vectors = read_initial_vectors(str(settings.initial_vectors), words, first=0, dimension=size)
     ids = tokenize(tokenizer, train.column("first") + train.column("second")).first.ids
     counts = np.bincount(ids, minlength=len(tokenizer))
-    matrix, coverage = start_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
+    matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
         encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")

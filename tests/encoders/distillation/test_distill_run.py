@@ -42,9 +42,8 @@ def run(work, output, *flags, teachers=("bert",)):
 FAST = ("--epochs", 2, "--batch-size", 32, "--learning-rate", 0.02, "--min-frequency", 1)
 KINDS = [
     ("avg", "--letters", "--matryoshka", 4, 8, 16, "--principal-components"),
-    ("avg", "--hidden-size", 6, "--pairwise-weight", 1),
     ("word-trigram", "--hidden-size", 3, "--matryoshka", 6, "--letters"),
-    ("recurrent", "--cell", "gru", "--letters", "--precision", "bf16"),
+    ("recurrent", "--cell", "gru", "--hidden-size", 6, "--precision", "bf16"),
 ]
 
 
@@ -62,17 +61,13 @@ def test_every_kind_of_student_learns_and_leaves_a_complete_folder(work, tmp_pat
     if kind[0] != "recurrent":
         assert results["dev_best"] > results["dev_untrained"] + 3
     encoder = hf_paraphrase.SentenceEncoder.from_pretrained(output)
-    size = 6 if "--hidden-size" in kind else 16
-    assert encoder.encode(["a1 b2", "unheard of"]).shape == (2, size)
+    assert encoder.encode(["a1 b2", "unheard of"]).shape == (2, 6 if "--hidden-size" in kind else 16)
     card = (output / "README.md").read_text()
     assert "license: mit" in card and "do like bert" in card and f"{results['dev_best']:.2f} (kept)" in card
     assert "checkpoints" not in {path.name for path in output.iterdir()}
     assert [path.name for path in tmp_path.iterdir()] == ["student"]
-    by_components = results["dev_by_components"]
-    if kind[:3] == ("avg", "--letters", "--matryoshka"):
-        assert list(by_components) == ["4", "8", "16"] and "| 4 | " in card
-        assert by_components["16"] == pytest.approx(results["dev_best"], abs=1e-3), "axes change no cosine"
-        assert by_components["4"] > results["dev_untrained"]
+    if kind[0] == "avg":
+        assert results["dev_finished"] == pytest.approx(results["dev_best"], abs=1e-3), "axes change no cosine"
     assert {item["name"] for item in record["inputs"]} == {"text.txt", "bert", "dev"}
 
 
@@ -81,7 +76,6 @@ def test_from_python_with_two_teachers_a_word_list_and_evaluation_sets(work, tmp
     (tmp_path / "sts.txt").write_text("\n".join(line for line in LINES[1:30] if line.count(" ") > 2))
     encoder = hf_paraphrase.distill(
         teacher=[work / "bert", work / "small"],
-        teacher_weights=[2.0, 1.0],
         teacher_vectors=tmp_path / "vectors",
         text=work / "text.txt",
         word_list=tmp_path / "words.txt",
@@ -95,16 +89,8 @@ def test_from_python_with_two_teachers_a_word_list_and_evaluation_sets(work, tmp
     assert met > 5 and encoder.results["left_out"]["contaminated"] == met
     assert encoder.results["texts"] == 402 - met and "rare" in encoder.tokenizer.get_vocab()
     assert encoder.encode("rare").any(), "a word that no sentence has got a vector"
-    assert {path.name for path in (tmp_path / "vectors").iterdir()} == {"bert", "small"}
+    assert {path.name.partition("-")[0] for path in (tmp_path / "vectors").iterdir()} == {"bert", "small"}
     assert "decontaminated against `sts.txt`" in (tmp_path / "student" / "README.md").read_text()
-
-
-def test_the_same_command_gives_the_same_bytes_and_kept_vectors_change_nothing(work, tmp_path):
-    kept = ("--teacher-vectors", tmp_path / "kept")
-    for name, flags in {"one": [], "two": kept, "three": kept, "seed": ["--seed", 1]}.items():
-        assert run(work, tmp_path / name, "--letters", *flags) == 0
-    weights = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in ("one", "two", "three", "seed")}
-    assert weights["one"] == weights["two"] == weights["three"] != weights["seed"]
 
 
 @pytest.mark.parametrize("moment", ["teacher", "training"])
@@ -149,7 +135,7 @@ def test_a_killed_run_is_continued_to_the_same_bytes(work, tmp_path, capsys, mon
 def test_a_student_may_continue_from_an_encoder(work, tmp_path, capsys, kind):
     assert run(work, tmp_path / "first", "--model-type", kind) == 0
     words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", tmp_path / "first"]
-    more = ["--letters", "--pairwise-weight", 1, "--dev-data", work / "dev", "--epochs", 2]
+    more = ["--letters", "--dev-data", work / "dev", "--epochs", 2]
     assert main([str(word) for word in ["distill", *words, *more, "--output", tmp_path / "second"]]) == 0
     record = json.loads((tmp_path / "second" / "provenance.json").read_text())
     assert record["settings"]["model_type"] == kind and "those of first" in (tmp_path / "second/README.md").read_text()
@@ -203,21 +189,6 @@ def test_a_teacher_that_cannot_be_used_is_one_line(work, tmp_path, capsys, spoil
     assert message in found and str(copy) in found
 
 
-def test_text_that_cannot_be_used_is_one_line(work, tmp_path, capsys):
-    (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "blank.txt").write_text("\n \n")
-    (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\n")
-    for name, message in {
-        "empty.txt": "the file is empty",
-        "blank.txt": "no text to learn from (left out: 2 empty)",
-        "bytes.txt": "not UTF-8",
-        "absent.txt": "no such file",
-    }.items():
-        words = ["--teacher", work / "bert", "--text", tmp_path / name, "--output", tmp_path / "student"]
-        found = refused(capsys, *words)
-        assert message in found and name in found
-
-
 @pytest.fixture(scope="module")
 def bitexts(work):
     """Texts with a translation word by word: many into French, few into German, which is the source side."""
@@ -239,7 +210,7 @@ def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, 
     flags = ("--language-exponent", 0.5, "--ranking-weight", 0.1, "--epochs", 12, *FAST[2:])
     words = ["distill", "--teacher", work / "bert", "--bitext", *bitexts, *flags, "--output", tmp_path / "out"]
     assert main([str(word) for word in words]) == 0
-    assert "bert: 300 of 300 texts to encode" in capsys.readouterr().err, "nobody asks the teacher for a translation"
+    assert "300 of 300 texts to encode" in capsys.readouterr().err, "nobody asks the teacher for a translation"
     encoder = SentenceEncoder.from_pretrained(tmp_path / "out")
     translations = {"fr": LINES[:300], "de": LINES[200:230]}
     for language, lines in translations.items():
@@ -251,17 +222,9 @@ def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, 
     assert "- de\n- en\n- fr" in card
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (("--teacher-lang", "fi"), "no side is in the language of the teachers, fi, but en and fr"),
-        (("--teacher-lang", "12"), "`12` is not a language code"),
-    ],
-)
-def test_bitext_that_cannot_be_learned_from_is_refused(work, bitexts, tmp_path, capsys, flags, message):
-    words = ["distill", "--teacher", work / "bert", "--bitext", *bitexts, *flags, "--output", tmp_path / "out"]
-    assert main([str(word) for word in words]) == 2
-    assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
+def test_bitext_of_which_no_side_is_in_the_language_of_the_teachers_is_refused(work, bitexts, tmp_path, capsys):
+    words = ["--teacher", work / "bert", "--bitext", *bitexts, "--teacher-lang", "fi", "--output", tmp_path / "out"]
+    assert "no side is in the language of the teachers, fi, but en and fr" in refused(capsys, *words)
 
 
 def test_a_student_has_the_licence_and_base_of_the_weights_that_it_started_from(work, tmp_path):

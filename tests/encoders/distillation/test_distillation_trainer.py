@@ -62,23 +62,6 @@ def trainer_of(tokenizer, tmp_path):
     return make
 
 
-def agreement(trainer):
-    """The mean cosine of the texts' embeddings with their targets."""
-    data = trainer.objective.collator.data
-    tokens, lengths = data.texts.ids, data.texts.lengths
-    with torch.no_grad():
-        found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
-    return torch.cosine_similarity(found, torch.from_numpy(data.targets.take(np.arange(len(data))))).mean().item()
-
-
-@pytest.mark.parametrize("letters", [True, False])
-def test_an_average_learns_what_an_average_can_say(trainer_of, letters):
-    trainer = trainer_of(letters=letters, num_train_epochs=12)
-    assert trainer.objective.module.projection is None
-    trainer.train()
-    assert agreement(trainer) > (0.97 if letters else 0.99)
-
-
 def test_only_the_rows_that_occur_move_and_those_of_letters_are_folded(trainer_of, tokenizer):
     trainer = trainer_of(num_train_epochs=1)
     data = trainer.objective.collator.data
@@ -103,23 +86,11 @@ def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenize
     assert trainer.model.embeddings[row].abs().max() > 0.01
 
 
-SHAPES = [
-    ("avg", {"letters": True}),
-    ("avg", {"size": 4, "pairwise_weight": 0.5, "matryoshka": [2]}),
-    ("gran", {"letters": True, "size": 6}),
-]
-
-
-@pytest.mark.parametrize(("kind", "settings"), SHAPES)
-@pytest.mark.parametrize("scored", [True, False])
-def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, kind, settings, scored, monkeypatch):
-    def evaluator(encoder):
-        return float(np.abs(encoder.encode(["w1 w2", "w3"])).sum())
-
-    given = {"evaluator": evaluator if scored else None, "evaluations_per_epoch": 2, "num_train_epochs": 2, **settings}
-    whole = trainer_of(kind, name="whole", **given)
+def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, monkeypatch):
+    given = {"size": 4, "matryoshka": [2], "num_train_epochs": 3}
+    whole = trainer_of("gran", name="whole", **given)
     whole.train()
-    stopped = trainer_of(kind, name="stopped", **given)
+    stopped = trainer_of("gran", name="stopped", **given)
     compute = DistillationTrainer.compute_loss
 
     def stop(self, *arguments, **keywords):
@@ -131,12 +102,11 @@ def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, kind, setting
     with pytest.raises(KeyboardInterrupt):
         stopped.train()
     monkeypatch.setattr(DistillationTrainer, "compute_loss", compute)
-    continued = trainer_of(kind, name="stopped", **given)
+    continued = trainer_of("gran", name="stopped", **given)
     continued.train(resume_from_checkpoint=True)
     expected = whole.model.state_dict()
     for name, value in continued.model.state_dict().items():
         assert torch.equal(value, expected[name]), name
-    assert continued.scores() == whole.scores() and len(whole.scores()) == (5 if scored else 0)
 
 
 def test_the_best_weights_are_kept_with_their_letters(trainer_of):

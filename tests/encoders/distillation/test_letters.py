@@ -7,13 +7,23 @@ import xxhash
 from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation.letters import Letters, character_ngrams, spellings
-from hf_paraphrase.encoders.distillation.local_table import LocalIds, call_with_table, local_table
+from hf_paraphrase.encoders.distillation.local_table import (
+    DistillationTexts,
+    LocalIds,
+    TextCollator,
+    call_with_table,
+    local_table,
+)
+from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
+from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
+from hf_paraphrase.encoders.kinds import new_encoder
+from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
 
 def test_the_ngrams_are_those_of_the_spelling_with_its_marks():
-    assert character_ngrams("<cat>", 3, 4) == ["<ca", "cat", "at>", "<cat", "cat>"]
-    assert character_ngrams("<a>", 3, 5) == ["<a>"] and character_ngrams("<>", 3, 5) == ["<>"]
+    assert character_ngrams("<cat>") == ["<ca", "cat", "at>", "<cat", "cat>", "<cat>"]
+    assert character_ngrams("<a>") == ["<a>"] and character_ngrams("<>") == ["<>"]
 
 
 def test_pieces_inside_a_word_have_no_opening_mark():
@@ -32,14 +42,14 @@ def test_pieces_inside_a_word_have_no_opening_mark():
 
 @pytest.fixture
 def letters():
-    return Letters([None, None, "<cat>", "<cats>", "<dog>"], 7, 4, shortest=3, longest=4, buckets=11, seed=3)
+    return Letters([None, None, "<cat>", "<cats>", "<dog>"], 7, 4, buckets=11, seed=3)
 
 
 def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
     embeddings = torch.randn(7, 4, generator=torch.Generator().manual_seed(0))
     expected = embeddings.clone()
     for row, word in ((2, "<cat>"), (3, "<cats>"), (4, "<dog>")):
-        for size in (3, 4):
+        for size in (3, 4, 5):
             for start in range(len(word) - size + 1):
                 bucket = xxhash.xxh3_64_intdigest(word[start : start + size].encode()) % 11
                 expected[row] += letters.table[bucket].detach()
@@ -48,18 +58,12 @@ def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
     assert torch.equal(embeddings, before)
 
 
-KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("recurrent", {}), ("word-trigram", {})]
+KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("word-trigram", {})]
 
 
 @pytest.mark.parametrize(("kind", "settings"), KINDS)
 @pytest.mark.parametrize("with_letters", [True, False])
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
-    from hf_paraphrase.encoders.distillation.local_table import DistillationTexts, TextCollator
-    from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-    from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
-    from hf_paraphrase.encoders.kinds import new_encoder
-    from hf_paraphrase.tokenization.token_ids import TokenIds
-
     words = build_word_level_tokenizer(["cat", "cats", "dog", "dogs", "unused", "bird"])
     vocabulary = EncoderVocabulary(words, [len(words)], words, None)
     if kind == "word-trigram":

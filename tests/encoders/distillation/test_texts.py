@@ -8,8 +8,7 @@ import pytest
 
 from hf_paraphrase.data.decontamination import Decontaminator
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.distillation.bitext import open_bitexts
-from hf_paraphrase.encoders.distillation.texts import corpora_of, encode_texts, read_texts
+from hf_paraphrase.encoders.distillation.texts import corpora_of, encode_texts, open_bitexts, read_texts
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
