@@ -1,12 +1,13 @@
-"""Weights in safetensors: what their headers say, whether they have diverged, and tables of 8-bit integers.
+"""Weights in safetensors: what their headers say, whether they have diverged, and tables of vectors of any type.
 
-Such a table is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), and `weights` (vocab_size,), by
-which the rows are multiplied; and `"embedding_dtype": "int8"` in `config.json`.
+A table of 8-bit integers is in the format of model2vec: `embeddings`, int8 (vocab_size, columns), and `weights`
+(vocab_size,), by which the rows are multiplied; and `"embedding_dtype": "int8"` in `config.json`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ _LARGEST = 2.0**63
 """The square of a greater number is infinite in single precision, so that no length or cosine can be computed."""
 TABLE_MODELS = ("avg", "concatenation")
 """The model types whose only parameter is a table of vectors."""
-TABLE, SCALES = "embeddings", "weights"
+TABLE, SCALES, _MAPPING = "embeddings", "weights", "mapping"
 DTYPE_KEY, INT8 = "embedding_dtype", "int8"
 _REMEDY = "export or copy the model again"
 
@@ -94,26 +95,72 @@ def load_int8_table(
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)
         model = model_class(config)
-    table = read_int8_table(Path(folder), *model.get_parameter(TABLE).shape)
+    table = read_table(Path(folder) / "model.safetensors").rounded()
+    if table.shape != model.get_parameter(TABLE).shape:
+        raise ModelError("the table does not fit the configuration", path=folder, remedy=_REMEDY)
     model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
     return model.eval()
 
 
-def read_int8_table(folder: str | os.PathLike[str], rows: int, columns: int) -> NDArray[np.float32]:
-    """Reads a table that is stored as integers in float32, (rows, columns) by the configuration."""
-    from safetensors.numpy import load_file
+@dataclass(frozen=True)
+class StoredMatrix:
+    """A matrix (rows, columns) or vector as it is stored; rows of int8 values are multiplied with `scales` (rows,)."""
 
-    path = Path(folder) / "model.safetensors"
-    with opening("the model", path, _REMEDY):
-        stored = load_file(path)
-        integers, scales = stored[TABLE], stored[SCALES]
-    if (integers.dtype, integers.shape, scales.shape) != (np.int8, (rows, columns), (rows,)):
-        given = f"{integers.dtype} {[*integers.shape]} and {scales.dtype} {[*scales.shape]}"
-        problem = f"an int8 model has `{TABLE}` int8 {[rows, columns]} and `{SCALES}` {[rows]}, not {given}"
-        raise ModelError(problem, path=path, remedy=_REMEDY)
-    factors = scales.astype(np.float32)[:, None]
-    # Smaller than any number of the table, and far fewer to look at.
-    if not (np.abs(factors) < np.finfo(np.float32).max / 128).all():
-        raise ModelError("the scales of the table are not finite", path=path, remedy=_REMEDY)
-    table: NDArray[np.float32] = np.multiply(integers, factors, dtype=np.float32)
-    return table
+    values: NDArray[Any]
+    scales: NDArray[np.float32] | None = None
+
+    def rounded(self) -> NDArray[np.float32]:
+        """Computes the matrix (rows, columns) that a reader gets back."""
+        if self.scales is None:
+            return np.asarray(self.values, np.float32)
+        return np.multiply(self.values, self.scales[:, None], dtype=np.float32)
+
+
+def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
+    """Reads the vectors (tokens, columns) of all tokens, in float32 or, with their scales, in int8.
+
+    model2vec may share rows between tokens (`mapping`, the row of each token) and keep a factor of each token
+    separately (`weights`). Here every token gets its own row, times its factor.
+    """
+    from safetensors import safe_open
+
+    tensors = read_header(path)
+    with opening("the table of word vectors", path), np.errstate(over="ignore", invalid="ignore"):
+        with safe_open(path, framework="numpy") as weights:
+            read: dict[str, NDArray[Any]] = {
+                part: _read_bfloat16(path, tensors[part])
+                if tensors[part].dtype == "BF16"
+                else weights.get_tensor(part)
+                for part in (name, _MAPPING, SCALES)
+                if part in tensors
+            }
+        values, scales = read[name], read.get(SCALES)
+        if values.ndim != 2:
+            raise ValueError(f"`{name}` has the shape {list(values.shape)}")
+        if _MAPPING in read:
+            rows = read[_MAPPING].astype(np.int64)
+            if (rows < 0).any():
+                raise ValueError(f"`{_MAPPING}` names rows that the table does not have")
+            values = values[rows]
+        scales = None if scales is None else scales.astype(np.float32)
+        if scales is not None and scales.shape != (len(values),):
+            raise ValueError(f"`{SCALES}` has the shape {list(scales.shape)}, and there are {len(values)} tokens")
+        if scales is not None and values.dtype != np.int8:
+            values, scales = values.astype(np.float32) * scales[:, None], None
+        if scales is None:
+            values = np.ascontiguousarray(values, np.float32)
+    checked, bound = (values, _LARGEST) if scales is None else (scales[:, None], _LARGEST / 128)
+    if checked.size and not (checked.min() > -bound and checked.max() < bound):
+        broken = np.flatnonzero(~(np.abs(checked) < bound).all(1))
+        raise ModelError(
+            f"the vector of token {broken[0]} is not finite, and {len(broken) - 1} others",
+            path=path,
+            remedy="train or copy the model again",
+        )
+    return StoredMatrix(values, scales)
+
+
+def _read_bfloat16(path: Path, entry: TensorEntry) -> NDArray[np.float32]:
+    # NumPy has no such type: its numbers are the upper halves of those of float32.
+    halves = np.fromfile(path, "<u2", math.prod(entry.shape), offset=entry.offset)
+    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry.shape)

@@ -261,7 +261,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
 
 
 def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
-    from .search.vector_file import npy_writer
+    from .vectors import npy_writer
 
     empty = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from ..artefacts.hub_models import fetched_folder
 from ..artefacts.model_loading import check_model_type
+from ..artefacts.weights import read_table
 from ..data.text_files import numbered_lines
 from ..errors import InputError, ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..tokenization.token_ids import TokenIds
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
 from .sentence_encoder import SentenceEncoder
-from .static_tables import CONCATENATION, check_ids, find_table, open_tokenizer, read_table, unknown_token
+from .static_tables import CONCATENATION, check_ids, find_table, open_tokenizer, unknown_token
 from .word_averages import TableAverages
 
 if TYPE_CHECKING:
@@ -123,8 +124,8 @@ def read_saved_vectors(
     place, name = located
     tokenizer = open_tokenizer(place if (place / "tokenizer.json").is_file() else folder)
     vocabulary = tokenizer.get_vocab()
-    table = read_table(place / "model.safetensors", name)
-    check_ids(tokenizer, table, place)
+    table = read_table(place / "model.safetensors", name).rounded()
+    check_ids(tokenizer, len(table), place)
     special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
     names = sorted(vocabulary, key=vocabulary.__getitem__)
     unknown = unknown_token(tokenizer)
@@ -159,7 +160,7 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
     ids: TokenIds = encoder.token_ids(list(words))
     part = np.searchsorted(np.cumsum(sizes), ids.ids, side="right")
     counts = np.bincount(np.repeat(np.arange(len(words)) * parts, ids.lengths) + part, minlength=len(words) * parts)
-    means = TableAverages(table, part_sizes=sizes).prepared()(*ids)
+    means = TableAverages(table, part_sizes=sizes).prepared(len(words))(*ids)
     sums = means.reshape(len(words), parts, -1) * counts.reshape(len(words), parts, 1).astype(np.float32)
     if weights is not None:
         lengths = np.sqrt(np.einsum("wpc,wpc->p", sums, sums))

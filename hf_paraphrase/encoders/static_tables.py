@@ -14,7 +14,6 @@ seconds to import, are not needed, and neither are the libraries that made the f
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +21,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..artefacts.files import opening, read_json, read_json_object
-from ..artefacts.weights import DTYPE_KEY, INT8, TABLE, TensorEntry, read_header, read_headers, read_int8_table
+from ..artefacts.weights import DTYPE_KEY, TABLE, StoredMatrix, read_header, read_headers, read_table
 from ..errors import ModelError
 from .text_tokens import Reading
 from .word_averages import TableAverages, averages_of
@@ -36,14 +34,10 @@ if TYPE_CHECKING:
 
 AVERAGE, CONCATENATION, MODEL2VEC = "avg", "concatenation", "model2vec"
 """The model types that are a table."""
-_LARGEST = 2.0**63
-"""Numbers of tables are smaller; see :mod:`..artefacts.weights`."""
 _UNKNOWN_ID = 1
 """The `unk_token_id` of an average whose configuration names none."""
 _SPECIAL_TOKENS = ("pad_token", "unk_token", "bos_token", "eos_token", "sep_token", "cls_token", "mask_token")
 _TOKENS_OF_MODEL2VEC = 512
-_MAPPING, _FACTORS = "mapping", "weights"
-_NUMBERS = ("F16", "BF16", "F32", "F64")
 _MODULES = "modules.json"
 _WEIGHTS = "model.safetensors"
 _TABLE_OF_TORCH = "embedding.weight"
@@ -58,7 +52,7 @@ class VectorTable:
     Attributes:
         model_type: `avg` or `concatenation`.
         config: What the configuration of its model takes.
-        table: The vectors (vocabulary, columns), float32.
+        vectors: Those of all tokens (vocabulary, columns).
         backend: What turns texts into ids, as :mod:`..tokenization.token_lookup` takes it.
         special_ids: The ids of special tokens by their names, as `unk_token`.
         has_tokenizer: Whether its folder has a tokenizer that transformers opens.
@@ -67,7 +61,7 @@ class VectorTable:
 
     model_type: str
     config: dict[str, Any]
-    table: NDArray[np.float32]
+    vectors: StoredMatrix
     backend: Any
     folder: Path
     special_ids: dict[str, int]
@@ -77,18 +71,18 @@ class VectorTable:
     @property
     def hidden_size(self) -> int:
         """The number of components of an embedding."""
-        return int(self.table.shape[1]) * max(1, len(self.config.get("vocab_sizes") or ()))
+        return int(self.vectors.values.shape[1]) * max(1, len(self.config.get("vocab_sizes") or ()))
 
     def averages(self, size: int) -> TableAverages:
         """Returns what computes the first `size` components of the embeddings, or more of them."""
-        table = self.table
-        if self.model_type == AVERAGE and size < table.shape[1]:
-            table = np.ascontiguousarray(table[:, :size])
+        vectors = self.vectors
+        if self.model_type == AVERAGE and size < vectors.values.shape[1]:
+            vectors = StoredMatrix(np.ascontiguousarray(vectors.values[:, :size]), vectors.scales)
         defaults = {"skip_unknown": False, "unk_token_id": _UNKNOWN_ID, "part_weights": None}
-        return averages_of(SimpleNamespace(**{**defaults, **self.config}), table)
+        return averages_of(SimpleNamespace(**{**defaults, **self.config}), vectors)
 
     def model(self) -> PreTrainedModel:
-        """Makes the model of PyTorch; its parameter and the table are one array."""
+        """Makes the model of PyTorch."""
         import torch
 
         from ..models.registry import config_class, model_class
@@ -97,7 +91,7 @@ class VectorTable:
         config.name_or_path = str(self.folder)
         with torch.device("meta"):
             model = model_class(self.model_type)(config)
-        model.load_state_dict({TABLE: torch.from_numpy(self.table)}, assign=True)
+        model.load_state_dict({TABLE: torch.from_numpy(self.vectors.rounded())}, assign=True)
         return model.eval()
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
@@ -105,7 +99,7 @@ class VectorTable:
         if self.has_tokenizer:
             from ..artefacts.model_loading import load_tokenizer
 
-            return load_tokenizer(self.folder, len(self.table))
+            return load_tokenizer(self.folder, len(self.vectors.values))
         from transformers import PreTrainedTokenizerFast
 
         special = {name: self.backend.id_to_token(number) for name, number in self.special_ids.items()}
@@ -176,74 +170,35 @@ def read_prompts(folder: Path) -> tuple[dict[str, str], str | None]:
 
 
 def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorTable | None:
-    """Opens one of our averages; None for a class of the user, or a tokenizer that transformers must complete."""
+    """Opens one of our averages; None for a class of the user, and for a folder that only transformers can judge."""
     from ..artefacts.model_loading import class_of_folder
+    from ..models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
     from ..models.registry import MODELS
 
-    code = class_of_folder(folder, "AutoModel")
-    if code not in (None, f"modeling_{model_type}.{MODELS[model_type].model}"):
+    is_joined = model_type == CONCATENATION
+    file, settings_file = folder / (PARTS_FILE if is_joined else "tokenizer.json"), folder / "tokenizer_config.json"
+    has_files = all(path.is_file() for path in (folder / _WEIGHTS, file, settings_file))
+    is_plain = class_of_folder(folder, "AutoModel") in (None, f"modeling_{model_type}.{MODELS[model_type].model}")
+    if not (has_files and is_plain) or config.get("normalize") or TABLE not in read_headers(folder):
         return None
-    tensors = read_headers(folder)
-    opened = _own_tokenizer(folder, model_type, config) if (folder / _WEIGHTS).is_file() else None
-    shape = _own_shape(config, model_type)
-    if opened is None or shape is None:
-        return None
-    backend, special_ids = opened
-    if config.get(DTYPE_KEY) == INT8:
-        table = read_int8_table(folder, *shape)
-    elif tensors.keys() == {TABLE} and tensors[TABLE].shape == shape and tensors[TABLE].dtype in _NUMBERS:
-        table = read_table(folder / _WEIGHTS, TABLE)
-    else:
-        return None
-    check_ids(backend, table, folder)
-    derived = {"vocab_size", "hidden_size"} if model_type == CONCATENATION else set()
+    settings = read_json_object(settings_file, ModelError)
+    vectors = read_table(folder / _WEIGHTS)
+    with opening("the model", folder, _AGAIN):
+        sizes = config["vocab_sizes"] if is_joined else [config["vocab_size"]]
+        shape = (sum(sizes), config["part_size" if is_joined else "hidden_size"])
+        if vectors.values.shape != shape:
+            raise ValueError(f"the weights do not fit the configuration: {vectors.values.shape} and not {shape}")
+        parts = read_parts(file) if is_joined else [open_tokenizer(folder)]
+        for part, size in zip(parts, sizes, strict=True):
+            check_ids(part, size, folder)
+    backend: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
+    named = {name: settings[name] for name in _SPECIAL_TOKENS if isinstance(settings.get(name), str)}
+    ids = {name: parts[0].token_to_id(token) for name, token in named.items()}
+    derived = {"vocab_size", "hidden_size"} if is_joined else set()
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype", *derived}
     config = {key: value for key, value in config.items() if key not in left_out}
-    return VectorTable(model_type, config, table, backend, folder, special_ids)
-
-
-def _own_shape(config: Mapping[str, Any], model_type: str) -> tuple[int, int] | None:
-    """Returns the shape (vocabulary, columns) of the table of one of our averages; None if the class must check it."""
-    rows, columns = config.get("vocab_size"), config.get("hidden_size")
-    if model_type == CONCATENATION:
-        sizes, columns = config.get("vocab_sizes"), config.get("part_size")
-        rows = sum(sizes) if isinstance(sizes, list) and all(type(size) is int for size in sizes) else None
-    unknown = config.get("unk_token_id", _UNKNOWN_ID)
-    if config.get("normalize") or (config.get("skip_unknown") and type(unknown) is not int):
-        return None
-    return (rows, columns) if type(rows) is int and type(columns) is int else None
-
-
-def _own_tokenizer(folder: Path, model_type: str, config: Mapping[str, Any]) -> tuple[Any, dict[str, int]] | None:
-    """Opens the tokenizer and the ids of its special tokens, if transformers would add nothing to its file."""
-    from ..models.joined_tokenizers import PARTS_FILE, read_parts
-
-    file = folder / (PARTS_FILE if model_type == CONCATENATION else "tokenizer.json")
-    if (
-        not (file.is_file() and (folder / "tokenizer_config.json").is_file())
-        or (folder / "added_tokens.json").exists()
-    ):
-        return None
-    settings = read_json_object(folder / "tokenizer_config.json", ModelError)
-    with opening("the tokenizer", file, _AGAIN):
-        backend: Any = _joined(read_parts(file), config) if model_type == CONCATENATION else open_tokenizer(folder)
-    first = backend.parts[0] if model_type == CONCATENATION else backend
-    named = {name: settings[name] for name in _SPECIAL_TOKENS if settings.get(name) is not None}
-    added = {token.content for token in first.get_added_tokens_decoder().values()} | {settings.get("unk_token")}
-    # Others would be added to the tokenizer, and cut out of texts from then on.
-    if not all(isinstance(token, str) and token in added for token in named.values()):
-        return None
-    ids = {name: first.token_to_id(token) for name, token in named.items()}
-    return backend, {name: number for name, number in ids.items() if number is not None}
-
-
-def _joined(parts: list[Tokenizer], config: Mapping[str, Any]) -> Any:
-    """Joins tokenizers; the sizes of the configuration spare a list of all tokens, where they can be right."""
-    from ..models.joined_tokenizers import JoinedTokenizers
-
-    sizes = config.get("vocab_sizes") or ()
-    fits = len(sizes) == len(parts) and all(map(lambda part, size: part.get_vocab_size() <= size, parts, sizes))
-    return JoinedTokenizers(parts, sizes if fits else None)
+    special_ids = {name: number for name, number in ids.items() if number is not None}
+    return VectorTable(model_type, config, vectors, backend, folder, special_ids)
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
@@ -256,7 +211,7 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
     if unknown is not None:
         # What is left out of other texts is all that there is in some, which embed to zeros.
         table.config["skip_unknown"] = True
-        table.table[unknown] = 0
+        table.vectors.values[unknown] = 0
     length = int(np.median([len(token) for token in vocabulary]))
     table.reading = Reading(
         most_tokens=most,
@@ -290,21 +245,22 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
 
 def _foreign_table(folder: Path, place: Path, name: str) -> VectorTable:
     """Opens the encoder that averages the vectors of all tokens of a text, unknown ones among them."""
-    table, backend = read_table(place / _WEIGHTS, name), open_tokenizer(place)
-    check_ids(backend, table, folder)
+    vectors, backend = read_table(place / _WEIGHTS, name), open_tokenizer(place)
+    rows, columns = vectors.values.shape
+    check_ids(backend, rows, folder)
     # Texts are read without special tokens.
     backend.post_processor = None
     unknown = unknown_token(backend)
     unknown_id = None if unknown is None else backend.token_to_id(unknown)
     config = {
-        "vocab_size": len(table),
-        "hidden_size": table.shape[1],
+        "vocab_size": rows,
+        "hidden_size": columns,
         "pad_token_id": None,
         "unk_token_id": unknown_id,
         "skip_unknown": False,
     }
     special = {} if unknown_id is None else {"unk_token": unknown_id}
-    return VectorTable(AVERAGE, config, table, backend, folder, special, has_tokenizer=False)
+    return VectorTable(AVERAGE, config, vectors, backend, folder, special, has_tokenizer=False)
 
 
 def find_table(folder: Path) -> tuple[Path, str] | None:
@@ -321,50 +277,6 @@ def find_table(folder: Path) -> tuple[Path, str] | None:
 def _table_name(path: Path) -> str | None:
     tensors = read_header(path)
     return next((name for name in (TABLE, _TABLE_OF_TORCH) if name in tensors), None)
-
-
-def read_table(path: Path, name: str) -> NDArray[np.float32]:
-    """Reads the vectors (tokens, columns) of all tokens in float32.
-
-    model2vec may share rows between tokens (`mapping`, the row of each token) and keep a factor of each token
-    separately (`weights`). Here every token gets its own row, times its factor.
-    """
-    from safetensors import safe_open
-
-    tensors = read_header(path)
-    with opening("the table of word vectors", path, _AGAIN), np.errstate(over="ignore", invalid="ignore"):
-        with safe_open(path, framework="numpy") as weights:
-            read: dict[str, NDArray[Any]] = {
-                part: _read_bfloat16(path, tensors[part])
-                if tensors[part].dtype == "BF16"
-                else weights.get_tensor(part)
-                for part in (name, _MAPPING, _FACTORS)
-                if part in tensors
-            }
-        table: NDArray[np.float32] = read[name].astype(np.float32, copy=False)
-        if _MAPPING in read:
-            rows = read[_MAPPING].astype(np.int64)
-            if (rows < 0).any():
-                raise ValueError(f"`{_MAPPING}` names rows that the table does not have")
-            table = table[rows]
-        if _FACTORS in read:
-            table = table * read[_FACTORS].astype(np.float32)[:, None]
-        if table.ndim != 2:
-            raise ValueError(f"`{name}` has the shape {list(table.shape)}")
-    if table.size and not (table.min() > -_LARGEST and table.max() < _LARGEST):
-        broken = np.flatnonzero(~(np.abs(table) < _LARGEST).all(1))
-        raise ModelError(
-            f"the vector of token {broken[0]} is not finite, and {len(broken) - 1} others",
-            path=path,
-            remedy="train or copy the model again",
-        )
-    return np.ascontiguousarray(table)
-
-
-def _read_bfloat16(path: Path, entry: TensorEntry) -> NDArray[np.float32]:
-    # NumPy has no such type: its numbers are the upper halves of those of float32.
-    halves = np.fromfile(path, "<u2", math.prod(entry.shape), offset=entry.offset)
-    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry.shape)
 
 
 def open_tokenizer(folder: Path) -> Tokenizer:
@@ -390,13 +302,8 @@ def unknown_token(tokenizer: Tokenizer) -> str | None:
     return None if place is None else tokenizer.id_to_token(int(place))
 
 
-def check_ids(backend: Any, table: NDArray[np.float32], folder: Path) -> None:
-    """Refuses a tokenizer with more ids than there are vectors."""
-    parts = hasattr(backend, "parts")
-    highest = sum(backend.sizes) - 1 if parts else max(backend.get_vocab().values(), default=-1)
-    if highest >= len(table):
-        raise ModelError(
-            f"the tokenizer has ids up to {highest}, the model {len(table)} vectors",
-            path=folder,
-            remedy="the tokenizer files belong to another model",
-        )
+def check_ids(backend: Tokenizer, rows: int, folder: Path) -> None:
+    """Refuses a tokenizer with more tokens than there are vectors."""
+    if (tokens := backend.get_vocab_size()) > rows:
+        what = f"the tokenizer has {tokens} tokens, the model {rows} vectors"
+        raise ModelError(what, path=folder, remedy="the tokenizer files belong to another model")

@@ -1,4 +1,4 @@
-"""Embeddings as arrays: divided by their length, and in fewer bits, a byte or a bit for each component.
+"""Embeddings as arrays and files: divided by their length, and in fewer bits, a byte or a bit for each component.
 
 The names and results of :func:`quantize_embeddings` are those of sentence-transformers, so that an index made of the
 one takes the vectors of the other.
@@ -6,13 +6,18 @@ one takes the vectors of the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import UsageError, choice_of
+from ..artefacts.files import open_array, written_whole
+from ..errors import InputError, UsageError, choice_of
 from ..settings import Constraints
 
 Precision = Literal["float32", "int8", "uint8", "binary", "ubinary"]
@@ -99,3 +104,42 @@ def _check_finite(what: str, vectors: NDArray[Any]) -> None:
     if vectors.dtype.kind == "f" and not np.isfinite(vectors).all():
         row = int(np.argwhere(~np.isfinite(vectors))[0][0]) if vectors.ndim > 1 else 0
         raise UsageError(f"{what} {row} has NaN or infinity", remedy="leave it out, or embed the text again")
+
+
+@dataclass
+class NpyWriter:
+    """Writes a float32 matrix row block by row block; see :func:`npy_writer`."""
+
+    stream: IO[bytes]
+    dimension: int
+    rows: int = 0
+
+    def write(self, vectors: NDArray[np.float32]) -> None:
+        """Appends rows (rows, dimension)."""
+        self.stream.write(np.ascontiguousarray(vectors, np.float32).tobytes())
+        self.rows += len(vectors)
+
+    def write_header(self) -> None:
+        """Writes the shape so far; NumPy leaves room in the header for the number of rows to grow."""
+        header = {"descr": "<f4", "fortran_order": False, "shape": (self.rows, self.dimension)}
+        self.stream.seek(0)
+        np.lib.format.write_array_header_1_0(self.stream, header)
+
+
+@contextmanager
+def npy_writer(path: Path, dimension: int) -> Iterator[NpyWriter]:
+    """Gives the writer of a .npy file that appears only when it is complete."""
+    with written_whole(path) as temporary, temporary.open("wb") as stream:
+        writer = NpyWriter(stream, dimension)
+        writer.write_header()
+        yield writer
+        writer.write_header()
+
+
+def open_vectors(path: Path) -> NDArray[np.float32]:
+    """Maps the matrix (rows, dim) of a file that :func:`npy_writer` or `np.save` wrote into memory."""
+    array = open_array(path)
+    if array.dtype != np.float32 or array.ndim != 2:
+        problem = f"an array of {array.dtype} with shape {array.shape}, not a matrix of float32"
+        raise InputError(problem, path=path, remedy="re-create it")
+    return array

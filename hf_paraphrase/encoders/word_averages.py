@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.weights import StoredMatrix
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads, one_thread
 
@@ -28,12 +29,14 @@ _FEW_TOKENS = 1 << 14
 """The number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
+_ROWS_OF_A_TEXT = 16
+"""A table is turned into floats as a whole when its texts may need as many rows as it has."""
 _TOKENS_THAT_PAY = 1 << 24
 """About so many rows of 300 components are added with PyTorch in the time that it saves and its import takes."""
 
 
 class TableAverages:
-    """The embeddings of an averaging encoder whose table (vocabulary, columns) is an array.
+    """The embeddings of an averaging encoder whose table (vocabulary, columns) is an array, or stored as one.
 
     Unknown words, of `skipped_id`, count in texts of nothing else only; None counts them all. The means of the parts
     of a concatenation are laid side by side, each with its share of the cosine of two sentences, if `part_weights` has
@@ -42,20 +45,24 @@ class TableAverages:
 
     def __init__(
         self,
-        table: NDArray[np.float32],
+        table: NDArray[np.float32] | StoredMatrix,
         *,
         skipped_id: int | None = None,
         part_sizes: Sequence[int] = (),
         part_weights: Sequence[float] | None = None,
     ) -> None:
-        self.table = table
+        self._stored = table if isinstance(table, StoredMatrix) else StoredMatrix(table)
         self.skipped_id = skipped_id
         self.part_sizes = list(part_sizes)
         self.part_weights = part_weights
-        self._tokens = 0
+        self._texts = self._tokens = 0
 
-    def prepared(self) -> Means:
-        """Returns the function of ids and offsets that several threads may call now."""
+    def prepared(self, texts: int) -> Means:
+        """Returns the function of ids and offsets that several threads may call now, for so many texts."""
+        self._texts += texts
+        if self._texts > len(self._stored.values) // _ROWS_OF_A_TEXT:
+            # Of a table of integers few texts need few rows.
+            self._stored = StoredMatrix(self._stored.rounded())
         mean = row_means
         if "torch" in sys.modules or self._tokens > _TOKENS_THAT_PAY:
             # Before any of our threads starts: each takes over the number of threads that PyTorch has then.
@@ -66,10 +73,19 @@ class TableAverages:
             self._tokens += len(ids)
             if self.part_sizes:
                 return self._of_parts(mean, ids, offsets)
-            few = len(offsets) <= _FEW_TEXTS + 1 and len(ids) <= _FEW_TOKENS and self.table.shape[1] > 1
-            return (_few_row_means if few else mean)(self.table, *self._counted(ids, offsets))
+            few = len(offsets) <= _FEW_TEXTS + 1 and len(ids) <= _FEW_TOKENS and self._stored.values.shape[1] > 1
+            ids, offsets = self._counted(ids, offsets)
+            return (_few_row_means if few else mean)(*self._rows(ids), offsets)
 
         return means
+
+    def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Returns the table and ids; of a table of integers the rows in use, and the place of each id among them."""
+        values, scales = self._stored.values, self._stored.scales
+        if scales is None:
+            return values, ids
+        rows, places = np.unique(ids, return_inverse=True)
+        return StoredMatrix(values[rows], scales[rows]).rounded(), places
 
     def _counted(
         self, ids: NDArray[np.int64], offsets: NDArray[np.int64]
@@ -92,7 +108,7 @@ class TableAverages:
         if (bag[1:] < bag[:-1]).any():
             order = np.argsort(bag, kind="stable")
             bag, ids = bag[order], ids[order]
-        means = mean(self.table, ids, _offsets(np.bincount(bag, minlength=texts * parts)))
+        means = mean(*self._rows(ids), _offsets(np.bincount(bag, minlength=texts * parts)))
         means = means.reshape(texts, parts, -1)
         if self.part_weights is not None:
             shares = [math.sqrt(weight / sum(self.part_weights)) for weight in self.part_weights]
@@ -112,7 +128,7 @@ def embed_averages(
 
     Several threads do one block each. Of longer means the first components are taken; `finish` is applied to parts.
     """
-    means = averages.prepared()
+    means = averages.prepared(len(vectors))
 
     def embed(rows: slice) -> int:
         ids = tokenize(rows)
@@ -143,7 +159,7 @@ def averages_of_model(model: Any) -> TableAverages | None:
     return averages_of(model.config, weights.numpy()) if is_plain else None
 
 
-def averages_of(config: Any, table: NDArray[np.float32]) -> TableAverages:
+def averages_of(config: Any, table: NDArray[np.float32] | StoredMatrix) -> TableAverages:
     """Makes what computes the embeddings of an average, or of a concatenation of averages."""
     if (sizes := getattr(config, "vocab_sizes", None)) is not None:
         return TableAverages(table, part_sizes=sizes, part_weights=config.part_weights)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .stored_weights import StoredMatrix
+from ..artefacts.weights import StoredMatrix
 
 OPSET = 18
 """The version of the operators; onnxruntime 1.14 and later have it."""

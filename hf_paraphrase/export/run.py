@@ -13,7 +13,7 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import quiet_transformers
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS
+from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, StoredMatrix
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.model_folder import card_of_source
@@ -23,7 +23,7 @@ from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..models.sentence_transformers_files import write_module_files, write_package_module
 from ..settings import Settings, recipe, setting
-from .stored_weights import WEIGHTS, StoredMatrix, store_weights
+from .stored_weights import WEIGHTS, store_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..artefacts.weights import StoredMatrix
 from ..errors import ModelError
 
 WEIGHTS = ("float32", "float16", "int8")
 """The ways to store a matrix."""
 _LARGEST_INT8 = 127
-
-
-@dataclass(frozen=True)
-class StoredMatrix:
-    """A matrix (rows, columns) or vector as it is stored; rows of int8 values are multiplied with `scales` (rows,)."""
-
-    values: NDArray[Any]
-    scales: NDArray[np.float32] | None = None
-
-    def rounded(self) -> NDArray[np.float32]:
-        """Computes the matrix (rows, columns) that a reader gets back."""
-        values = self.values.astype(np.float32)
-        return values if self.scales is None else values * self.scales[:, None]
 
 
 def store_weights(values: Mapping[str, NDArray[Any]], weights: str) -> dict[str, StoredMatrix]:

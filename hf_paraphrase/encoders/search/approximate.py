@@ -10,22 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, UsageError
-from .nearest_neighbours import nearest_neighbours, unit_vectors
-from .vector_file import VectorFile, cosine_of_rows
+from .nearest_neighbours import nearest_neighbours
 
 LISTS_FILE = "index.faiss"
-MOST_LISTS = 2048
 _REMEDY = "build the index again, or search exactly (--method exact)"
+_MOST_LISTS = 2048
 _ROWS_PER_BLOCK = 16_384
-_ROWS_PER_LIST = 39
+_ROWS_PER_LIST, _SAMPLED_PER_LIST = 39, 48
 """With fewer vectors a centroid is badly determined."""
-_SAMPLED_PER_LIST = 48
-
-
 _RECALL_QUERIES, _RECALL_NEIGHBOURS = 200, 10
 
 
-def build_lists(vectors: VectorFile, path: Path) -> tuple[int, int, float]:
+def build_lists(vectors: NDArray[np.float32], path: Path) -> tuple[int, int, float]:
     """Puts the vectors (rows, dim) of an index into inverted lists, which are written to a file.
 
     Returns:
@@ -33,10 +29,16 @@ def build_lists(vectors: VectorFile, path: Path) -> tuple[int, int, float]:
         sixteenth but at least eight where there are as many; and the recall of such a search, see
         :func:`measure_recall`.
     """
-    rows = len(vectors)
-    lists = max(1, min(MOST_LISTS, round(4 * math.sqrt(rows)), rows // _ROWS_PER_LIST))
+    faiss = _faiss()
+    rows, dimension = vectors.shape
+    lists = max(1, min(_MOST_LISTS, round(4 * math.sqrt(rows)), rows // _ROWS_PER_LIST))
     probes = min(lists, max(8, lists // 16))
-    _write_lists(vectors, path, lists)
+    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
+    index.cp.seed, index.cp.min_points_per_centroid = 0, 1
+    index.train(_sample(vectors, lists))
+    for first in range(0, rows, _ROWS_PER_BLOCK):
+        index.add(vectors[first : first + _ROWS_PER_BLOCK])
+    faiss.write_index(index, str(path))
     return lists, probes, measure_recall(vectors, InvertedLists(path, vectors), probes)
 
 
@@ -51,29 +53,18 @@ def _faiss() -> Any:
     return faiss
 
 
-def _write_lists(vectors: VectorFile, path: Path, lists: int) -> None:
-    faiss = _faiss()
-    dimension = vectors.shape[1]
-    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
-    index.cp.seed, index.cp.min_points_per_centroid = 0, 1
-    index.train(_sample(vectors, lists))
-    for first in range(0, len(vectors), _ROWS_PER_BLOCK):
-        index.add(vectors[first : first + _ROWS_PER_BLOCK])
-    faiss.write_index(index, str(path))
-
-
-def _sample(vectors: VectorFile, lists: int) -> NDArray[np.float32]:
+def _sample(vectors: NDArray[np.float32], lists: int) -> NDArray[np.float32]:
     """Draws rows (rows, dim), in the order of the file, without those that are zero if enough are left."""
     size = min(lists * _SAMPLED_PER_LIST, len(vectors))
-    sample = vectors.take(np.sort(np.random.default_rng(0).choice(len(vectors), size, replace=False)))
+    sample = vectors[np.sort(np.random.default_rng(0).choice(len(vectors), size, replace=False))]
     filled = sample.any(axis=1)
     return sample[filled] if filled.sum() >= lists else sample
 
 
 class InvertedLists:
-    """The lists of some vectors of length 1 or 0, in a file that is mapped into memory."""
+    """The lists of some vectors (rows, dim) of length 1 or 0, in a file that is mapped into memory."""
 
-    def __init__(self, path: Path, vectors: VectorFile) -> None:
+    def __init__(self, path: Path, vectors: NDArray[np.float32]) -> None:
         faiss = _faiss()
         if not path.is_file():
             what = "the lists were made by an earlier version of this program"
@@ -82,9 +73,9 @@ class InvertedLists:
             self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
         except RuntimeError as error:
             raise InputError("not a file of lists that faiss can read", path=path, remedy=_REMEDY) from error
-        self._vectors = vectors
         if (self._index.ntotal, self._index.d) != vectors.shape:
             raise InputError("the lists do not fit the vectors", path=path, remedy=_REMEDY)
+        self._vectors = vectors
 
     def search(
         self, queries: NDArray[np.float32], k: int, probes: int
@@ -95,31 +86,27 @@ class InvertedLists:
         vectors are not found, and find nothing.
         """
         parameters = _faiss().SearchParametersIVF(nprobe=min(probes, self._index.nlist))
-        _, rows = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=parameters)
-        cosines, units = np.empty(rows.shape), unit_vectors(queries, "queries")
-        for place in range(rows.shape[1]):
-            vectors = unit_vectors(self._vectors.take(rows[:, place]), "the vectors of the index", self._vectors)
-            cosines[:, place] = cosine_of_rows(units, vectors)
-            rows[~(vectors.any(axis=1) & units.any(axis=1)), place] = -1
-        cosines[rows < 0] = -np.inf
-        order = np.lexsort((rows, -cosines), axis=1)
-        rows, cosines = np.take_along_axis(rows, order, 1), np.take_along_axis(cosines, order, 1)
-        return rows, np.where(rows < 0, 0.0, cosines)
+        _, listed = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=parameters)
+        rows, cosines = np.full(listed.shape, -1, np.int64), np.zeros(listed.shape)
+        for place, found in enumerate(listed):
+            query, among = queries[place : place + 1], np.sort(found[found >= 0])
+            best = nearest_neighbours(query, self._vectors, k, among=among, skip_zero=True, are_units=True)
+            rows[place, : len(among)], cosines[place, : len(among)] = best[0][0], best[1][0]
+        return rows, cosines
 
 
-def measure_recall(vectors: VectorFile, lists: InvertedLists, probes: int) -> float:
+def measure_recall(vectors: NDArray[np.float32], lists: InvertedLists, probes: int) -> float:
     """Computes the share of the true ten nearest neighbours that an approximate search finds (0 to 1).
 
     Queries are 200 vectors of the corpus. A row whose cosine equals that of the tenth neighbour is as good as it.
     """
     own = np.unique(np.linspace(0, len(vectors) - 1, _RECALL_QUERIES).astype(np.int64))
-    sample = vectors.take(own)
-    own, sample = own[sample.any(axis=1)], sample[sample.any(axis=1)]
+    own = own[vectors[own].any(axis=1)]
     k = min(_RECALL_NEIGHBOURS, len(vectors) - 1)
     if not k or not len(own):
         return 1.0
-    _, true_cosines = nearest_neighbours(sample, vectors, k + 1)
-    rows, cosines = lists.search(sample, k + 1, probes)
+    _, true_cosines = nearest_neighbours(vectors[own], vectors, k + 1)
+    rows, cosines = lists.search(vectors[own], k + 1, probes)
     # The query itself is the nearest, or one of several that are equal to it.
     good = (rows >= 0) & (rows != own[:, None]) & (cosines >= true_cosines[:, k, None] - 1e-5)
     return float(np.mean(np.minimum(good.sum(axis=1), k) / k))

@@ -8,20 +8,23 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.files import read_json_object
-from ...data.arrow_arrays import int64_array, text_array
+from ...data.arrow_arrays import int64_array
 from ...data.folder import write_split
 from ...errors import InputError, ModelError
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
+from ..vectors import NpyWriter, npy_writer, open_vectors
 from .approximate import LISTS_FILE, build_lists
-from .vector_file import NpyWriter, VectorFile, npy_writer
+
+if TYPE_CHECKING:
+    from .index import SearchIndex
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
 """A corpus: each sentence, and its place in the input, from 1; other columns of the input come after them."""
@@ -69,17 +72,6 @@ class IndexSettings:
             raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
 
 
-class EarlierIndex(Protocol):
-    """What is taken over of a :class:`~.index.SearchIndex`."""
-
-    settings: IndexSettings
-    vectors: VectorFile
-    sentences: pa.Table
-
-    def __len__(self) -> int: ...
-    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table: ...  # noqa: D102
-
-
 def text_keys(texts: Iterable[str]) -> NDArray[np.int64]:
     """Computes a number for each text, the same for texts that differ in case and spacing only (texts,).
 
@@ -96,7 +88,7 @@ def build_index(
     approximate: bool = False,
     keep_repeated: bool = False,
     batch_size: int = 256,
-    earlier: EarlierIndex | None = None,
+    earlier: SearchIndex | None = None,
     without: NDArray[np.bool_] | None = None,
     progress: Callable[[int], object] = lambda sentences: None,
 ) -> IndexSettings:
@@ -129,7 +121,7 @@ def build_index(
             remedy="give text in the language and the script that the encoder was trained on",
         )
     if approximate or (earlier is not None and earlier.settings.lists):
-        lists, probes, recall = build_lists(VectorFile(folder / VECTORS_FILE), folder / LISTS_FILE)
+        lists, probes, recall = build_lists(open_vectors(folder / VECTORS_FILE), folder / LISTS_FILE)
         settings = replace(settings, lists=lists, probes=probes, recall=recall)
     (folder / SETTINGS_FILE).write_text(json.dumps(asdict(settings), indent=2) + "\n", encoding="utf-8")
     return settings
@@ -150,69 +142,56 @@ class _Builder:
     ) -> Iterator[pa.Table]:
         """Encodes sentences and gives the rows of the table of sentences."""
         for block in blocks:
-            given = block.column("sentence").to_pylist() if isinstance(block, pa.Table) else block
-            kept = []
-            for place, text in enumerate(given):
-                if text is None or not text.strip():
-                    self.counts["empty"] += 1
-                elif self._is_new(text) or self._keep_repeated:
-                    kept.append(place)
-            if kept:
-                texts = [str(given[place]) for place in kept]
-                vectors = self._embedder.embed(texts, batch_size=self._batch_size)
+            given = block if isinstance(block, pa.Table) else pa.table({"sentence": pa.array(block, pa.string())})
+            texts = given["sentence"].to_pylist()
+            kept = np.flatnonzero([self._is_kept(text) for text in texts])
+            if len(kept):
+                rows = given.take(int64_array(kept))
+                vectors = self._embedder.embed([texts[place] for place in kept], batch_size=self._batch_size)
                 if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
-                    raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
-                self._write(vectors)
-                places = np.array(kept)
-                table = pa.table(
-                    {"sentence": text_array(texts), "position": int64_array(places + self.counts["read"] + 1)}
-                ).cast(SENTENCES)
-                if isinstance(block, pa.Table):
-                    rows = block.take(int64_array(places))
-                    for name in block.schema.names:
-                        if name not in SENTENCES.names:
-                            table = table.append_column(name, rows.column(name))
-                yield self._fitted(table)
-            self.counts["read"] += len(given)
-            progress(len(given))
+                    raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(kept)} texts")
+                positions = int64_array(kept + self.counts["read"] + 1)
+                others = {name: rows[name] for name in rows.column_names if name not in SENTENCES.names}
+                yield self._written(pa.table({"sentence": rows["sentence"], "position": positions, **others}), vectors)
+            self.counts["read"] += len(texts)
+            progress(len(texts))
 
-    def earlier_tables(self, earlier: EarlierIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
+    def earlier_tables(self, earlier: SearchIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
         """Takes over the rows of an index, but those that are left out."""
         kept = np.arange(len(earlier)) if without is None else np.flatnonzero(~without)
         for start in range(0, len(kept), _ROWS_PER_GROUP):
             rows = kept[start : start + _ROWS_PER_GROUP]
             table = earlier.sentences_of(rows)
-            for text in table["sentence"].to_pylist():
-                self._is_new(text)
-            self._write(earlier.vectors.take(rows))
-            yield self._fitted(table)
+            self._seen.update(map(hash, table["sentence"].to_pylist()))
+            yield self._written(table, earlier.vectors[rows])
         before = earlier.settings
         # Version 0.1 did not store how many were read.
         self.counts["read"] = before.read or earlier.sentences["position"][-1].as_py()
         self.counts["empty"], self.counts["repeated"] = before.empty, before.repeated
 
-    def _fitted(self, table: pa.Table) -> pa.Table:
-        """Gives a table the columns of the first one; those that it lacks are null."""
+    def _is_kept(self, text: str | None) -> bool:
+        if text is None or not text.strip():
+            self.counts["empty"] += 1
+            return False
+        key = hash(text)
+        is_repeated = key in self._seen
+        self._seen.add(key)
+        self.counts["repeated"] += is_repeated
+        return self._keep_repeated or not is_repeated
+
+    def _written(self, table: pa.Table, vectors: NDArray[np.float32]) -> pa.Table:
+        """Writes the vectors of a table, and gives it the columns of the first one; those that it lacks are null."""
+        self.counts["zero_rows"] += int((~vectors.any(axis=1)).sum())
+        self._writer.write(vectors)
         if self._schema is None:
-            self._schema = table.schema
+            self._schema = pa.schema([*SENTENCES, *list(table.schema)[len(SENTENCES) :]])
         columns = []
         for field in self._schema:
-            missing = field.name not in table.schema.names
-            column = pa.nulls(len(table), field.type) if missing else table.column(field.name)
+            is_missing = field.name not in table.schema.names
+            column = pa.nulls(len(table), field.type) if is_missing else table[field.name]
             try:
                 columns.append(column.cast(field.type))
             except pa.ArrowException as error:
                 what = f"the column {field.name} holds {column.type}, in the index it holds {field.type}"
                 raise InputError(what, remedy="give columns of the same types, or build the index again") from error
         return pa.table(columns, schema=self._schema)
-
-    def _is_new(self, text: str) -> bool:
-        key = hash(text)
-        is_new = key not in self._seen
-        self._seen.add(key)
-        self.counts["repeated"] += not is_new
-        return is_new
-
-    def _write(self, vectors: NDArray[np.float32]) -> None:
-        self.counts["zero_rows"] += int((~vectors.any(axis=1)).sum())
-        self._writer.write(vectors)

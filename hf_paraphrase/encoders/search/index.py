@@ -24,14 +24,13 @@ from ...settings import Constraints, Settings
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
-from ..vectors import check_count
+from ..vectors import check_count, open_vectors
 from .approximate import LISTS_FILE, InvertedLists
 from .bm25 import Bm25, reciprocal_rank_fusion
 from .build import SENTENCES, VECTORS_FILE, IndexSettings, build_index, text_keys
 from .filters import passing_rows
-from .nearest_neighbours import nearest_neighbours
+from .nearest_neighbours import cosine_of_rows, nearest_neighbours
 from .semantic_search import BestPairs, MinedPairs, similar_pairs
-from .vector_file import VectorFile, VectorRows, cosine_of_rows
 
 METHODS = ("exact", "approximate")
 ENCODER_FOLDER = "encoder"
@@ -78,7 +77,7 @@ class SearchIndex:
 
     Attributes:
         settings: What is in it.
-        vectors: The vectors of the sentences, a file (rows, dim).
+        vectors: The vectors of the sentences (rows, dim), mapped from their file.
         sentences: A table with the columns `sentence` and `position` and the others of the corpus.
     """
 
@@ -98,7 +97,7 @@ class SearchIndex:
         for name in ("lists", "keys", "words"):
             self.__dict__.pop(name, None)
         self.settings = IndexSettings.read_from(self.folder)
-        self.vectors = VectorFile(self.folder / VECTORS_FILE)
+        self.vectors = open_vectors(self.folder / VECTORS_FILE)
         data = DataFolder(self.folder)
         data.require(*SENTENCES.names)
         # Of many chunks a few rows are not taken without copying all.
@@ -139,7 +138,7 @@ class SearchIndex:
     def _check_vectors(self, encoder: SentenceEncoder) -> None:
         """Compares a few vectors of the index with those of an encoder that is not the one in it."""
         rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
-        stored = self.vectors.take(rows)
+        stored = self.vectors[rows]
         now = KnownTexts(encoder).embed(self.sentences_of(rows)["sentence"].to_pylist())
         # Zero vectors have cosine 0 with themselves.
         same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
@@ -226,19 +225,14 @@ class SearchIndex:
         `among` are found, which are all compared.
         """
         check_count("k", k)
-        k = min(k, len(self))
-        names = "queries", "the vectors of the index"
-        if among is not None:
-            if method == "approximate":
-                raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
-            part = VectorRows(self.vectors, among)
-            places, cosines = nearest_neighbours(vectors, part, k, skip_zero=True, are_units=True, names=names)
-            return np.where(places < 0, -1, among[places] if len(among) else -1), cosines
-        if self.uses_lists(method):
+        if among is not None and method == "approximate":
+            raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
+        if among is None and self.uses_lists(method):
             probes = self.settings.probes if probes is None else probes
             check_count("probes", probes)
-            return self.lists.search(vectors, k, probes)
-        return nearest_neighbours(vectors, self.vectors, k, skip_zero=True, are_units=True, names=names)
+            return self.lists.search(vectors, min(k, len(self)), probes)
+        names = "queries", "the vectors of the index"
+        return nearest_neighbours(vectors, self.vectors, k, among=among, skip_zero=True, are_units=True, names=names)
 
     def uses_lists(self, method: str | None) -> bool:
         """Returns whether a search by this method reads inverted lists."""
@@ -305,23 +299,20 @@ class SearchIndex:
         before = len(self)
         if not is_ours(self.folder):
             raise OutputError("only an index that `hf-paraphrase search` made can be changed", path=self.folder)
-        record = read_provenance(self.folder)
-        earlier = record["settings"]  # of version 0.1, which recorded no names
-        names = {"sources": [Path(str(earlier.get("corpus"))).name], "encoder": Path(str(earlier.get("model"))).name}
-        names = {name: record["results"].get(name) or value for name, value in names.items()}
-        columns = record["results"].get("columns") or earlier.get("columns")
-        metadata, inputs = inherited_metadata(self.folder), [self.folder]
+        names = read_provenance(self.folder)["results"]
+        sources, inputs = names.get("sources") or [self.folder.resolve().name], [self.folder]
+        metadata = inherited_metadata(self.folder)
         if corpus is not None:
-            names["sources"] = list(dict.fromkeys([*names["sources"], corpus.path.resolve().name]))
-            added = metadata_of(corpus)
-            metadata = {key: list(dict.fromkeys([*values, *added[key]])) for key, values in metadata.items()}
-            inputs.append(corpus.path)
-        artefact = Artefact(self.folder, command="search", settings=settings or {}, inputs=inputs, overwrite=True)
-        with artefact:
+            sources, inputs = [*sources, corpus.path.resolve().name], [*inputs, corpus.path]
+            metadata = {key: [*values, *metadata_of(corpus)[key]] for key, values in metadata.items()}
+        with Artefact(
+            self.folder, command="search", settings=settings or {}, inputs=inputs, overwrite=True
+        ) as artefact:
             made = build(artefact.staging)
             if (self.folder / ENCODER_FOLDER).is_dir():
                 copy_encoder(self.folder / ENCODER_FOLDER, artefact.staging)
-            finish_index(artefact, made, metadata, {**names, "columns": columns})
+            encoder = names.get("encoder") or "encoder"
+            finish_index(artefact, made, metadata, sources=sources, encoder=encoder, columns=names.get("columns"))
         self.reopen()
         return len(self) - before
 
@@ -332,14 +323,21 @@ def metadata_of(corpus: SentenceCorpus) -> dict[str, list[str]]:
 
 
 def finish_index(
-    artefact: Artefact, made: IndexSettings, metadata: Mapping[str, Any], names: Mapping[str, Any]
+    artefact: Artefact,
+    made: IndexSettings,
+    metadata: Mapping[str, Sequence[str]],
+    *,
+    sources: Sequence[str],
+    encoder: str,
+    columns: Sequence[str] | None,
 ) -> None:
     """Writes the card and record of an index folder."""
-    source, results = ", ".join(names["sources"]), {**vars(made), **names}
+    sources = list(dict.fromkeys(sources))
+    results = {**vars(made), "sources": sources, "encoder": encoder, "columns": columns}
     values = {
-        **metadata,
-        "title": f"Search index of {source}",
-        "source": source,
+        **{key: list(dict.fromkeys(values)) for key, values in metadata.items()},
+        "title": f"Search index of {', '.join(sources)}",
+        "source": ", ".join(sources),
         "splits": DataFolder(artefact.staging).sizes(),
         **results,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,8 +156,7 @@ class Searched:
     Attributes:
         folder: The folder that was made, of an index or of pairs; None for neighbours.
         rows: The sentences of the index, or the pairs.
-        neighbours: Each query with its nearest neighbours, as they are found; the index stays open until all were
-            taken.
+        neighbours: Each query with its nearest neighbours, as they are found.
     """
 
     folder: Path | None = None
@@ -181,15 +179,21 @@ def search(settings: SearchSettings) -> Searched:
 def _build(settings: SearchSettings) -> Searched:
     from .index import copy_encoder, finish_index, metadata_of
 
-    corpus, model = _corpus(settings, settings.corpus), str(settings.model)
+    corpus, model = _corpus(settings, str(settings.corpus)), str(settings.model)
     encoder = _encoder(settings)
     with _artefact(settings, [model, corpus.path]) as artefact:
         made = _build_into(artefact.staging, encoder, corpus, settings)
         copy_encoder(model_folder(model), artefact.staging)
-        names = {"sources": [corpus.path.resolve().name], "encoder": to_path(model).resolve().name}
-        finish_index(artefact, made, metadata_of(corpus), {**names, "columns": corpus.columns})
+        finish_index(
+            artefact,
+            made,
+            metadata_of(corpus),
+            sources=[corpus.path.resolve().name],
+            encoder=to_path(model).resolve().name,
+            columns=corpus.columns,
+        )
     log(f"an index of {made.rows:,} sentences is in {settings.output}")
-    return Searched(folder=Path(str(settings.output)), rows=made.rows)
+    return Searched(Path(str(settings.output)), made.rows)
 
 
 def _build_into(
@@ -231,9 +235,7 @@ def _build_into(
 
 def _change(settings: SearchSettings) -> Searched:
     """Takes sentences out of an index, or adds some, without encoding the others again."""
-    from .index import SearchIndex
-
-    index = SearchIndex(str(settings.index), device=settings.device)
+    index = _open(settings)
     if settings.remove is not None:
         corpus = _corpus(settings, settings.remove)
         gone = index.remove([text for block in corpus.blocks() for text in block if text])
@@ -245,76 +247,70 @@ def _change(settings: SearchSettings) -> Searched:
         )
         log(f"{more:,} sentences were added")
     log(f"an index of {len(index):,} sentences is in {settings.index}")
-    return Searched(folder=index.folder, rows=len(index))
+    return Searched(index.folder, len(index))
 
 
 def _find_neighbours(settings: SearchSettings) -> Searched:
     queries = settings.query
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
-    with ExitStack() as opening:
-        index = _open(settings, opening)
-        stack = opening.pop_all()
-    return Searched(neighbours=_neighbours(settings, queries, index, stack))
+    return Searched(neighbours=_neighbours(settings, queries, _open(settings)))
 
 
 def _neighbours(
-    settings: SearchSettings, queries: list[str], index: SearchIndex, stack: ExitStack
+    settings: SearchSettings, queries: list[str], index: SearchIndex
 ) -> Iterator[tuple[str, list[Neighbour]]]:
     """Finds the neighbours of each query, and logs at the end how many queries have none."""
     without = 0
-    with stack:
-        neighbours = index.neighbours(
-            queries,
-            settings.top_k,
-            method=settings.method,
-            filters=settings.filter,
-            hybrid=settings.hybrid,
-            batch_size=settings.batch_size,
-        )
-        for query, found in zip(queries, neighbours, strict=True):
-            without += not found
-            yield query, found
-    if without and settings.filter and not len(passing_rows(index.sentences, settings.filter)):
-        filters = " ".join(settings.filter)
+    neighbours = index.neighbours(
+        queries,
+        settings.top_k,
+        method=settings.method,
+        filters=settings.filter,
+        hybrid=settings.hybrid,
+        batch_size=settings.batch_size,
+    )
+    for query, found in zip(queries, neighbours, strict=True):
+        without += not found
+        yield query, found
+    reason = "they are blank, or none of their words is in the encoder's vocabulary"
+    if without < len(queries):
+        if without:
+            log(f"{without:,} of {len(queries):,} queries have no neighbours: {reason}")
+        return
+    if settings.filter and not len(passing_rows(index.sentences, settings.filter)):
         raise InputError(
-            f"no row passes --filter {filters}",
+            f"no row passes --filter {' '.join(settings.filter)}",
             path=settings.index or settings.corpus,
             remedy="give other values, or leave --filter out",
         )
-    reason = "they are blank, or none of their words is in the encoder's vocabulary"
-    if without == len(queries):
-        raise InputError(
-            f"no neighbour of any query: {reason}",
-            path=settings.query_file,
-            remedy="give one sentence a line, in the language that the encoder was trained on",
-        )
-    if without:
-        log(f"{without:,} of {len(queries):,} queries have no neighbours: {reason}")
+    raise InputError(
+        f"no neighbour of any query: {reason}",
+        path=settings.query_file,
+        remedy="give one sentence a line, in the language that the encoder was trained on",
+    )
 
 
 def _mine(settings: SearchSettings) -> Searched:
-    with ExitStack() as stack:
-        index = _open(settings, stack)
-        source = Path(str(settings.index or settings.corpus))
-        with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
-            staging = artefact.staging
-            pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
-            write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
-            results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
-            values = {
-                **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
-                "title": f"Paraphrases mined from {source.resolve().name}",
-                "source": source.resolve().name,
-                "threshold": settings.threshold,
-                "splits": DataFolder(staging).sizes(),
-                **results,
-            }
-            artefact.finish(results=results, card=Card("mined", values))
+    index, source = _open(settings), Path(str(settings.index or settings.corpus))
+    with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
+        staging = artefact.staging
+        pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
+        write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
+        results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
+        values = {
+            **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
+            "title": f"Paraphrases mined from {source.resolve().name}",
+            "source": source.resolve().name,
+            "threshold": settings.threshold,
+            "splits": DataFolder(staging).sizes(),
+            **results,
+        }
+        artefact.finish(results=results, card=Card("mined", values))
     if pairs.found > len(pairs):
         log(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
     log(f"{len(pairs):,} pairs are in {settings.output}")
-    return Searched(folder=Path(str(settings.output)), rows=len(pairs))
+    return Searched(Path(str(settings.output)), len(pairs))
 
 
 def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]:
@@ -325,7 +321,7 @@ def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]
         yield pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pairs.scores[part]}).combine_chunks()
 
 
-def _open(settings: SearchSettings, stack: ExitStack) -> SearchIndex:
+def _open(settings: SearchSettings) -> SearchIndex:
     """Opens the index folder, or builds one for the time being; checks at once that it can be searched as asked."""
     from .index import SearchIndex
 
@@ -334,9 +330,13 @@ def _open(settings: SearchSettings, stack: ExitStack) -> SearchIndex:
         index.uses_lists(settings.method)
         return index
     corpus, encoder = _corpus(settings, settings.corpus), _encoder(settings)
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_")))
-    _build_into(folder, encoder, corpus, settings)
-    return SearchIndex(folder, encoder)
+    with tempfile.TemporaryDirectory(prefix="hf_paraphrase_", ignore_cleanup_errors=True) as folder:
+        _build_into(Path(folder), encoder, corpus, settings)
+        index = SearchIndex(folder, encoder)
+        if index.uses_lists(settings.method):
+            # What is open stays so when its file has no name any more.
+            assert index.lists is not None
+    return index
 
 
 def _encoder(settings: SearchSettings) -> SentenceEncoder:
@@ -345,8 +345,8 @@ def _encoder(settings: SearchSettings) -> SentenceEncoder:
     return SentenceEncoder.from_pretrained(str(settings.model), device=settings.device)
 
 
-def _corpus(settings: SearchSettings, source: str | None) -> SentenceCorpus:
-    return SentenceCorpus(Path(str(source)), settings.columns, settings.split)
+def _corpus(settings: SearchSettings, source: str) -> SentenceCorpus:
+    return SentenceCorpus(Path(source), settings.columns, settings.split)
 
 
 def _artefact(settings: SearchSettings, inputs: list[str | Path]) -> Artefact:

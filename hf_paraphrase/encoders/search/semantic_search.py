@@ -16,8 +16,7 @@ from tqdm.auto import tqdm
 from ...errors import UsageError
 from ...tokenization.token_lookup import list_of_texts
 from ..vectors import check_count
-from .nearest_neighbours import Vectors, float32_error, nearest_neighbours, unit_vectors
-from .vector_file import cosine_of_rows
+from .nearest_neighbours import cosine_of_rows, float32_error, nearest_neighbours, unit_vectors
 
 if TYPE_CHECKING:
     import torch
@@ -81,7 +80,9 @@ class BestPairs:
         return first[order], second[order], scores[order]
 
 
-def similar_pairs(vectors: Vectors, threshold: float, *, show_progress_bar: bool = False) -> Iterator[Pairs]:
+def similar_pairs(
+    vectors: NDArray[np.float32], threshold: float, *, show_progress_bar: bool = False
+) -> Iterator[Pairs]:
     """Compares all vectors (rows, dim) with all others, block by block, and yields the pairs that reach a cosine.
 
     Each pair comes once, the smaller row first.
@@ -90,11 +91,11 @@ def similar_pairs(vectors: Vectors, threshold: float, *, show_progress_bar: bool
     with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar or None) as progress:
         num_pairs = 0
         for start in range(0, rows, _ROWS):
-            block = unit_vectors(vectors[start : start + _ROWS], "vectors", vectors, start)
+            block = unit_vectors(vectors[start : start + _ROWS], first=start)
             for other in range(start, rows, _ROWS):
                 part = block
                 if other > start:
-                    part = unit_vectors(vectors[other : other + _ROWS], "vectors", vectors, other)
+                    part = unit_vectors(vectors[other : other + _ROWS], first=other)
                 products = block.astype(np.float32) @ part.astype(np.float32).T
                 near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
                 for few in np.array_split(near, 1 + len(near) // _ROWS):

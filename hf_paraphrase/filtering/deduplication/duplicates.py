@@ -15,7 +15,7 @@ from ...data.fingerprints import as_texts
 from ...data.row_selection import repeat_keys
 from ...data.same_text import has_words, same_texts
 from ...encoders.known_texts import KnownTexts
-from ...encoders.search.vector_file import cosine_of_rows
+from ...encoders.search.nearest_neighbours import cosine_of_rows
 from ...errors import ModelError
 from .near_vectors import NearVectors, PlacedVectors
 

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoders.encoded_pairs import GrowingArray
-from ...encoders.search.nearest_neighbours import float32_error
-from ...encoders.search.vector_file import cosine_of_rows
+from ...encoders.search.nearest_neighbours import cosine_of_rows, float32_error
 from ...training.threads import available_threads, in_threads
 
 MOST_EXACT = 100_000

@@ -15,7 +15,6 @@ from ...artefacts.artefact import Artefact, Card, check_early
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
 from ...encoders.search.nearest_neighbours import nearest_neighbours
-from ...encoders.search.vector_file import VectorFile
 from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
@@ -192,14 +191,14 @@ def _scores(runs: Sequence[MiningRun], classifiers: Sequence[str]) -> tuple[Scor
     return alone, together
 
 
-def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64]) -> NDArray[np.int64]:
+def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: NDArray[np.int64]) -> NDArray[np.int64]:
     """Finds the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for lower ones.
 
     Only the sources of gold pairs are compared with all targets, so this is cheap. A sentence without a vector has no
     candidates and is none.
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
-    target_rows, _ = nearest_neighbours(source.take(rows), target, _SIZES[-1], skip_zero=True)
+    target_rows, _ = nearest_neighbours(source[rows], target, _SIZES[-1], skip_zero=True)
     ranks = np.full(len(gold), _SIZES[-1] + 1, np.int64)
     pair, rank = np.nonzero(target_rows[place.reshape(-1)] == gold[:, 1:])
     ranks[pair] = rank + 1

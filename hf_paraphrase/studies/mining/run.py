@@ -17,9 +17,9 @@ from scipy.special import expit
 from tqdm.auto import tqdm
 
 from ...encoders.known_texts import KnownTexts
-from ...encoders.search.nearest_neighbours import nearest_neighbours
-from ...encoders.search.vector_file import VectorFile, cosine_of_rows, npy_writer
+from ...encoders.search.nearest_neighbours import cosine_of_rows, nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
+from ...encoders.vectors import npy_writer, open_vectors
 from ...errors import InputError
 from ...registry import MULTILINGUAL
 from ...settings import Settings, setting
@@ -109,13 +109,13 @@ class MiningRun:
     ) -> None:
         self.source, self.target, self.settings = source, target, settings
         folder.mkdir(parents=True, exist_ok=True)
-        self.vectors: dict[str, tuple[VectorFile, VectorFile]] = {}
+        self.vectors: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
         for number, (name, pair) in enumerate(encoders.items()):
             paths = folder / f"vectors-{number}-source.npy", folder / f"vectors-{number}-target.npy"
             for encoder, collection, path in zip(pair, (source, target), paths, strict=True):
                 if not path.is_file():
                     self._encode(encoder, collection, path)
-            self.vectors[name] = VectorFile(paths[0]), VectorFile(paths[1])
+            self.vectors[name] = open_vectors(paths[0]), open_vectors(paths[1])
         self._classifiers = dict(classifiers or {})
         self._classified: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
         nearest, cosines = nearest_targets(*self.vectors[FILTER], settings.candidates)
@@ -148,7 +148,7 @@ class MiningRun:
         cosines = np.empty(len(self.source_rows), np.float32)
         for start in range(0, len(cosines), _PAIRS_AT_A_TIME):
             part = slice(start, start + _PAIRS_AT_A_TIME)
-            sides = source.take(self.source_rows[part]), target.take(self.target_rows[part])
+            sides = source[self.source_rows[part]], target[self.target_rows[part]]
             cosines[part] = cosine_of_rows(*sides)
         return cosines.astype(np.float64)
 
@@ -206,7 +206,9 @@ def product(scores: NDArray[np.float64], probabilities: NDArray[np.float64]) -> 
     return np.maximum(scores, 0.0) * probabilities
 
 
-def nearest_targets(source: VectorFile, target: VectorFile, n: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+def nearest_targets(
+    source: NDArray[np.float32], target: NDArray[np.float32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Finds the n best targets by cosine for every source (sources, n), -1 where there are fewer."""
     size = min(n, len(target))
     rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size), np.float32)

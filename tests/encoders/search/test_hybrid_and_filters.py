@@ -15,6 +15,7 @@ from hf_paraphrase.encoders.search.build import build_index
 from hf_paraphrase.encoders.search.filters import passing_rows
 from hf_paraphrase.encoders.search.index import SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.errors import InputError, UsageError
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -212,6 +213,6 @@ def test_a_vector_with_nan_in_the_folder_is_one_line_that_names_its_row(index, t
     vectors = np.array(index.vectors[:])
     vectors[7, 2] = np.nan
     np.save(tmp_path / "vectors.npy", vectors)
-    broken.vectors = type(index.vectors)(tmp_path / "vectors.npy")
+    broken.vectors = open_vectors(tmp_path / "vectors.npy")
     with pytest.raises(InputError, match=r"the vectors of the index with NaN or infinity, the first in row 7 "):
         rows_of(broken, "w1 w2", method="exact")

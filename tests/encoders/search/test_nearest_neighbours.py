@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
+from hf_paraphrase.encoders.search.nearest_neighbours import cosine_of_rows, nearest_neighbours
 from hf_paraphrase.encoders.search.semantic_search import BestPairs, semantic_search, similar_pairs
-from hf_paraphrase.encoders.search.vector_file import VectorFile, cosine_of_rows
+from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.errors import InputError
 
 
@@ -101,7 +101,7 @@ def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, 
     expected = set(zip(*np.nonzero(cosines >= 0.7), strict=True))
     pairs = [
         (i, j)
-        for one, two, _ in similar_pairs(VectorFile(tmp_path / "v.npy"), 0.7)
+        for one, two, _ in similar_pairs(open_vectors(tmp_path / "v.npy"), 0.7)
         for i, j in zip(one, two, strict=True)
     ]
     assert len(pairs) == len(set(pairs)) > 300 and set(pairs) == expected

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
-from hf_paraphrase.encoders.search.vector_file import VectorFile
+from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.studies.mining.collections import Collection
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
 from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun
@@ -20,7 +20,7 @@ def unit(rows, dimension, seed):
 
 def file_of(vectors, path):
     np.save(path, vectors)
-    return VectorFile(path)
+    return open_vectors(path)
 
 
 # ----- margins
