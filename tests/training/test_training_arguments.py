@@ -14,7 +14,7 @@ from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArgu
 from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
+from hf_paraphrase.studies.supervised.sentence_classification import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
 from hf_paraphrase.translation.trainer import TranslationTrainingArguments
 

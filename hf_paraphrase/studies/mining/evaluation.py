@@ -22,13 +22,12 @@ from ...settings import recipe, setting
 from ...tables import format_table, short_names
 from .collections import TaskPart
 from .parallel_classification import ParallelClassifier
-from .run import FILTER, CandidateSettings, MiningRun, open_pair, product
-from .scoring import Curve
+from .run import FILTER, CandidateSettings, Curve, MiningRun, open_pair
 
 Curves = dict[str, dict[str, Curve]]
 """Curves by their names, in groups."""
-Scores = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""By the name of a score those of the candidates (pairs,) of the tuning and of the test part."""
+Scores = dict[str, NDArray[np.float64]]
+"""Scores of candidates (pairs,) by their names."""
 
 _RESULTS = "results.json"
 _PARTS = {"tuning": "training", "test": "test"}
@@ -131,6 +130,7 @@ def _study(
     golds: Sequence[NDArray[np.int64]],
     classifiers: Sequence[str],
 ) -> tuple[dict[str, Any], Curves]:
+    """Chooses thresholds on the first of two runs and measures on the second; returns the numbers and the curves."""
     recall = {}
     for name, (source, target) in runs[1].vectors.items():
         label = f"the filter ({_name(settings.encoder_names())})" if name == FILTER else name
@@ -147,14 +147,15 @@ def _study(
         random_pairs[name] = {"threshold": threshold, **test.at(threshold), **best}
         curves["random_pairs"][name] = test
     outcomes = []
-    alone, together = _scores(runs, classifiers)
+    scores = [_scores(run, classifiers) for run in runs]
+    together = [f"{one} × {other} ratio margin" for one in classifiers for other in runs[0].vectors]
+    alone = [name for name in scores[0] if name not in together]
     # The set-up of the paper first, then the parts of the repair, alone and together.
-    ways = [(name, alone[name], False, True) for name in classifiers]
-    ways += [(name, scores, one_to_one, False) for one_to_one in (False, True) for name, scores in alone.items()]
-    ways += [(name, scores, True, False) for name, scores in together.items()]
-    for name, scores, one_to_one, is_fixed in ways:
+    ways = [(name, False, True) for name in classifiers]
+    ways += [(name, one_to_one, False) for one_to_one in (False, True) for name in alone]
+    for name, one_to_one, is_fixed in [*ways, *((name, True, False) for name in together)]:
         tuning, test = (
-            run.curve(gold, of_part, one_to_one) for run, gold, of_part in zip(runs, golds, scores, strict=True)
+            run.curve(gold, of_part[name], one_to_one) for run, gold, of_part in zip(runs, golds, scores, strict=True)
         )
         threshold = _PAPERS_THRESHOLD if is_fixed else tuning.best_threshold()
         outcomes.append(
@@ -177,19 +178,14 @@ def _name(encoders: Sequence[str]) -> str:
     return one.parent.name if others and one.parent == others[0].parent else one.name
 
 
-def _scores(runs: Sequence[MiningRun], classifiers: Sequence[str]) -> tuple[Scores, Scores]:
+def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
     """Computes the scores of classifiers and encoders, and those of each two together."""
-    tuning, test = runs
-    alone: Scores = {name: (tuning.probabilities(name), test.probabilities(name)) for name in classifiers}
-    for name in tuning.vectors:
-        alone[f"{name} cosine"] = tuning.cosines(name), test.cosines(name)
-        alone[f"{name} ratio margin"] = tuning.margins(encoders=name), test.margins(encoders=name)
-    together: Scores = {}
-    for name in classifiers:
-        for margin in (f"{scorer} ratio margin" for scorer in tuning.vectors):
-            of_tuning, of_test = (product(*both) for both in zip(alone[margin], alone[name], strict=True))
-            together[f"{name} × {margin}"] = of_tuning, of_test
-    return alone, together
+    scores = {name: run.probabilities(name) for name in classifiers}
+    for name in run.vectors:
+        scores[f"{name} cosine"] = run.cosines(name)
+        scores[f"{name} ratio margin"] = margins = run.margins(encoders=name)
+        scores |= {f"{other} × {name} ratio margin": np.maximum(margins, 0) * scores[other] for other in classifiers}
+    return scores
 
 
 def gold_ranks(source: VectorFile, target: VectorFile, gold: NDArray[np.int64]) -> NDArray[np.int64]:

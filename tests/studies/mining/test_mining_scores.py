@@ -10,7 +10,7 @@ from hf_paraphrase.encoders.search.vector_file import VectorFile
 from hf_paraphrase.studies.mining.collections import Collection
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
 from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun
-from hf_paraphrase.studies.mining.scoring import Curve, margin_scores, measures, one_to_one_pairs
+from hf_paraphrase.studies.mining.run import Curve, margin_scores, measures, one_to_one_pairs
 
 
 def unit(rows, dimension, seed):

@@ -12,7 +12,7 @@ from torch.nn import functional
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.modeling_sdae import SdaeModel
 from hf_paraphrase.studies.sdae.batches import DEV_EPOCH, LengthBatches, SdaeCollator, WordNoise
-from hf_paraphrase.studies.sdae.sentences import encode_sentences
+from hf_paraphrase.studies.sdae.batches import encode_sentences
 from hf_paraphrase.studies.sdae.trainer import SdaeTrainer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments

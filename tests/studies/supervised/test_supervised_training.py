@@ -9,14 +9,14 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
 from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
-from hf_paraphrase.studies.supervised.scores import class_scores, criterion, graded_scores
+from hf_paraphrase.studies.supervised.predictions import class_scores, criterion, graded_scores
 from hf_paraphrase.studies.supervised.sentence_classification import (
     ClassifierInputs,
     predicted_classes,
     predicted_logits,
     predicted_scores,
 )
-from hf_paraphrase.studies.supervised.trainer import SupervisedTrainer, SupervisedTrainingArguments
+from hf_paraphrase.studies.supervised.sentence_classification import SupervisedTrainer, SupervisedTrainingArguments
 from hf_paraphrase.tokenization.token_ids import TokenIds
 
 ENCODERS = {"avg": AvgConfig(vocab_size=50, hidden_size=4), "gran": GranConfig(vocab_size=50, hidden_size=4)}
