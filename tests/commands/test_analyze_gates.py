@@ -52,8 +52,7 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     out, err = capsys.readouterr()
     assert out == "" and "part of speech: highest" in err
     report = (output / "README.md").read_text()
-    assert (output / "report.html").read_text().count('<img src="data:') == report.count("![") == 2
-    assert (output / "plots/sentence_1.png").read_bytes().startswith(b"\x89PNG")
+    assert report.count("![") == 2 and (output / "plots/sentence_1.png").read_bytes().startswith(b"\x89PNG")
     assert "By part of speech" in report and "of all pairs" in report.lower() and "in 2 distinct sentences" in report
     rows = (output / "tables/tag.tsv").read_text().splitlines()
     assert rows[0].startswith("name\twords\tgate\tlow\thigh") and len(rows) == 1 + 6
@@ -82,7 +81,6 @@ def test_a_tagger_gives_plain_text_its_parts_of_speech_and_each_distinct_sentenc
         (["--model", "avg", "--text", "text.txt"], "a model of type `avg` does not give gates"),
         (["--model", "gran", "--text", "text.txt", "--tagged", "tagged.txt"], "give either --text or --tagged"),
         (["--model", "gran", "--text", "blank.txt"], "the file contains no words"),
-        (["--model", "gran", "--tagged", "text.txt"], "`The` is not word/TAG"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(folder, tmp_path, monkeypatch, capsys, words, expected):

@@ -60,15 +60,9 @@ def root(tmp_path_factory):
         second.append({0: one, 1: " ".join(one.split()[:2]) + " " + draw(generator), 2: draw(generator)}[same])
         scores.append(5.0 - 2 * same)
         kinds.append(["SAME", "PART", "OTHER"][same])
+    columns = {"sentence1": first, "sentence2": second, "score": scores, "entailment": kinds}
     for split, part in (("train", slice(0, 90)), ("validation", slice(90, 105)), ("test", slice(105, 120))):
-        write(
-            folder / "pairs",
-            split,
-            sentence1=first[part],
-            sentence2=second[part],
-            score=scores[part],
-            entailment=kinds[part],
-        )
+        write(folder / "pairs", split, **{name: values[part] for name, values in columns.items()})
     return folder
 
 
@@ -84,11 +78,7 @@ def test_a_classifier_of_sentences_is_a_whole_model_folder(root, tmp_path, capsy
     assert out == "" and "sentences: train 90 (train), test 20 (test), dev 10 (10% of train, drawn)" in err
     results = record(output)["results"]
     assert results["test"]["accuracy"] > 60 and results["test"]["baseline"] == 50.0 and results["rows"]["dev"] == 10
-    names = {path.name for path in output.iterdir()}
-    assert {"model.safetensors", "modeling_sentence_classifier.py", "modeling_avg.py", "tokenizer.json"} <= names
-    assert not {"checkpoints", "job.json"} & names
     card = (output / "README.md").read_text()
-    assert "softmax over the classes 0, 1" in card and "(kept)" in card
     index = split_card(card)[0]["model-index"][0]["results"]
     found = {item["dataset"]["split"]: [metric["name"] for metric in item["metrics"]] for item in index}
     # The dev part was drawn from the training split, and the card says so.
@@ -103,8 +93,8 @@ def test_a_classifier_of_sentences_is_a_whole_model_folder(root, tmp_path, capsy
     assert [item["label"] for item in classify(["w3 w0 w4", "w3 w4"])] == ["1", "0"]
 
 
-@pytest.mark.parametrize("task", ["similarity", "regression", "entailment"])
-def test_pairs_are_scored_and_classified(root, tmp_path, task, capsys):
+@pytest.mark.parametrize("task", ["similarity", "entailment"])
+def test_pairs_are_scored_and_classified(root, tmp_path, task):
     output = tmp_path / "model"
     words = ["--model", root / "gran", "--data", root / "pairs", "--output", output, "--test-split", "test"]
     kind = ["--target-column", "entailment"] if task == "entailment" else ["--task", task]
@@ -119,50 +109,40 @@ def test_pairs_are_scored_and_classified(root, tmp_path, task, capsys):
         assert results["test"]["rows"] == 15 and "accuracy" not in results["test"]
         assert judge.scores(*pair).shape == (1,) and judge.gives_scores
         assert results["test"]["pearson"] > 30
-    assert "SentenceJudge" in (output / "README.md").read_text()
     index = (output / "README.md").read_text().split("---")[1]
     assert (
         ("pearsonr" in index) == (task != "entailment") and "split: validation" in index and "split: dev" not in index
     )
 
 
-def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(root, tmp_path):
+def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(root, tmp_path, capsys):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("w1 1 2 3 4 5 6\nw2 6 5 4 3 2 1\n")
     common = ["train-supervised", "--model", root / "gran", "--data", root / "sentences", "--epochs", 1]
     slow = ["--learning-rate", 1e-12]
     assert run(*common, *slow, "--from-scratch", "--initial-vectors", vectors, "--output", tmp_path / "a") == 0
-    assert run(*common, *slow, "--from-scratch", "--seed", 1, "--output", tmp_path / "b") == 0
-    assert run(*common, "--freeze-encoder", "--output", tmp_path / "c") == 0
+    assert run(*common, "--freeze-encoder", "--output", tmp_path / "b") == 0
     given = GranModel.from_pretrained(root / "gran").state_dict()
-    models = [AutoModelForSequenceClassification.from_pretrained(tmp_path / name) for name in "abc"]
+    scratch, frozen = (AutoModelForSequenceClassification.from_pretrained(tmp_path / name).encoder for name in "ab")
     number = AutoTokenizer.from_pretrained(tmp_path / "a").convert_tokens_to_ids("w1")
-    assert models[0].encoder.embeddings[number].tolist() == pytest.approx([1, 2, 3, 4, 5, 6])
-    for model in models[:2]:
-        assert not torch.allclose(model.encoder.gate_input.weight, given["gate_input.weight"], atol=1e-3)
-    for name, value in models[2].encoder.state_dict().items():
-        assert torch.equal(value, given[name])
-
-
-@pytest.mark.parametrize("weight", ["--lambda-c", "--lambda-w"])
-def test_from_scratch_there_is_nothing_to_stay_close_to(root, tmp_path, capsys, weight):
-    words = ["--model", root / "avg", "--data", root / "sentences", "--output", tmp_path / "made"]
-    assert run("train-supervised", *words, "--from-scratch", weight, 1) == 2
-    assert "nothing pretrained to stay close to" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
+    assert scratch.embeddings[number].tolist() == pytest.approx([1, 2, 3, 4, 5, 6])
+    assert not torch.allclose(scratch.gate_input.weight, given["gate_input.weight"], atol=1e-3)
+    assert all(torch.equal(value, given[name]) for name, value in frozen.state_dict().items())
+    assert run(*common, "--from-scratch", "--lambda-c", 1, "--output", tmp_path / "c") == 2
+    assert "nothing pretrained to stay close to" in capsys.readouterr().err
 
 
 # ----- predict
 
 
-@pytest.fixture(scope="module")
-def models(root):
+def test_predictions_are_a_data_folder_and_measured(root, tmp_path, capsys):
     common = ["train-supervised", "--model", root / "avg", *TINY]
-    assert run(*common, "--data", root / "sentences", "--output", root / "classes") == 0
-    assert run(*common, "--data", root / "pairs", "--task", "similarity", "--output", root / "scores") == 0
-    return root
-
-
-def test_predictions_are_a_data_folder_and_measured(models, tmp_path, capsys):
+    assert run(*common, "--data", root / "sentences", "--output", tmp_path / "classes") == 0
+    assert run(*common, "--data", root / "pairs", "--task", "similarity", "--output", tmp_path / "scores") == 0
+    models = tmp_path
+    for name in ("sentences", "unlabelled", "pairs"):
+        (tmp_path / name).symlink_to(root / name)
+    capsys.readouterr()
     words = ["--model", models / "classes", "--data", models / "sentences", "--split", "test"]
     assert run("predict", *words, "--output", tmp_path / "found") == 0
     out, err = capsys.readouterr()
@@ -178,13 +158,12 @@ def test_predictions_are_a_data_folder_and_measured(models, tmp_path, capsys):
     assert run("predict", *words, "--output", tmp_path / "scored") == 0 and "Pearson × 100" in capsys.readouterr().out
 
 
-def test_a_model_has_the_licence_of_its_encoder_unless_another_is_given(root, tmp_path):
+def test_a_model_has_the_licence_of_its_encoder(root, tmp_path):
     start = shutil.copytree(root / "avg", tmp_path / "start")
     (start / "README.md").write_text("---\nlicense: cc-by-sa-4.0\n---\n")
-    for name, flags in (("cc-by-sa-4.0", ()), ("mit", ("--license", "mit"))):
-        words = ["--model", start, "--data", root / "sentences", "--test-split", "test", "--epochs", 1, *flags]
-        assert run("train-supervised", *words, "--output", tmp_path / name) == 0
-        assert split_card((tmp_path / name / "README.md").read_text())[0]["license"] == name
+    words = ["--model", start, "--data", root / "sentences", "--epochs", 1, "--output", tmp_path / "made"]
+    assert run("train-supervised", *words) == 0
+    assert split_card((tmp_path / "made/README.md").read_text())[0]["license"] == "cc-by-sa-4.0"
 
 
 def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatch):
@@ -195,6 +174,4 @@ def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatc
     assert run("train-supervised", "--data", tmp_path / "reviews.csv", *flags, "--output", tmp_path / "judge") == 0
     judge = SentenceJudge.from_pretrained(tmp_path / "judge")
     assert judge.model.config.id2label == {0: "bad", 1: "good"}
-    results = json.loads((tmp_path / "judge" / "provenance.json").read_text())["results"]
-    assert results["dev"]["accuracy"] == 100
-    assert run("train-supervised", "--data", tmp_path / "reviews.csv", "--output", tmp_path / "other") == 2
+    assert record(tmp_path / "judge")["results"]["dev"]["accuracy"] == 100

@@ -137,6 +137,7 @@ def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_
     assert sum("all vectors of 30 sentences" in line for line in lines) == 2
 
 
+@pytest.mark.slow
 def test_a_model_has_a_rate_of_the_first_call_in_a_new_process_and_one_of_later_calls(ratios, text):
     lines, found = ratios("encode", "--model", "builtin", "--text", text, *SENTENCES)
     assert list(found) == ["sentences_per_second_first_call", "sentences_per_second"] and min(found.values()) > 0
@@ -227,8 +228,8 @@ def test_the_widths_of_the_beam_have_a_row_each(ratios):
 
 
 def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(ratios):
-    lines, found = ratios("growth", "--rows", 200, 600, 1200, "--stages", "prepare")
-    assert sum(line.startswith("prepare: ") for line in lines) == 3 and any("| prepare" in line for line in lines)
+    lines, found = ratios("growth", "--rows", 200, 600, "--stages", "prepare")
+    assert sum(line.startswith("prepare: ") for line in lines) == 2 and any("| prepare" in line for line in lines)
     assert set(found) <= {"prepare"}
 
 

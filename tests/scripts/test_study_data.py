@@ -169,18 +169,18 @@ def vectors(tmp_path):
 
 
 def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_cosines_as_their_number_allows(
-    vectors, run_script
+    vectors, make
 ):
-    words = ["used", "--text", vectors / "pairs", "--data", vectors / "sts"]
+    words = ["used", "--pairs", vectors / "pairs", "--data", vectors / "sts"]
     some = ["--vectors", vectors / "glove.txt", "--output", vectors / "used.txt"]
-    assert run_script("studies/vectors", *words, *some) == 0
+    assert make(*words, *some) == 0
     assert (vectors / "used.txt").read_text() == (vectors / "glove.txt").read_text().replace("elsewhere 1 2 3 4\n", "")
     words += ["--vectors", "builtin"]
     names = [line.split()[0] for line in (vectors / "glove.txt").read_text().splitlines()[:-1]]
     whole = read_initial_vectors("builtin", names)
     kept = {}
     for count in (2, 60):
-        assert run_script("studies/vectors", *words, "--components", count, "--output", vectors / "few.txt") == 0
+        assert make(*words, "--components", count, "--output", vectors / "few.txt") == 0
         found = read_initial_vectors(vectors / "few.txt", names)
         assert found.matrix.shape[1] == count and set(found.words) == set(whole.words)
         order = [whole.words.index(word) for word in found.words]
@@ -192,11 +192,11 @@ def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_
     assert kept[60] < 0.3 < kept[2]
 
 
-def test_the_vectors_of_the_package_are_read_without_norm_and_rank(tmp_path, run_script):
+def test_the_vectors_of_the_package_are_read_without_norm_and_rank(tmp_path, make):
     table = {word: [0.5] * 100 + [1.0, rank] for rank, word in enumerate(["the", "cat"])}
     (tmp_path / "glove.json").write_text(json.dumps({"vectors": table}))
     words = ["wink", "--vectors", tmp_path / "glove.json", "--output", tmp_path / "glove.txt"]
-    assert run_script("studies/vectors", *words) == 0
+    assert make(*words) == 0
     lines = [line.split() for line in (tmp_path / "glove.txt").read_text().splitlines()]
     assert [line[0] for line in lines] == ["the", "cat"] and {len(line) for line in lines} == {101}
 
