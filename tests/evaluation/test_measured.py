@@ -6,7 +6,7 @@ import pytest
 
 from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.evaluation.paraphrase import detection_measurements
-from hf_paraphrase.studies.supervised.predictions import score_measurements
+from hf_paraphrase.studies.supervised.tasks import score_measurements
 from hf_paraphrase.tables import format_table
 
 

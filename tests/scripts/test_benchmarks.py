@@ -39,9 +39,6 @@ def ratios(run_script, capsys):
     return of
 
 
-# --- what they share
-
-
 @pytest.fixture
 def turns(load_script):
     return load_script("benchmarks/interleaved")
@@ -88,7 +85,6 @@ def test_a_ratio_is_that_to_the_best_rate_with_its_key(turns):
         ("encode", ["--rounds", "0"], "--rounds must be at least 1, not 0"),
         ("encode", ["--text", "absent.txt"], "absent.txt"),
         ("growth", ["--rows", 1000, 900], "in ascending order"),
-        ("translate", ["--candidates", "41", "--vocabulary", 40], "--candidates must be at most --vocabulary"),
         ("translate", ["--train-hidden", "5"], "must be even"),
     ],
 )
@@ -98,8 +94,6 @@ def test_what_makes_no_sense_is_one_line(run_script, capsys, name, words, proble
     assert printed.err.startswith(f"{name}: error: ") and printed.err.count("\n") == 1
     assert printed.out == "" and problem in printed.err
 
-
-# --- encode
 
 SENTENCES = ["--sentences", "30", "--vocabulary", "200", "--dimension", "6", "--rounds", "1", "--cold-rounds", "0"]
 
@@ -144,9 +138,6 @@ def test_a_model_has_a_rate_of_the_first_call_in_a_new_process_and_one_of_later_
     assert [line.split()[0] for line in lines[1:4:2]] == ["hf_paraphrase"] * 2 and "first call" in lines[2]
 
 
-# --- prepare, score and train
-
-
 def test_all_ways_of_preparing_keep_the_same_rows(ratios, monkeypatch):
     # One peer is enough: a process for each core takes seconds to start.
     monkeypatch.setattr("hf_paraphrase.data.batch_function.available_cores", lambda: 1)
@@ -177,8 +168,6 @@ def test_every_way_of_training_is_timed_and_an_absent_peer_is_named(ratios, monk
     names = [line[:46].strip() for line in lines]
     assert {"row-wise Adam", "row-wise Adam, mega-batches of 2", "dense Adam"} <= set(names)
 
-
-# --- translate
 
 SEARCH = ["--hidden", 8, "--embedding", 4, "--vocabulary", 40, "--candidates", 12, "--beams", 3, "--batch", 2]
 UPDATES = ["--train-hidden", 4, 8, "--train-vocabulary", 30, "--train-batch", 2, "--train-length", 4, "--updates", 1]
@@ -222,9 +211,6 @@ def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidd
 def test_the_widths_of_the_beam_have_a_row_each(ratios):
     lines, _ = ratios("translate", *TRANSLATION, "--scaling")
     assert sum(line.startswith("beam ") for line in lines) == 5 and "milliseconds a sentence: beam 5 " in lines[-2]
-
-
-# --- growth
 
 
 def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(ratios):

@@ -17,7 +17,6 @@ from torch.nn.utils.rnn import pad_sequence
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
-from .training import FEWEST_WORDS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -53,9 +52,14 @@ class SdaeSentences:
 
 
 def encode_sentences(
-    texts: Iterable[str], tokenizer: PreTrainedTokenizerFast, *, max_words: int, keep_text: bool = False
+    texts: Iterable[str],
+    tokenizer: PreTrainedTokenizerFast,
+    *,
+    min_words: int = 2,
+    max_words: int,
+    keep_text: bool = False,
 ) -> tuple[SdaeSentences, int]:
-    """Tokenises sentences, and counts those that are left out: repeated, too long, or of less than two words."""
+    """Tokenises sentences, and counts those that are left out: repeated, too short or too long."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
     seen: set[int] = set()
@@ -68,7 +72,7 @@ def encode_sentences(
         encoded = ids_of(backend, block, lookup)
         for text, ids in zip(block, np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]), strict=True):
             key = xxhash.xxh3_64_intdigest(ids.tobytes())
-            if FEWEST_WORDS <= len(ids) <= max_words and key not in seen:
+            if min_words <= len(ids) <= max_words and key not in seen:
                 seen.add(key)
                 kept_ids.append(ids)
                 kept_texts += [text] if keep_text else []

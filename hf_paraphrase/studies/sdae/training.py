@@ -192,7 +192,11 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
             )
     tokenizer, vectors = _vocabulary(settings, _lines(corpora))
     sentences, left_out = encode_sentences(
-        _lines(corpora), tokenizer, max_words=settings.max_words, keep_text=expander is not None
+        _lines(corpora),
+        tokenizer,
+        min_words=FEWEST_WORDS,
+        max_words=settings.max_words,
+        keep_text=expander is not None,
     )
     train, dev = _split(settings, sentences)
     lengths = train.tokens.lengths

@@ -22,7 +22,7 @@ from ...tokenization.token_lookup import list_of_texts
 from ...training.batches import EpochBatches, Item
 from ...training.devices import CPU
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from .predictions import Scores, class_scores, criterion, graded_scores
+from .tasks import Scores, class_scores, criterion, graded_scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

@@ -16,8 +16,18 @@ from ...messages import log
 from ...settings import recipe
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun
-from .predictions import score_measurements, score_table
-from .tasks import DEV, OBJECTIVES, TEST, TRAIN, LabelledTexts, SupervisedData, SupervisedSettings, read_supervised
+from .tasks import (
+    DEV,
+    OBJECTIVES,
+    TEST,
+    TRAIN,
+    LabelledTexts,
+    SupervisedData,
+    SupervisedSettings,
+    read_supervised,
+    score_measurements,
+    score_table,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

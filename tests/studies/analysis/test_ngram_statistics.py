@@ -52,7 +52,6 @@ def test_the_contrast_finds_fewer_words_and_more_repetition():
     found = contrast_ngrams(*sides, replicates=30)
     assert [item["verdict"] for item in found] == ["holds"] * 4
     assert [item["verdict"] for item in contrast_ngrams(*sides[::-1], replicates=30)] == ["fails"] * 4
-    assert [item["verdict"] for item in contrast_ngrams(sides[0], sides[0], replicates=5)] == ["inconclusive"] * 4
     for item in found:
         difference = item["difference"]
         assert difference.value == pytest.approx(item["reference"] - item["translation"])

@@ -84,7 +84,7 @@ def test_negatives_are_different_training_targets_that_are_no_known_translations
         assert (drawn != NOTHING).all()
 
 
-@pytest.mark.parametrize(("negatives", "hard"), [(5, 4), (2, 2), (1, 1), (3, 2)])
+@pytest.mark.parametrize(("negatives", "hard"), [(5, 4), (3, 2)])
 def test_four_fifths_of_the_negatives_come_from_the_lists(negatives, hard):
     examples = examples_of(many(300))
     candidates = (np.arange(300)[:, None] + 100 + np.arange(20)).astype(np.int32) % 300
@@ -92,25 +92,16 @@ def test_four_fifths_of_the_negatives_come_from_the_lists(negatives, hard):
     drawn = NegativeDraw(examples, negatives, candidates)(pairs, [0])
     counts = [np.isin(drawn[row, :hard], candidates[pairs[row, 0]]).sum() for row in range(40)]
     assert counts == [hard] * 40 and (drawn != NOTHING).all()
-    listed = [np.isin(drawn[row], candidates[pairs[row, 0]]).sum() for row in range(40)]
-    assert hard == negatives or min(listed) == hard
-
-
-def write(folder, **splits):
-    for split, rows in splits.items():
-        columns = {
-            "id": [f"{split}{i}" for i in range(len(rows))],
-            "source": [row[0] for row in rows],
-            "target": [row[1] for row in rows],
-            "source_lang": ["fr"] * len(rows),
-            "target_lang": ["en"] * len(rows),
-        }
-        write_split(folder, split, [pa.Table.from_pydict(columns, schema=BITEXT)], BITEXT)
-    return folder
 
 
 def test_a_bitext_is_read_with_its_languages_and_a_sample_keeps_its_order(tmp_path):
-    folder = write(tmp_path / "b", train=many(50), validation=DEV, test=PAIRS)
+    folder = tmp_path / "b"
+    for split, rows in (("train", many(50)), ("validation", DEV), ("test", PAIRS)):
+        columns = [[row[side] for row in rows] for side in (0, 1)]
+        table = pa.table(
+            [list(map(str, range(len(rows)))), *columns, *[[code] * len(rows) for code in ("fr", "en")]], schema=BITEXT
+        )
+        write_split(folder, split, [table], BITEXT)
     texts = read_parallel_texts(folder)
     assert languages_of(texts) == ["fr", "en"] and list(texts) == [TRAIN, VALIDATION]
     sources, targets = (texts[TRAIN][side].to_pylist() for side in ("source", "target"))
