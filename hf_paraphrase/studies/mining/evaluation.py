@@ -20,6 +20,7 @@ from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table, short_names
+from ..report import Report
 from .collections import TaskPart
 from .parallel_classification import ParallelClassifier
 from .run import FILTER, CandidateSettings, Curve, MiningRun, open_pair
@@ -230,11 +231,16 @@ def random_pair_curve(run: MiningRun, gold: NDArray[np.int64], classifier: str, 
 def _write_report(
     artefact: Artefact, settings: MiningEvaluationSettings, results: dict[str, Any], curves: Curves
 ) -> None:
+    report = Report(artefact, "mining_report")
+    columns = ["threshold", "precision", "recall", "f1", "found", "right"]
     for group, of_group in curves.items():
         for row, curve in of_group.items():
             # A row has a slash in its name where the last parts of two folders are equal.
             name = row.replace("%", "%25").replace("/", "%2F")
-            write_curve(artefact.staging / "curves" / group / f"{name}.tsv", curve)
+            points = curve.points()
+            report.table(
+                f"curves/{group}/{name}", columns, ([point[column] for column in columns] for point in points)
+            )
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / _RESULTS, text + "\n")
     card = {
@@ -248,16 +254,6 @@ def _write_report(
         "random_negatives": settings.random_negatives,
     }
     artefact.finish(results={"parts": results["parts"]}, card=Card("mining_report", card, report=True))
-
-
-def write_curve(path: Path, curve: Curve) -> None:
-    """Writes a curve as a table (figure 1 of the paper)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ["threshold\tprecision\trecall\tf1\tfound\tright"]
-    for point in curve.points():
-        shares = [f"{point[name]:.6f}" for name in ("precision", "recall", "f1")]
-        lines.append("\t".join([f"{point['threshold']:.9g}", *shares, str(point["found"]), str(point["right"])]))
-    write_text_whole(path, "\n".join(lines) + "\n")
 
 
 def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
