@@ -8,8 +8,7 @@ import pytest
 
 import campaign
 from campaign import KINDS, Probes
-from cases import CASES
-from comparison import differences, left_over
+from cases import CASES, differences, left_over
 from forks import kill, run
 
 
