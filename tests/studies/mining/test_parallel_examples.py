@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parallel_pairs import examples_of, many
 
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -19,22 +16,12 @@ from hf_paraphrase.studies.mining.parallel_examples import (
     TRAIN,
     VALIDATION,
     NegativeDraw,
-    languages_of,
-    read_parallel_texts,
 )
 from hf_paraphrase.studies.mining.parallel_training import hard_candidates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 PAIRS = [("un chat", "a cat"), ("un chien", "a dog"), ("Un chat.", "a kitten"), ("deux chats", "two cats")]
 DEV = [("un chat", "the cat"), ("trois", "three")]
-
-
-def test_equal_sentences_are_one_and_those_of_training_come_first():
-    examples = examples_of(PAIRS, DEV)
-    assert examples.source.texts == ["un chat", "un chien", "Un chat.", "deux chats", "trois"]
-    assert (examples.source.trained, examples.target.trained) == (4, 4)
-    assert examples.pairs[VALIDATION].tolist() == [[0, 4], [4, 5]]
-    assert examples.source.groups[0] == examples.source.groups[2] != examples.source.groups[1]
 
 
 def test_every_translation_of_a_sentence_is_known_whatever_its_case_and_punctuation():
@@ -92,24 +79,6 @@ def test_four_fifths_of_the_negatives_come_from_the_lists(negatives, hard):
     drawn = NegativeDraw(examples, negatives, candidates)(pairs, [0])
     counts = [np.isin(drawn[row, :hard], candidates[pairs[row, 0]]).sum() for row in range(40)]
     assert counts == [hard] * 40 and (drawn != NOTHING).all()
-
-
-def test_a_bitext_is_read_with_its_languages_and_a_sample_keeps_its_order(tmp_path):
-    folder = tmp_path / "b"
-    for split, rows in (("train", many(50)), ("validation", DEV), ("test", PAIRS)):
-        columns = [[row[side] for row in rows] for side in (0, 1)]
-        table = pa.table(
-            [list(map(str, range(len(rows)))), *columns, *[[code] * len(rows) for code in ("fr", "en")]], schema=BITEXT
-        )
-        write_split(folder, split, [table], BITEXT)
-    texts = read_parallel_texts(folder)
-    assert languages_of(texts) == ["fr", "en"] and list(texts) == [TRAIN, VALIDATION]
-    sources, targets = (texts[TRAIN][side].to_pylist() for side in ("source", "target"))
-    assert sources == [row[0] for row in many(50)] and texts[VALIDATION]["target"].to_pylist() == ["the cat", "three"]
-    sample = read_parallel_texts(folder, max_pairs=10, seed=3)[TRAIN]
-    rows = [sources.index(text) for text in sample["source"].to_pylist()]
-    assert len(rows) == 10 and rows == sorted(rows) and rows != list(range(10))
-    assert [targets[row] for row in rows] == sample["target"].to_pylist()
 
 
 def encoder_of(texts, seed):
