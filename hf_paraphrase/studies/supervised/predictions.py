@@ -75,19 +75,20 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     from .sentence_classification import SentenceJudge, predicted_classes, predicted_scores
 
     judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
+    graded = judge.model.config.objective != "classification"
     table = DataFolder(settings.data).table(settings.split)
     column = settings.target_column
     if column is None:
-        likely = "score" if judge.gives_scores else "label"
+        likely = "score" if graded else "label"
         column = likely if likely in table.column_names else None
-    named = [] if column is None or judge.gives_scores else class_names(settings.data, column, settings.split)
-    texts = read_labelled(settings.data, settings.split, column=column, graded=judge.gives_scores, names=named)
-    if (texts.second is not None) != judge.judges_pairs:
-        wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
+    named = [] if column is None or graded else class_names(settings.data, column, settings.split)
+    texts = read_labelled(settings.data, settings.split, column=column, graded=graded, names=named)
+    if (texts.second is not None) != judge.model.config.pairs:
+        wanted = "pairs (sentence1, sentence2)" if judge.model.config.pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
     logits = judge.logits(texts.first, texts.second)
     scores = None
-    if judge.gives_scores:
+    if graded:
         found = predicted_scores(judge.model, logits)
         columns = {"prediction": pa.array(found)}
         if column is not None:

@@ -133,16 +133,6 @@ class SentenceJudge:
         return cls(model.to(device), tokenizer)
 
     @property
-    def judges_pairs(self) -> bool:
-        """Whether it takes pairs of sentences."""
-        return bool(self.model.config.pairs)
-
-    @property
-    def gives_scores(self) -> bool:
-        """Whether it gives scores, not classes."""
-        return str(self.model.config.objective) != "classification"
-
-    @property
     def class_names(self) -> list[str]:
         """The names of the classes, in the order of the logits."""
         return [self.model.config.id2label[number] for number in range(self.model.config.num_labels)]
