@@ -24,7 +24,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -203,7 +203,7 @@ def rate(clock: str, encode: Encode, sentences: list[str], size: int) -> float:
     return len(sentences) / timed(lambda: [encode(call) for call in calls], clock)[0]
 
 
-def compare_rates(unit: str, rates: dict[str, Callable[[], float]], rounds: int, ending: str) -> dict[str, float]:
+def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: int, ending: str) -> dict[str, float]:
     """Lets the encoders take turns and returns the ratios, whose names begin with those of the libraries."""
     contestants = [
         Contestant(f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}", name, rate)

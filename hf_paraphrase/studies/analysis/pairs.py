@@ -175,8 +175,8 @@ def draw_pairs(folder: Path, *, split: str = "train", seed: int = 0) -> PairSamp
     references = np.array([hash(pair) for pair in zip(rows.get("id", first), first, strict=True)])
     places = np.argsort(np.random.default_rng(seed).permutation(len(usable)))
     chosen = usable[lowest_of_each(references[usable], places)]
-    sides = ([side[row] for row in chosen] for side in (first, second))
-    return PairSample(*sides, rows=len(filled), drawn=len(usable) > len(chosen))
+    kept = [[side[row] for row in chosen] for side in (first, second)]
+    return PairSample(kept[0], kept[1], len(filled), len(usable) > len(chosen))
 
 
 def _document_frequencies(settings: PairAnalysisSettings, references: list[str]) -> tuple[Mapping[str, int], int]:

@@ -252,7 +252,7 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask
         ids = [[f"{language}-{number:09d}" for number in range(1, settings.sentences + 1)] for language in languages]
         for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
             write_side(artefact.staging / f"{stem}.{language}", side_ids, texts)
-        write_gold(artefact.staging / f"{stem}.gold", *ids, part.gold)
+        write_gold(artefact.staging / f"{stem}.gold", ids[0], ids[1], part.gold)
     for split, mask in (("train", task.train), ("validation", task.validation)):
         # In random order: the bitexts are of different kinds, and often sorted.
         order = np.random.default_rng([settings.seed, len(rows)]).permutation(np.flatnonzero(mask))
