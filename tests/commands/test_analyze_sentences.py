@@ -39,6 +39,12 @@ def text(tmp_path_factory, lines):
 
 def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, lines, tmp_path, capsys):
     output = tmp_path / "report"
+    words = ["--model", avg, gran, "--text", text, "--query", QUERY, "w7", "--neighbours", 4]
+    assert run("neighbours", *words, "--output", output) == 0
+    out, err = capsys.readouterr()
+    assert out == "" and "words shared with the query" in err
+    found = rows_of(output / "neighbours.tsv")
+    summary = json.loads((output / "analysis.json").read_text())["summary"]["avg"]
     sides = [(row["query"], row["sentence"].lower().replace("|", "")) for row in found if row["model"] == "avg"]
     words = [(set(query.split()), set(sentence.split())) for query, sentence in sides]
     assert summary["shared_words"] == pytest.approx(np.mean([100 * len(a & b) / len(a | b) for a, b in words]))
