@@ -114,20 +114,16 @@ def test_absent_peers_of_encode_are_named_and_gran_has_its_ratio(ratios, text, m
     assert "30 sentences of 4.5 tokens (100.00% known), 200 x 6 vectors" in lines[0]
 
 
-def test_installed_peers_of_encode_give_equal_vectors_and_a_ratio_each(ratios, text):
+def test_installed_peers_give_equal_vectors_and_a_ratio_for_each_kind_of_tokenizer_and_size_of_a_call(ratios, text):
     pytest.importorskip("model2vec")
     pytest.importorskip("sentence_transformers")
-    lines, found = ratios("encode", "--text", text, *SENTENCES, "--gran-sentences", "0")
-    assert set(found) == {"avg_encode_vs_model2vec", "avg_encode_vs_sentence_transformers"}
-    assert any("all vectors of 30 sentences" in line for line in lines)
-
-
-def test_each_kind_of_tokenizer_and_calls_of_few_sentences_have_ratios_of_their_own(ratios, text):
-    pytest.importorskip("model2vec")
-    words = ["--text", text, *SENTENCES, "--vocabulary", "400", "--gran-sentences", "0", "--peers", "model2vec"]
+    words = ["--text", text, *SENTENCES, "--vocabulary", "400", "--gran-sentences", "0"]
     lines, found = ratios("encode", *words, "--tokenizers", "words", "byte-level")
-    calls = ["", "_calls_of_1", "_calls_of_10", "_calls_of_100"]
-    assert list(found) == [f"avg_encode_vs_model2vec{kind}{call}" for kind in ("", "_byte_level") for call in calls]
+    kinds = [
+        kind + call for kind in ("", "_byte_level") for call in ("", "_calls_of_1", "_calls_of_10", "_calls_of_100")
+    ]
+    peers = ("model2vec", "sentence_transformers")
+    assert set(found) == {f"avg_encode_vs_{peer}{kind}" for peer in peers for kind in kinds}
     assert sum("all vectors of 30 sentences" in line for line in lines) == 2
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.artefact import Artefact, Card, check_early
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
 from ...encoders.search.nearest_neighbours import nearest_neighbours
@@ -75,15 +75,6 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
     Returns:
         The numbers of `results.json`.
     """
-    if not settings.resume:
-        check_early(settings.output, overwrite=settings.overwrite)
-    encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
-    for name, folder in _named(settings.scoring_encoder).items():
-        encoders[name] = open_pair([folder], settings.device)
-    classifiers = {
-        name: ParallelClassifier.from_pretrained(folder, device=settings.device)
-        for name, folder in _named(settings.classifier).items()
-    }
     # Thresholds are chosen on the part training, and everything is measured on the part test.
     parts = {role: TaskPart.of_task(settings.task, name) for role, name in _PARTS.items()}
     inputs = [str(path) for part in parts.values() for path in part.files]
@@ -99,21 +90,30 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
     ) as artefact:
         if artefact.finished:
             return read_json_object(artefact.target / _RESULTS)
+        encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
+        encoders |= {
+            name: open_pair([folder], settings.device) for name, folder in _named(settings.scoring_encoder).items()
+        }
+        classifiers = {
+            name: ParallelClassifier.from_pretrained(folder, device=settings.device)
+            for name, folder in _named(settings.classifier).items()
+        }
         work = artefact.checkpoint("work")
-        runs = [
-            MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
+        runs = {
+            role: MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
             for role, part in parts.items()
-        ]
+        }
         sizes = {
             role: {
                 "sources": len(part.source),
                 "targets": len(part.target),
                 "gold": len(part.gold),
-                "candidates": len(run.source_rows),
+                "candidates": len(runs[role].source_rows),
             }
-            for (role, part), run in zip(parts.items(), runs, strict=True)
+            for role, part in parts.items()
         }
-        measured, curves = _study(settings, runs, [part.gold for part in parts.values()], list(classifiers))
+        golds = [part.gold for part in parts.values()]
+        measured, curves = _study(settings, list(runs.values()), golds, list(classifiers))
         results = {"parts": sizes, **measured}
         _write_report(artefact, settings, results, curves)
     log(f"report: {settings.output}")

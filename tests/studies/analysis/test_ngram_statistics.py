@@ -26,7 +26,7 @@ def ngrams(text, order):
     return [tuple(tokens[i : i + order]) for i in range(len(tokens) - order + 1)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TEXTS, st.sampled_from([1, 2, 3]))
 def test_entropy_and_repetition_equal_counting(texts, order):
     found = count_ngrams(texts, order)

@@ -99,7 +99,7 @@ def test_the_result_depends_on_sentence_seed_and_epoch_alone(make):
     assert expander.expand(sentences, 2) != expected != make(share=0.5, seed=4).expand(sentences, 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.text(max_size=30) | st.text(st.sampled_from("boy dogs'saw A.\n\u2028\ud800-"), max_size=30), max_size=4

@@ -53,7 +53,7 @@ def as_arrays(pairs):
     return keys[:, 0], keys[:, 1], np.array(list(pairs.values()), float)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(pairs_of_scores, st.integers(0, 40))
 def test_one_to_one_pairs_are_the_best_of_both_their_sentences_whatever_the_threshold(pairs, step):
     source, target, scores = as_arrays(pairs)
@@ -67,7 +67,7 @@ def test_one_to_one_pairs_are_the_best_of_both_their_sentences_whatever_the_thre
     np.testing.assert_array_equal(taken[high], one_to_one_pairs(source[high], target[high], scores[high]))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), st.booleans()), max_size=40), st.integers(1, 50))
 def test_curve_has_the_measures_of_every_threshold_counted_by_hand(pairs, more):
     scores = np.array([score for score, _ in pairs], float)
