@@ -3,7 +3,8 @@
     python scripts/studies/study.py DATA WORK sizes rates
 
 The design of the study `sizes` is designs/sizes.yaml. It runs in the folder WORK, where `data` is a link to DATA; its
-tables and pictures go to WORK/sizes, or to its `output`. A design has
+tables and pictures go to WORK/sizes, or to its `output`. Studies that make different things of one name, such as
+`filters` and `translation`, each want a WORK of their own. A design has
 
 * `steps`: what is made first, `OUTPUT: VERB FLAGS`, `OUTPUT: SCRIPT.py WORDS`, both without `--output`, or
   `OUTPUT: "! SHELL"`, which makes `$OUT`. An output that exists is not made again; one with `$SEED` in its name is
