@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from .studies.detection.human_scores import analyze_human_scores
     from .studies.detection.neighbours import analyze_neighbours
     from .studies.detection.similarities import analyze_similarities
-    from .studies.expansion.expanding import expand
+    from .studies.expansion.expander import expand
     from .studies.gates.analysis import analyze_gates
     from .studies.mining.bilingual_training import train_bilingual_vectors
     from .studies.mining.evaluation import evaluate_mining

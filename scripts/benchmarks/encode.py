@@ -24,7 +24,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -110,11 +110,9 @@ def read_sentences(text: str | None, count: int) -> list[str]:
     """Reads the first `count` lines that are not empty, or those of the sample, repeated if they are too few."""
     if text is None:
         lines = [pair.english for pair in sample_bitext()["train"]]
-    elif Path(text).is_file():
+    else:
         stream = (line for block in read_lines(Path(text), LineErrors()) for line in block.to_pylist() if line.strip())
         lines = list(islice(stream, count))
-    else:
-        raise InputError("no such file", path=text, remedy="check --text")
     if not lines:
         raise InputError("no line has a word", path=text, remedy="give one sentence a line")
     return [lines[place % len(lines)] for place in range(count)]
@@ -182,28 +180,13 @@ def open_encoder(library: str, folder: str) -> Encode:
     return SentenceEncoder.from_pretrained(folder).encode
 
 
-def opened(folder: Path, peers: list[str]) -> dict[str, Encode]:
-    """Opens the folder with this package and every installed peer."""
-    encoders = {}
-    for library in [OUR_NAME, *peers]:
-        try:
-            encoders[library] = open_encoder(library, str(folder))
-        except ImportError as error:
-            write(f"{library} is left out: {error}")
-    return encoders
-
-
 def compare_vectors(encoders: dict[str, Encode], sentences: list[str], folder: Path) -> None:
     """Checks that all encoders compute the same, on sentences without unknown words."""
     encoder = SentenceEncoder.from_pretrained(folder)
-    unknown = encoder.tokenizer.unk_token_id
-    sample = sentences[:20_000]
-    ids = encoder.token_ids(sample)
+    ids = encoder.token_ids(sentences[:20_000])
     rows = np.split(ids.ids, ids.offsets[1:-1])
-    sample = [text for text, row in zip(sample, rows, strict=True) if unknown not in row]
-    if not sample:
-        write("no sentence is without unknown words: the vectors are not compared")
-        return
+    unknown = encoder.tokenizer.unk_token_id
+    sample = [text for text, row in zip(sentences, rows, strict=False) if unknown not in row]
     expected = encoder.encode(sample)
     for name, encode in encoders.items():
         difference = float(np.abs(encode(sample) - expected).max())
@@ -220,20 +203,13 @@ def rate(clock: str, encode: Encode, sentences: list[str], size: int) -> float:
     return len(sentences) / timed(lambda: [encode(call) for call in calls], clock)[0]
 
 
-def compare_rates(
-    encoders: dict[str, Encode], sentences: list[str], arguments: argparse.Namespace, size: int, ending: str
-) -> dict[str, float]:
-    """Lets the encoders take turns, in calls of so many sentences, and returns the ratios."""
+def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: int, ending: str) -> dict[str, float]:
+    """Lets the encoders take turns and returns the ratios, whose names begin with those of the libraries."""
     contestants = [
-        Contestant(key_of(name, ending), name, partial(rate, arguments.clock, encode, sentences, size))
-        for name, encode in encoders.items()
+        Contestant(f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}", name, rate)
+        for name, rate in rates.items()
     ]
-    return ratios_to_best(contestants, measure("sentences/s", contestants, arguments.rounds))
-
-
-def key_of(name: str, ending: str) -> str:
-    """Returns what the ratio to a library is called; the name of its settings may follow the library's."""
-    return f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}"
+    return ratios_to_best(contestants, measure(unit, contestants, rounds))
 
 
 def first_call_rate(arguments: argparse.Namespace, library: str, folder: str) -> float:
@@ -259,7 +235,12 @@ def compare_kind(
         f"({known / max(len(ids), 1):.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
         f"{torch.get_num_threads()} threads"
     )
-    encoders = opened(folder, arguments.peers)
+    encoders = {}
+    for library in [OUR_NAME, *arguments.peers]:
+        try:
+            encoders[library] = open_encoder(library, str(folder))
+        except ImportError as error:
+            write(f"{library} is left out: {error}")
     # Settings that may suit a peer better where there are many sentences.
     many = dict(encoders)
     if "model2vec" in encoders:
@@ -268,17 +249,17 @@ def compare_kind(
         many["sentence-transformers batch_size=2048"] = partial(encoders["sentence-transformers"], batch_size=2048)
     compare_vectors(many, sentences, folder)
     ending = "" if kind == OURS else f"_{kind.replace('-', '_')}"
-    ratios = compare_rates(many, sentences, arguments, len(sentences), ending)
+    turn = partial(rate, arguments.clock)
+    warm = {name: partial(turn, encode, sentences, len(sentences)) for name, encode in many.items()}
+    ratios = compare_rates("sentences/s", warm, arguments.rounds, ending)
     if kind == OURS and arguments.cold_rounds:
-        contestants = [
-            Contestant(key_of(name, "_first_call"), name, partial(first_call_rate, arguments, name, str(folder)))
-            for name in encoders
-        ]
-        ratios |= ratios_to_best(contestants, measure(FIRST_CALL, contestants, arguments.cold_rounds))
+        cold = {name: partial(first_call_rate, arguments, name, str(folder)) for name in encoders}
+        ratios |= compare_rates(FIRST_CALL, cold, arguments.cold_rounds, "_first_call")
     for size in CALLS if with_calls else ():
-        write(f"{kind}: {size} sentences a call")
         some = sentences[:SENTENCES_IN_CALLS]
-        ratios |= compare_rates(encoders, some, arguments, size, f"{ending}_calls_of_{size}")
+        calls = {name: partial(turn, encode, some, size) for name, encode in encoders.items()}
+        unit = f"sentences/s, {size} a call"
+        ratios |= compare_rates(unit, calls, arguments.rounds, f"{ending}_calls_of_{size}")
     return ratios
 
 
@@ -293,10 +274,6 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
     lstm = torch.nn.LSTM(arguments.dimension, arguments.dimension, batch_first=True).eval()
     length = max(round(tokens / len(sentences)), 1)
 
-    def in_bfloat16(texts: list[str]) -> Any:
-        with torch.autocast("cpu", torch.bfloat16):
-            return encoder.encode(texts)
-
     @torch.inference_mode()
     def bare_rate(batch: int) -> float:
         """Runs the network on whole batches, and returns sentences per second by the tokens that they have."""
@@ -308,7 +285,10 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
 
     contestants = [
         Contestant("", name, partial(rate, arguments.clock, encode, sentences, len(sentences)))
-        for name, encode in (("GRAN", encoder.encode), ("GRAN under autocast to bfloat16", in_bfloat16))
+        for name, encode in (
+            ("GRAN", encoder.encode),
+            ("GRAN under autocast to bfloat16", torch.autocast("cpu", torch.bfloat16)(encoder.encode)),
+        )
     ]
     contestants += [
         Contestant("gran_encode_vs_bare_lstm", f"bare LSTM, batches of {batch} x {length}", partial(bare_rate, batch))

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +58,6 @@ def main() -> int:
     parser.add_argument("--rows", type=int, nargs="+", default=sizes, help="sizes, ascending")
     stages = [name for name in STAGES if name != "mine"]
     parser.add_argument("--stages", nargs="+", default=stages, choices=list(STAGES), help="what is measured")
-    parser.add_argument("--work", type=Path, default=None, help="folder for the data, where there is space")
     return run_benchmark(parser, run)
 
 
@@ -67,19 +66,17 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     if len(arguments.rows) < 2 or arguments.rows != sorted(set(arguments.rows)):
         raise UsageError("--rows must be two sizes or more, in ascending order")
     costs: dict[str, list[Cost]] = {name: [] for name in arguments.stages}
-    if arguments.work is not None:
-        arguments.work.mkdir(parents=True, exist_ok=True)
     # What a stage reads, earlier ones make.
     last = max(map(list(STAGES).index, arguments.stages))
     for rows in arguments.rows:
-        with tempfile.TemporaryDirectory(dir=arguments.work or folder) as work:
+        with tempfile.TemporaryDirectory(dir=folder) as work:
             write_pairs(Path(work), rows)
             for name, (output, line) in list(STAGES.items())[: last + 1]:
                 cost = measured(line, output, Path(work), rows)
                 costs.get(name, []).append(cost)
                 write(f"{name}: {rows:,} rows, {cost.wall:.1f} s, {cost.processors:.1f} s of processors")
     write(summary(costs))
-    exponents = {name: exponent(found, lambda cost: cost.processors) for name, found in costs.items()}
+    exponents = {name: exponent(found) for name, found in costs.items()}
     return {name: value for name, value in exponents.items() if np.isfinite(value)}
 
 
@@ -125,13 +122,13 @@ def measured(line: str, output: str | None, folder: Path, rows: int) -> Cost:
     return Cost(rows, wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, stored)
 
 
-def exponent(costs: Sequence[Cost], of: Callable[[Cost], float]) -> float:
-    """Computes by which power of the rows a cost grows between the two largest sizes, without that of starting."""
+def exponent(costs: Sequence[Cost]) -> float:
+    """Computes by which power of the rows the time grows between the two largest sizes, without that of starting."""
     start, *others = costs
-    points = [(cost.rows - start.rows, of(cost) - of(start)) for cost in others[-2:] if of(cost) > of(start)]
-    if len(points) < 2:
+    grown = [(cost.rows - start.rows, cost.processors - start.processors) for cost in others[-2:]]
+    if len(grown) < 2 or min(time for _, time in grown) <= 0:
         return float("nan")
-    (fewer, less), (more, most) = points
+    (fewer, less), (more, most) = grown
     return float(np.log(most / less) / np.log(more / fewer))
 
 
@@ -141,9 +138,8 @@ def summary(costs: dict[str, list[Cost]]) -> str:
     lines = []
     for name, found in costs.items():
         before, last = found[-2:]
-        power = exponent(found, lambda cost: cost.processors)
         further = (last.peak - before.peak) / (last.rows - before.rows)
-        figures = [f"{last.rows:,}", f"{last.wall:.1f}", f"{last.processors:.1f}", f"{power:.2f}"]
+        figures = [f"{last.rows:,}", f"{last.wall:.1f}", f"{last.processors:.1f}", f"{exponent(found):.2f}"]
         lines.append(
             [name, *figures, f"{last.peak / 2**20:,.0f}", f"{further:,.0f}", f"{last.stored / last.rows:,.0f}"]
         )

@@ -26,12 +26,7 @@ Result = TypeVar("Result")
 
 
 class Contestant(NamedTuple):
-    """What is timed.
-
-    Attributes:
-        key: What its ratio is called in the report; empty for what has none.
-        rate: Takes a turn and returns a rate per second.
-    """
+    """What is timed: `rate` takes a turn; `key` is what its ratio is called in the report, empty for none."""
 
     key: str
     name: str
@@ -58,13 +53,7 @@ def argument_parser(
 def run_benchmark(
     parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace, Path], Mapping[str, Any]]
 ) -> int:
-    """Runs a benchmark in a temporary folder and writes what it returns as one JSON object, ratios rounded.
-
-    Errors that the user can fix become one line.
-
-    Returns:
-        The exit code: 0 done, 2 bad usage or bad input.
-    """
+    """Runs a benchmark in a temporary folder, writes what it returns as one JSON object, and returns the exit code."""
     arguments = parser.parse_args()
     try:
         if getattr(arguments, "rounds", 1) < 1:
@@ -87,44 +76,23 @@ def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Resul
     return now() - start, result
 
 
-def take_turns(
-    contestants: Sequence[Contestant], rounds: int, *, warm: Callable[[], None] = lambda: None
-) -> list[list[float]]:
-    """Lets the contestants take turns; `warm` is called after the first.
-
-    Returns:
-        The rates of the timed turns of each contestant.
-    """
+def take_turns(contestants: Sequence[Contestant], rounds: int) -> list[list[float]]:
+    """Lets the contestants take turns, and returns the rates of the timed turns of each."""
     rates: list[list[float]] = [[] for _ in contestants]
-    for turn in range(rounds + 1):
+    for _ in range(rounds + 1):
         for contestant, column in zip(contestants, rates, strict=True):
             gc.collect()
-            rate = contestant.rate()
-            if turn:
-                column.append(rate)
-        if not turn:
-            warm()
-    return rates
+            column.append(contestant.rate())
+    return [column[1:] for column in rates]
 
 
-def measure(
-    unit: str,
-    contestants: Sequence[Contestant],
-    rounds: int,
-    *,
-    heading: str = "ours/this",
-    over_last: bool = False,
-    warm: Callable[[], None] = lambda: None,
-) -> list[float]:
-    """Lets the contestants take turns, writes a table of their rates and returns the medians.
-
-    The column of ratios has the first rate over each, or with `over_last` each over the last.
-    """
-    turns = take_turns(contestants, rounds, warm=warm)
+def measure(unit: str, contestants: Sequence[Contestant], rounds: int) -> list[float]:
+    """Lets the contestants take turns, writes a table of their rates and returns the medians."""
+    turns = take_turns(contestants, rounds)
     medians = [statistics.median(rates) for rates in turns]
-    write(f"{unit:46}{'median':>12}{'min':>12}{'max':>12}{heading:>14}")
+    write(f"{unit:46}{'median':>12}{'min':>12}{'max':>12}{'first/this':>14}")
     for contestant, rates, median in zip(contestants, turns, medians, strict=True):
-        ratio = median / medians[-1] if over_last else medians[0] / median
+        ratio = medians[0] / median
         write(f"{contestant.name:46}{median:12,.0f}{min(rates):12,.0f}{max(rates):12,.0f}{ratio:14.2f}")
     return medians
 

@@ -31,12 +31,7 @@ from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
 from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, timed, write
 
-KEY = "prepare_vs_datasets"
-MOST_WORDS = 40
-MOST_RATIO = 2.5
-
-Prepare = Callable[[Path, Path], list[Path]]
-"""Reads a file, cleans it, writes Parquet to a folder that is there, and returns the files."""
+MOST_WORDS, MOST_RATIO = 40, 2.5
 
 
 def main() -> int:
@@ -145,30 +140,27 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         lines = sum(block.count(b"\n") for block in iter(partial(stream.read, 1 << 20), b""))
     cores = available_cores()
     write(f"{lines:,} rows, {path.stat().st_size / 1e6:,.0f} MB, {cores} cores")
-    preparing: dict[str, Prepare] = {
+    preparing: dict[str, Callable[[Path, Path], list[Path]]] = {
         "hf_paraphrase": prepare_ours,
         "datasets csv + map, 1 process": partial(prepare_datasets, processes=None),
     }
     if cores > 1:
         preparing[f"datasets csv + map, {cores} processes"] = partial(prepare_datasets, processes=cores)
     kept: dict[str, list[str]] = {}
-    contestants = [
-        Contestant(KEY, name, partial(take_turn, name, prepare, path, lines, folder, kept))
-        for name, prepare in preparing.items()
-    ]
-    medians = measure("rows/s", contestants, arguments.rounds, warm=lambda: check_same(kept))
-    return ratios_to_best(contestants, medians)
 
-
-def take_turn(name: str, prepare: Prepare, path: Path, lines: int, folder: Path, kept: dict[str, list[str]]) -> float:
-    """Prepares the file once, notes under the name which rows were kept at first, and returns rows per second."""
-    work = folder / "work"
-    work.mkdir()
-    seconds, files = timed(lambda: prepare(path, work))
-    if name not in kept:
+    def rate(name: str) -> float:
+        """Prepares the file once, notes which rows are kept, and returns rows per second."""
+        work = folder / "work"
+        work.mkdir()
+        seconds, files = timed(lambda: preparing[name](path, work))
         kept[name] = [value for file in files for value in pq.read_table(file, columns=["id"])["id"].to_pylist()]
-    shutil.rmtree(work)
-    return lines / seconds
+        shutil.rmtree(work)
+        return lines / seconds
+
+    contestants = [Contestant("prepare_vs_datasets", name, partial(rate, name)) for name in preparing]
+    medians = measure("rows/s", contestants, arguments.rounds)
+    check_same(kept)
+    return ratios_to_best(contestants, medians)
 
 
 def check_same(kept: dict[str, list[str]]) -> None:

@@ -23,7 +23,7 @@ import os
 import random
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,9 +36,9 @@ from safetensors.numpy import save_file
 from hf_paraphrase.artefacts.hub_models import BUILTIN
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, english_trigram_frequencies
-from hf_paraphrase.evaluation.figures import COLOURS, check_plots, new_figure, plot_label, save_figure
+from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.tables import format_table, number
 from interleaved import Contestant, argument_parser, run_benchmark, take_turns, timed, write
@@ -46,18 +46,21 @@ from interleaved import Contestant, argument_parser, run_benchmark, take_turns, 
 _LARGER_BATCH = 256
 _FEWEST = 256
 """Sentences that even the slowest contestant is timed on."""
+_BASELINE = "weighted-trigrams"
 Encode = Callable[[list[str]], Any]
 """Takes sentences and does with them what is timed."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Compared:
-    """An encoder or a baseline.
+    """An encoder or a baseline, and what was measured of it.
 
     Attributes:
         place: What `evaluate` calls it: the folder of a model, or the name of a baseline.
         size: Of what is on the disk, in bytes.
         dimension: Components of a vector; None where there is no dense one.
+        quality: Figures × 100 by the names of the columns.
+        rates: Of its turns.
     """
 
     name: str
@@ -66,16 +69,8 @@ class Compared:
     size: int
     dimension: int | None
     ours: bool = False
-    is_baseline: bool = False
-
-
-@dataclass(frozen=True)
-class Row:
-    """What was measured of an encoder: figures × 100 by the names of the columns, and the rates of its turns."""
-
-    encoder: Compared
-    quality: Mapping[str, float]
-    rates: Sequence[float]
+    quality: dict[str, float] = field(default_factory=dict)
+    rates: list[float] = field(default_factory=list)
 
     @property
     def rate(self) -> float:
@@ -88,9 +83,9 @@ class Row:
         return {
             **{key: round(value, 2) for key, value in self.quality.items()},
             **{key: float(f"{value:.4g}") for key, value in rates.items()},
-            "megabytes": float(f"{self.encoder.size / 1e6:.3g}"),
-            "components": self.encoder.dimension,
-            "ours": self.encoder.ours,
+            "megabytes": float(f"{self.size / 1e6:.3g}"),
+            "components": self.dimension,
+            "ours": self.ours,
         }
 
 
@@ -108,62 +103,50 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Opens, scores and times everything, writes table and picture, and returns all figures."""
-    if arguments.plot is not None:
-        if arguments.plot.suffix != ".png":
-            raise UsageError(f"--plot {arguments.plot} is no PNG file", remedy="end its name in .png")
-        check_plots()
     sets = find_sts_sets(arguments.data).sets
     sentences = list(dict.fromkeys(text for item in sets for text in (*item.sentences1, *item.sentences2)))
     random.Random(0).shuffle(sentences)
     sentences = sentences[: arguments.sentences]
     if len(sentences) < 2:
         raise InputError("no STS set below this folder", path=arguments.data, remedy="check --data")
-    found = compared_encoders(arguments, folder)
+    rows = list(compared_encoders(arguments, folder))
     cores = len(os.sched_getaffinity(0))
     write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
-    qualities = [quality(item, arguments, folder / "scores.json") for item in found]
+    for row in rows:
+        row.quality = quality(row, arguments.data, folder / "scores.json")
     contestants = [
-        Contestant("", item.name, partial(rate, item.encode, fitting(item.encode, sentences, arguments.seconds)))
-        for item in found
+        Contestant("", row.name, partial(rate, row.encode, fitting(row.encode, sentences, arguments.seconds)))
+        for row in rows
     ]
-    timings = take_turns(contestants, arguments.rounds)
-    rows = [Row(*row) for row in zip(found, qualities, timings, strict=True)]
+    for row, rates in zip(rows, take_turns(contestants, arguments.rounds), strict=True):
+        row.rates = rates
     columns = list(dict.fromkeys(name for row in rows for name in row.quality))
     rows.sort(key=lambda row: -row.quality[columns[0]])
     write(table(rows, columns))
     if arguments.plot is not None:
         draw_picture(rows, columns[0], arguments.plot)
-    return {row.encoder.name: row.figures() for row in rows}
+    return {row.name: row.figures() for row in rows}
 
 
-def compared_encoders(arguments: argparse.Namespace, folder: Path) -> list[Compared]:
+def compared_encoders(arguments: argparse.Namespace, folder: Path) -> Iterator[Compared]:
     """Opens everything, ours first."""
-    found = list(map(our_encoder, arguments.model))
+    for place in arguments.model:
+        encoder = SentenceEncoder.from_pretrained(place)
+        assert encoder.folder is not None
+        size = bytes_below(encoder.folder)
+        yield Compared(Path(place).name, place, encoder.encode, size, encoder.dimension, ours=True)
     for count, place in enumerate(arguments.teacher):
-        found += teacher(place)
+        if library := _installed("sentence_transformers"):
+            model = library.SentenceTransformer(place, local_files_only=True, device="cpu")
+            encode = partial(model.encode, show_progress_bar=False, batch_size=_LARGER_BATCH)
+            yield Compared(Path(place).name, place, encode, bytes_below(Path(place)), len(encode("a")))
         if distillation := _installed("model2vec.distill"):
             made = folder / f"model2vec-{count}"
             distillation.distill(place, device="cpu").save_pretrained(str(made))
-            found.append(model2vec_folder(f"model2vec of {Path(place).name}", made))
-    return [*found, *wordllama(folder / "wordllama"), weighted_trigrams()]
-
-
-def our_encoder(place: str) -> Compared:
-    """Opens a folder as users do."""
-    encoder = SentenceEncoder.from_pretrained(place)
-    assert encoder.folder is not None
-    size = bytes_below(encoder.folder)
-    return Compared(Path(place).name, place, encoder.encode, size, encoder.dimension, ours=True)
-
-
-def teacher(place: str) -> Iterator[Compared]:
-    """Opens a transformer with sentence-transformers."""
-    if not Path(place).is_dir():
-        raise ModelError("no such model folder", path=place, remedy="check --teacher")
-    if library := _installed("sentence_transformers"):
-        model = library.SentenceTransformer(place, local_files_only=True, device="cpu")
-        encode = partial(model.encode, show_progress_bar=False, batch_size=_LARGER_BATCH)
-        yield Compared(Path(place).name, place, encode, bytes_below(Path(place)), len(encode("a")))
+            yield model2vec_folder(f"model2vec of {Path(place).name}", made)
+    if package := _installed("wordllama"):
+        yield wordllama(package, folder / "wordllama")
+    yield weighted_trigrams()
 
 
 def model2vec_folder(name: str, folder: Path) -> Compared:
@@ -173,11 +156,8 @@ def model2vec_folder(name: str, folder: Path) -> Compared:
     return Compared(name, str(folder), encode, bytes_below(folder), int(model.dim))
 
 
-def wordllama(folder: Path) -> Iterator[Compared]:
+def wordllama(package: Any, folder: Path) -> Compared:
     """Opens the table that is in the package `wordllama`, and writes it as a folder of model2vec for `evaluate`."""
-    package = _installed("wordllama")
-    if package is None:
-        return
     # It looks for the tokenizer in a folder `tokenizer` of the package, and then in `tokenizers` of its cache; the
     # package has `tokenizers`, so the package is named as the cache.
     root, kind = Path(package.__file__).parent, "l2_supercat"
@@ -186,25 +166,23 @@ def wordllama(folder: Path) -> Iterator[Compared]:
     folder.mkdir()
     save_file({"embeddings": model.embedding}, folder / "model.safetensors")
     model.tokenizer.save(str(folder / "tokenizer.json"))
-    (folder / "config.json").write_text(
-        json.dumps({"model_type": "model2vec", "normalize": False, "max_length": None})
-    )
+    settings = {"model_type": "model2vec", "normalize": False, "max_length": None}
+    (folder / "config.json").write_text(json.dumps(settings))
     dimension = int(model.embedding.shape[1])
     encode = partial(model.embed, batch_size=_LARGER_BATCH)
-    yield Compared(f"WordLlama {dimension}", str(folder), encode, size, dimension)
+    return Compared(f"WordLlama {dimension}", str(folder), encode, size, dimension)
 
 
 def weighted_trigrams() -> Compared:
     """Returns the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
-    baseline = "weighted-trigrams"
-    similarity = UNTRAINED_BASELINES[baseline].similarity
+    similarity = UNTRAINED_BASELINES[_BASELINE].similarity
     assert similarity is not None
     size = Path(inspect.getfile(english_trigram_frequencies)).with_name("english_trigrams.txt").stat().st_size
 
     def compare(texts: list[str]) -> Any:
         return similarity(texts[::2], texts[1::2][: len(texts[::2])])
 
-    return Compared("weighted trigrams, untrained", baseline, compare, size, None, is_baseline=True)
+    return Compared("weighted trigrams, untrained", _BASELINE, compare, size, None)
 
 
 def bytes_below(folder: Path) -> int:
@@ -221,11 +199,10 @@ def _installed(name: str) -> Any:
         return None
 
 
-def quality(encoder: Compared, arguments: argparse.Namespace, output: Path) -> dict[str, float]:
+def quality(encoder: Compared, data: str, output: Path) -> dict[str, float]:
     """Scores one encoder with `evaluate` and says so."""
-    who = ["--baseline" if encoder.is_baseline else "--model", encoder.place]
-
-    words = ["evaluate", "--suite", "sts", "--data", arguments.data, "--protocols", "paper", *who]
+    who = ["--baseline" if encoder.place == _BASELINE else "--model", encoder.place]
+    words = ["evaluate", "--suite", "sts", "--data", data, "--protocols", "paper", *who]
     with contextlib.redirect_stdout(io.StringIO()):
         code = run_command([*words, "--output", str(output), "--overwrite"])
     if code:
@@ -255,38 +232,39 @@ def rate(encode: Encode, sentences: list[str]) -> float:
     return len(sentences) / timed(lambda: encode(sentences))[0]
 
 
-def table(rows: Sequence[Row], columns: Sequence[str]) -> str:
+def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:
     """Formats quality, speed and size."""
-    header = ["encoder", *columns, "sentences/s", "min", "max", "MB", "components"]
     lines = [
         [
-            f"**{row.encoder.name}**" if row.encoder.ours else row.encoder.name,
+            f"**{row.name}**" if row.ours else row.name,
             *(number(row.quality.get(name)) for name in columns),
             *(f"{rate:,.0f}" for rate in (row.rate, min(row.rates), max(row.rates))),
-            f"{row.encoder.size / 1e6:.3g}",
-            "–" if row.encoder.dimension is None else str(row.encoder.dimension),
+            f"{row.size / 1e6:.3g}",
+            "–" if row.dimension is None else str(row.dimension),
         ]
         for row in rows
     ]
-    return format_table(header, lines)
+    return format_table(["encoder", *columns, "sentences/s", "min", "max", "MB", "components"], lines)
 
 
-def draw_picture(rows: Sequence[Row], column: str, path: Path) -> None:
+def draw_picture(rows: Sequence[Compared], column: str, path: Path) -> None:
     """Draws quality against speed as PNG, with the size of each encoder as the area of its mark."""
     speeds, qualities = [row.rate for row in rows], [row.quality[column] for row in rows]
-    sizes = np.array([row.encoder.size for row in rows])
-    colours = [COLOURS[0] if row.encoder.ours else COLOURS[1] for row in rows]
+    sizes = np.array([row.size for row in rows])
+    colours = [COLOURS[0] if row.ours else COLOURS[1] for row in rows]
     figure, axes = new_figure(8.6, 5.2)
     axis = axes[0, 0]
-    axis.set_xscale("log")
+    room = max(max(qualities) - min(qualities), 1.0)
+    axis.set(
+        xscale="log",
+        xlabel="sentences a second, from text to vectors (logarithmic)",
+        ylabel=f"STS, {column}: Pearson's r × 100",
+        xlim=(min(speeds) / 1.8, max(speeds) * 2.6),
+        ylim=(min(qualities) - 0.14 * room, max(qualities) + 0.14 * room),
+    )
     axis.xaxis.set_major_formatter("{x:,.0f}")
-    axis.set_xlabel("sentences a second, from text to vectors (logarithmic)")
-    axis.set_ylabel(f"STS, {column}: Pearson's r × 100")
     axis.grid(axis="x", alpha=0.25)
     axis.scatter(speeds, qualities, s=np.maximum(900 * sizes / sizes.max(), 18), c=colours, alpha=0.75, linewidths=0)
-    room = max(max(qualities) - min(qualities), 1.0)
-    axis.set_ylim(min(qualities) - 0.14 * room, max(qualities) + 0.14 * room)
-    axis.set_xlim(min(speeds) / 1.8, max(speeds) * 2.6)
     for colour, label in zip(COLOURS, ("this package", "others"), strict=False):
         axis.scatter([], [], s=60, c=colour, alpha=0.75, linewidths=0, label=label)
     axis.legend(loc="lower left", frameon=False, title="area: size on the disk", alignment="left")
@@ -295,7 +273,7 @@ def draw_picture(rows: Sequence[Row], column: str, path: Path) -> None:
     for place in np.argsort(qualities):
         height = max(qualities[place], height + 0.09 * room)
         axis.annotate(
-            f"{plot_label(rows[place].encoder.name)}, {sizes[place] / 1e6:.3g} MB",
+            f"{plot_label(rows[place].name)}, {sizes[place] / 1e6:.3g} MB",
             (speeds[place], qualities[place]),
             xytext=(speeds[place] * 1.25, height),
             fontsize=9,

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
             "score_vs_plain_loop", "plain Python loop", lambda: len(pairs) / timed(lambda: plain_loop(pairs))[0]
         ),
     ]
-    return ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds, heading="first/this"))
+    return ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds))
 
 
 def read_pairs(folder: str | None, rows: int) -> pa.Table:

@@ -73,13 +73,6 @@ def main() -> int:
     return run_benchmark(parser, run)
 
 
-def sample_pairs(folder: Path) -> Path:
-    """Writes pairs of English sample sentences, each with the next one: for speed it does not matter which."""
-    texts = [pair.english for pair in sample_bitext()["train"]]
-    write_split(folder, "train", [pa.table({"sentence1": texts, "sentence2": [*texts[1:], texts[0]]})], PAIRS)
-    return folder
-
-
 def train_ours(
     arguments: argparse.Namespace,
     tokenizer: PreTrainedTokenizerFast,
@@ -148,7 +141,13 @@ def train_sentence_transformers(
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
-    source = sample_pairs(folder / "pairs") if arguments.pairs is None else Path(arguments.pairs)
+    source = folder / "pairs" if arguments.pairs is None else Path(arguments.pairs)
+    if arguments.pairs is None:
+        # Each sentence of the sample with the next one: for speed it does not matter which.
+        english = [pair.english for pair in sample_bitext()["train"]]
+        write_split(
+            source, "train", [pa.table({"sentence1": english, "sentence2": [*english[1:], english[0]]})], PAIRS
+        )
     texts = [item for first, second in iterate_pairs(source) for item in zip(first, second, strict=True) if all(item)]
     sides = (side for item in texts for side in item)
     words = sentence_vocabulary(sides, min_frequency=1, max_size=arguments.vocabulary - 2)

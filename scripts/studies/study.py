@@ -3,14 +3,16 @@
     python scripts/studies/study.py DATA WORK sizes rates
 
 The design of the study `sizes` is designs/sizes.yaml. It runs in the folder WORK, where `data` is a link to DATA; its
-tables and pictures go to WORK/sizes, or to its `output`. A design has
+tables and pictures go to WORK/sizes, or to its `output`. Studies that make different things of one name, such as
+`filters` and `translation`, each want a WORK of their own. A design has
 
 * `steps`: what is made first, `OUTPUT: VERB FLAGS`, `OUTPUT: SCRIPT.py WORDS`, both without `--output`, or
   `OUTPUT: "! SHELL"`, which makes `$OUT`. An output that exists is not made again; one with `$SEED` in its name is
-  made for each seed. `before` names designs whose steps come first.
+  made for each seed, and one with the name of a variable of `each` for each of its values, which may set further
+  variables, or for that in the environment alone. `before` names designs whose steps come first.
 * `variables`, and `results`: `NAME: OUTPUT FIELD`, which are in the record of a step.
 * `train`, a verb with the flags of all models, and `models`: for each its number of `seeds` and its own flags,
-  `train`, or, for an encoder that is given, its `folder`. Where a model has a `grid`, its values fill `$NAME` in
+  `train`, or, for what is given, its `folder`. Where a model has a `grid`, its values fill `$NAME` in
   `train`, and the first seed chooses them by `choose`, a result on the dev part.
 * `data`, what is trained on: further flags, or a command that makes a folder of pairs, `filter FLAGS`. `fewer_seeds`
   has cells, `MODEL: DATA`, that are run less often.
@@ -85,6 +87,15 @@ def run_verb(*words: str) -> None:
         sys.exit(code)
 
 
+def designs_of(name: str) -> dict[str, dict[str, Any]]:
+    """Reads a design and those whose steps come before its own, the earliest first, by their names."""
+    design = design_of(name)
+    earlier: dict[str, dict[str, Any]] = {}
+    for other in design.get("before", []):
+        earlier |= designs_of(other)
+    return {**earlier, name: design}
+
+
 def design_of(name: str) -> dict[str, Any]:
     """Reads a design."""
     path = HERE / "designs" / f"{name}.yaml"
@@ -99,13 +110,17 @@ class Study:
     """The steps of a design, its cells and their runs, in this folder."""
 
     def __init__(self, name: str, most_seeds: int = 1000) -> None:
-        content = design_of(name)
-        earlier = [design_of(other) for other in content.get("before", [])]
+        designs = designs_of(name)
+        content = designs[name]
         self.steps: dict[str, str] = {}
         self.variables: dict[str, str] = {"HELD_OUT": HELD_OUT, "CONFIGS": str(HERE.parent / "configs")}
-        for design in [*earlier, content]:
+        self.each: dict[str, dict[str, dict[str, str]]] = {}
+        for design in designs.values():
             self.steps |= design.get("steps", {})
             self.variables |= design.get("variables", {})
+            for variable, values in design.get("each", {}).items():
+                known = self.each.setdefault(variable, {})
+                known |= {value: known.get(value, {}) | more for value, more in values.items()}
         self.results: dict[str, str] = content.get("results", {})
         self._measured = content.get("measured", {})
         self.common: str = content.get("train", "")
@@ -151,10 +166,18 @@ class Study:
     def step_commands(self) -> Iterator[tuple[Path, str]]:
         """Streams the outputs of the steps with their commands; results of earlier steps are filled in."""
         for output, command in self.steps.items():
-            for seed in range(self._seeds if "$SEED" in output else 1):
-                variables = {"SEED": str(seed)}
+            for variables in self._variants(output):
                 shell = command.startswith("!")
                 yield Path(self.filled(output, variables)), command if shell else self.filled(command, variables)
+
+    def _variants(self, output: str) -> list[dict[str, str]]:
+        """Lists the variables of each of the outputs of a step."""
+        variants = [{"SEED": str(seed)} for seed in range(self._seeds if "$SEED" in output else 1)]
+        for name, values in self.each.items():
+            if f"${name}" in output:
+                wanted = [os.environ[name]] if name in os.environ else list(values)
+                variants = [{**variant, name: value, **values[value]} for variant in variants for value in wanted]
+        return variants
 
     def cells(self, table: str) -> list[Cell]:
         """Lists the cells of a table."""
@@ -210,7 +233,7 @@ class Study:
     def _trained(self, cell: Cell, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
         model = self.models[cell.model]
         if "folder" in model:
-            return self.measures.said(Path(self.filled(model["folder"])), {}, cell.data, folder)
+            return self.measures.said(Path(self.filled(model["folder"], variables)), {}, cell.data, folder)
         words = shlex.split(self.filled(self.data[cell.data], variables))
         if words and not words[0].startswith("-"):
             pairs = str(folder / "pairs")
@@ -238,8 +261,9 @@ class Study:
         found = {}
         for cell in cells:
             runs = [self.run(cell, seed, self.chosen(cell)) for seed in self.seeds(cell)]
-            values, drawn = self.measures.measure(column, cell.data, runs)
-            found[cell] = Measured(dict(enumerate(map(float, values))), drawn, "folder" not in self.models[cell.model])
+            values, drawn = self.measures.measure(column, cell, runs)
+            given = self.models[cell.model].get("folder", "$SEED")
+            found[cell] = Measured(dict(enumerate(map(float, values))), drawn, "$SEED" in given)
         return found
 
     def filled(self, value: Any, variables: Mapping[str, str] | None = None) -> Any:

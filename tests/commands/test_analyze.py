@@ -34,19 +34,6 @@ def pairs(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def classifier(tmp_path_factory, pairs):
-    folder = tmp_path_factory.mktemp("models") / "classifier"
-    words = [f"human{x}" for x in range(40)] + [f"robot{x}" for x in range(4)]
-    tokenizer = build_word_level_tokenizer(words)
-    torch.manual_seed(0)
-    ReferenceClassifier(ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4)).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
-    write_seen(folder, {"train": texts})
-    return folder
-
-
 def test_the_report_has_tables_and_numbers_without_a_classifier(pairs, tmp_path, capsys):
     output = tmp_path / "report"
     assert run("analyze", "--pairs", pairs, "--output", output) == 0
@@ -58,9 +45,17 @@ def test_the_report_has_tables_and_numbers_without_a_classifier(pairs, tmp_path,
     assert numbers["references"] == 60 and numbers["rows"] == 120 and numbers["table_10"] == {}
 
 
-def test_with_a_classifier_both_sides_are_judged(pairs, classifier, tmp_path):
+def test_with_a_classifier_both_sides_are_judged(pairs, tmp_path):
+    folder = tmp_path / "classifier"
+    words = [f"human{x}" for x in range(40)] + [f"robot{x}" for x in range(4)]
+    tokenizer = build_word_level_tokenizer(words)
+    torch.manual_seed(0)
+    ReferenceClassifier(ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4)).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
+    write_seen(folder, {"train": texts})
     output = tmp_path / "report"
-    words = ["--pairs", pairs, "--classifier", classifier, "--examples", 3]
+    words = ["--pairs", pairs, "--classifier", folder, "--examples", 3]
     assert run("analyze", *words, "--output", output) == 0
     report = (output / "README.md").read_text()
     assert "Spearman" in report and "looks like a machine's" in report and "robot" in report

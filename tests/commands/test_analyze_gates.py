@@ -52,8 +52,7 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     out, err = capsys.readouterr()
     assert out == "" and "part of speech: highest" in err
     report = (output / "README.md").read_text()
-    assert (output / "report.html").read_text().count('<img src="data:') == report.count("![") == 2
-    assert (output / "plots/sentence_1.png").read_bytes().startswith(b"\x89PNG")
+    assert report.count("![") == 2 and (output / "plots/sentence_1.png").read_bytes().startswith(b"\x89PNG")
     assert "By part of speech" in report and "of all pairs" in report.lower() and "in 2 distinct sentences" in report
     rows = (output / "tables/tag.tsv").read_text().splitlines()
     assert rows[0].startswith("name\twords\tgate\tlow\thigh") and len(rows) == 1 + 6
@@ -62,16 +61,15 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
 
 
 @pytest.mark.usefixtures("plots_undrawn")
-def test_a_tagger_gives_plain_text_its_parts_of_speech_and_each_distinct_sentence_counts_once(folder, tmp_path):
-    pytest.importorskip("denckring_en_pos")
+def test_of_plain_text_each_distinct_sentence_counts_once(folder, tmp_path):
     output = tmp_path / "report"
-    words = ["--model", folder / "both", "--text", folder / "text.txt", "--min-count", 1, "--tagger"]
+    words = ["--model", folder / "both", "--text", folder / "text.txt", "--min-count", 1]
     assert run("analyze", "gates", *words, "--output", output) == 0
-    rows = [line.split("\t") for line in (output / "tables/tag.tsv").read_text().splitlines()[1:]]
+    rows = [line.split("\t") for line in (output / "tables/words.tsv").read_text().splitlines()[1:]]
     found = {name: int(count) for name, count, *_ in rows}
-    assert found["DET"] == 6 and found["PUNCT"] == 4 and found["ADP"] == 2 and found["VERB"] == 4
+    assert found["the"] == 3 and found["cat"] == 2 and found["dog"] == 2
     report = (output / "README.md").read_text()
-    assert "By word" in report and "in 4 distinct sentences" in report and "in both directions" in report
+    assert "in 4 distinct sentences" in report and "in both directions" in report
     # A dollar sign is a letter like any other in a picture.
     assert "$1 $2" in report and (output / "plots/sentence_3.png").is_file()
 
@@ -82,7 +80,6 @@ def test_a_tagger_gives_plain_text_its_parts_of_speech_and_each_distinct_sentenc
         (["--model", "avg", "--text", "text.txt"], "a model of type `avg` does not give gates"),
         (["--model", "gran", "--text", "text.txt", "--tagged", "tagged.txt"], "give either --text or --tagged"),
         (["--model", "gran", "--text", "blank.txt"], "the file contains no words"),
-        (["--model", "gran", "--tagged", "text.txt"], "`The` is not word/TAG"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(folder, tmp_path, monkeypatch, capsys, words, expected):

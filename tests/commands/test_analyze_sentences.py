@@ -44,6 +44,10 @@ def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, 
     out, err = capsys.readouterr()
     assert out == "" and "words shared with the query" in err
     found = rows_of(output / "neighbours.tsv")
+    summary = json.loads((output / "analysis.json").read_text())["summary"]["avg"]
+    sides = [(row["query"], row["sentence"].lower().replace("|", "")) for row in found if row["model"] == "avg"]
+    words = [(set(query.split()), set(sentence.split())) for query, sentence in sides]
+    assert summary["shared_words"] == pytest.approx(np.mean([100 * len(a & b) / len(a | b) for a, b in words]))
     for query in (QUERY, "w7"):
         for model in (avg, gran):
             cosines = embed(model, lines) @ embed(model, [query])[0]
@@ -60,18 +64,6 @@ def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, 
             for row in mine:
                 assert " ".join(lines[int(row["position"]) - 1].split()) == row["sentence"]
                 assert row["sentence"].lower() != query
-
-
-@pytest.mark.usefixtures("plots_undrawn")
-def test_spellings_are_one_neighbour_and_shared_words_are_counted(avg, tmp_path):
-    (tmp_path / "text.txt").write_text("W1 w3\nw1 w3\nw1   w3\nw2 w3 w1\n")
-    words = ["--model", avg, "--text", tmp_path / "text.txt", "--query", "w1 w2", "--output", tmp_path / "out"]
-    assert run("neighbours", *words) == 0
-    page = (tmp_path / "out/README.md").read_text()
-    assert page.count("W1 w3") == 1 and "| w1 w3" not in page and "w2 w3 w1" in page
-    summary = json.loads((tmp_path / "out/analysis.json").read_text())["summary"]["avg"]
-    assert summary["shared_words"] == pytest.approx(100 * (1 / 3 + 2 / 3) / 2)
-    assert summary["first"] >= summary["last"]
 
 
 def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, lines, tmp_path, capsys):
@@ -125,18 +117,15 @@ def test_human_scores_are_described_for_each_data_set_and_model(avg, gran, tmp_p
     ("words", "expected"),
     [
         ("neighbours --model avg --text text", "give --query or --queries"),
-        ("neighbours --model avg --text text --query ' '", "there are no queries"),
         ("neighbours --model avg avg --text text --query w1", "a model is given twice"),
         ("neighbours --model avg --text text --query unheard", "in the encoders' vocabularies"),
         ("similarities --model avg --text text --query unheard", "nothing to count"),
-        ("human-scores --model avg --data graded --split absent", "absent"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing_behind(avg, text, tmp_path, monkeypatch, capsys, words, expected):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(avg, "avg")
     shutil.copy(text, "text")
-    write_graded(tmp_path / "graded", {"validation": [1.0, 2.0]})
     before = sorted(path.name for path in tmp_path.iterdir())
     assert run(*shlex.split(words), "--output", "out") == 2
     out, err = capsys.readouterr()

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from cases import CASES
-from comparison import contents, differences, left_over
+from cases import CASES, contents, differences, left_over
 from forks import run_here
 from hf_paraphrase.commands import VERBS
 

@@ -1,8 +1,9 @@
-"""The very commands of `scripts/studies/opusparcus_row.sh`, run on a small archive in the layout of the real one."""
+"""The very steps of `designs/opusparcus.yaml`, run on a small archive in the layout of the real one."""
 
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import json
 import shlex
@@ -10,13 +11,14 @@ from pathlib import Path
 from string import Template
 
 import pytest
+import yaml
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 
 pytest.importorskip("morfessor")
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "studies" / "opusparcus_row.sh"
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 STEMS = ["talo", "auto", "kissa", "koira", "laiva"]
 WHERE = {"ssa": "sisällä", "lla": "päällä", "sta": "sieltä"}
 
@@ -45,38 +47,32 @@ def archive(tmp_path_factory):
     return folder
 
 
-def commands():
-    """The commands of the script in their order, with its variables."""
-    return [line.strip() for line in SCRIPT.read_text().splitlines() if line.strip().startswith("hf-paraphrase ")]
-
-
 @pytest.fixture(scope="module")
 def work(archive):
+    """The outputs of the steps."""
     folder = archive.parent / "work"
-    values = {
-        "opusparcus": archive, "lang": "fi", "work": folder, "first": 80, "ppdb": archive / "ppdb.gz",
-        "configs": SCRIPT.parents[1] / "configs",
-    }  # fmt: skip
-    ran = []
-    for line in commands():
-        if "$tokens" in line:
-            values["tokens"] = json.loads((folder / "pairs/provenance.json").read_text())["results"]["tokens"]
-        words = shlex.split(Template(line).substitute({name: str(value) for name, value in values.items()}))[1:]
-        if words[0] == "train-encoder":
+    folder.mkdir()
+    row, ppdb = (
+        yaml.safe_load((SCRIPTS / f"studies/designs/{name}.yaml").read_text())
+        for name in ("opusparcus", "opusparcus_ppdb")
+    )
+    values = {**row["variables"], "FIRST": 80, "PPDB": archive / "ppdb.gz", "CONFIGS": SCRIPTS / "configs"}
+    (folder / "data").symlink_to(archive)
+    with contextlib.chdir(folder):
+        for output, command in {**row["steps"], **ppdb["steps"]}.items():
+            if "$TOKENS" in command:
+                made, field = ppdb["results"]["TOKENS"].split()
+                values["TOKENS"] = json.loads(Path(made, "provenance.json").read_text())["results"][field]
+            words = [*shlex.split(Template(command).substitute(values)), "--output", output]
             # The sizes of the paper would take a minute.
-            words += ["--hidden-size", "6", "--epochs", "1"]
-        if words[0] == "evaluate":
-            words += ["--seeds", "1"]
-        assert main(words) == 0, line
-        ran.append(words[0])
-    assert ran == [
-        "prepare", "filter", "train-tokenizer", "train-tokenizer", "train-encoder", "train-encoder", "train-encoder",
-        "evaluate", "prepare", "filter", "train-encoder", "evaluate",
-    ]  # fmt: skip
+            words += {"train-encoder": ["--hidden-size", "6", "--epochs", "1"], "evaluate": ["--seeds", "1"]}.get(
+                words[0], []
+            )
+            assert main(words) == 0, command
     return folder
 
 
-def test_the_commands_of_the_script_run_on_the_layout_of_the_archive(work):
+def test_the_steps_run_on_the_layout_of_the_archive(work):
     results = json.loads((work / "table_2.json").read_text())["results"]
     assert [Path(result["name"]).name for result in results] == ["wa_m", "wa", "gran"]
     for result in results:

@@ -35,9 +35,7 @@ def test_sentences_that_a_chain_of_translations_links_are_one_group(script):
     ("first", "second", "expected"),
     [
         ("I am ill.", "I'm ill!", False),
-        ("Whose car is this?", "Whose car is that?", False),
         ("His old cat still lives.", "Her cat is not dead yet.", False),
-        ("You can still see the ship.", "The boat can still be seen.", True),
         ("I have to go.", "I've got to get going.", True),
     ],
 )

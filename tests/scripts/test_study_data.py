@@ -12,6 +12,7 @@ import pytest
 from hf_paraphrase.artefacts.provenance import origin_of
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
+from hf_paraphrase.errors import UsageError
 
 NOUNS = [
     '  1 This line is of the licence | "not an example"',
@@ -168,18 +169,18 @@ def vectors(tmp_path):
 
 
 def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_cosines_as_their_number_allows(
-    vectors, run_script
+    vectors, make
 ):
-    words = ["used", "--text", vectors / "pairs", "--data", vectors / "sts"]
+    words = ["used", "--pairs", vectors / "pairs", "--data", vectors / "sts"]
     some = ["--vectors", vectors / "glove.txt", "--output", vectors / "used.txt"]
-    assert run_script("studies/vectors", *words, *some) == 0
+    assert make(*words, *some) == 0
     assert (vectors / "used.txt").read_text() == (vectors / "glove.txt").read_text().replace("elsewhere 1 2 3 4\n", "")
     words += ["--vectors", "builtin"]
     names = [line.split()[0] for line in (vectors / "glove.txt").read_text().splitlines()[:-1]]
     whole = read_initial_vectors("builtin", names)
     kept = {}
     for count in (2, 60):
-        assert run_script("studies/vectors", *words, "--components", count, "--output", vectors / "few.txt") == 0
+        assert make(*words, "--components", count, "--output", vectors / "few.txt") == 0
         found = read_initial_vectors(vectors / "few.txt", names)
         assert found.matrix.shape[1] == count and set(found.words) == set(whole.words)
         order = [whole.words.index(word) for word in found.words]
@@ -191,70 +192,51 @@ def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_
     assert kept[60] < 0.3 < kept[2]
 
 
-def test_the_vectors_of_the_package_are_read_without_norm_and_rank(tmp_path, run_script):
+def test_the_vectors_of_the_package_are_read_without_norm_and_rank(tmp_path, make):
     table = {word: [0.5] * 100 + [1.0, rank] for rank, word in enumerate(["the", "cat"])}
     (tmp_path / "glove.json").write_text(json.dumps({"vectors": table}))
     words = ["wink", "--vectors", tmp_path / "glove.json", "--output", tmp_path / "glove.txt"]
-    assert run_script("studies/vectors", *words) == 0
+    assert make(*words) == 0
     lines = [line.split() for line in (tmp_path / "glove.txt").read_text().splitlines()]
     assert [line[0] for line in lines] == ["the", "cat"] and {len(line) for line in lines} == {101}
 
 
-NAMES = ("random", "zero", "remove", "hard")
-
-
-def of(f1):
-    """An F1, and numbers of a million pairs that have it."""
-    return {"f1": f1, "found": 10**6, "right": round(10**6 * f1), "gold": 10**6}
-
-
-def report(folder, among_random, tuned, fixed):
-    """Writes a report of `evaluate-mining` with these F1 of the classifiers, and its curves."""
-    rows = [
-        {"score": name, "one_to_one": None, "threshold_is": kind, "test": {"precision": 0.5, "recall": 0.25} | of(f1)}
-        for kind, values in (("fixed", fixed), ("tuned", tuned))
-        for name, f1 in zip(NAMES, values, strict=True)
-    ]
-    pairs = {name: of(f1) | {"best": {"f1": f1 + 0.1}} for name, f1 in zip(NAMES, among_random, strict=True)}
-    recall = {"joint": [{"n": 1, "share": 90.0}, {"n": 10, "share": 95.0}]}
-    for group in ("random_pairs", "candidates"):
-        (folder / "curves" / group).mkdir(parents=True)
-        for name in NAMES:
-            rows_of_curve = "threshold\tprecision\trecall\n0.9\t0.8\t0.1\n0.5\t0.5\t0.5\n0.1\t0.6\t0.7\n"
-            (folder / "curves" / group / f"{name}.tsv").write_text(rows_of_curve)
-    results = {"recall": recall, "random_pairs": pairs, "candidates": rows}
-    (folder / "results.json").write_text(json.dumps(results))
-    return folder
-
-
-def test_the_findings_of_mining_are_judged_over_the_seeds_and_its_curves_drawn(
-    run_script, load_script, tmp_path, capsys
-):
-    folders = []
-    for seed, f1 in enumerate((0.50, 0.51, 0.52)):
-        among_random, tuned = [f1, 0.3, f1, f1 + 0.001], [0.02, 0.02, 0.03, 0.2 + 0.001 * seed]
-        folders.append(report(tmp_path / f"seed_{seed}", among_random, tuned, [0.01 * seed, 0.02, 0.03, 0.01]))
-    assert run_script("studies/mining", *folders, "--picture", tmp_path / "curves.png") == 0
-    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in capsys.readouterr().out.splitlines()]
-    rows = {row[0]: row[1:] for row in lines if row}
-    assert rows["random negatives, digits kept"][:2] == ["51.0 ± 1.0", "61.0 ± 1.0"]
-    verdicts = [row[0].rpartition(": ")[2] for row in list(rows.values())[-7:]]
-    # The sixth compares fixed thresholds, the one before it chosen ones.
-    assert verdicts == ["holds", "inconclusive", "holds", "holds", "holds", "inconclusive", "holds"]
-    assert rows["joint"] == ["90.0 ± 0.0", "95.0 ± 0.0"]
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+def test_a_report_of_mining_has_a_way_for_each_score_and_its_f1_is_drawn_as_by_a_bootstrap(load_script, tmp_path):
     mining = load_script("studies/mining")
-    found = mining.precision_at(tmp_path / "seed_0/curves/candidates/hard.tsv")
-    assert [found[place] for place in (0, 20, 40, 140, 142)] == pytest.approx([80, 80, 60, 60, 0])
-    (tmp_path / "seed_0/results.json").write_text("{}")
-    assert run_script("studies/mining", *folders) == 2 and "seed_0" in capsys.readouterr().err
-
-
-def test_drawing_the_pairs_again_varies_f1_as_a_bootstrap_of_them_does_and_alike_in_all_seeds(load_script):
-    drawn = load_script("studies/mining").drawn_f1([{"found": 400, "right": 240, "gold": 600}] * 2, 0)
+    found = {"found": 400, "right": 240, "gold": 600, "precision": 0.6, "recall": 0.4, "f1": 0.48}
+    rows = [
+        {"score": "hard", "one_to_one": matched, "threshold_is": kind, "test": found}
+        for matched, kind in ((False, "fixed"), (True, "tuned"))
+    ]
+    results = {"candidates": rows, "random_pairs": {"hard": {**found, "best": {"f1": 0.5}}}}
+    results["recall"] = {"joint": [{"n": 1, "share": 90.0}, {"n": 10, "share": 95.0}]}
+    (tmp_path / "results.json").write_text(json.dumps(results))
+    report = mining.read_report(tmp_path)
+    ways = ["hard, fixed", "hard, one-to-one, tuned", "hard, random pairs", "hard, random pairs, best", "joint"]
+    assert list(report) == ways and report["hard, random pairs, best"]["f1"] == 0.5
+    assert mining.measured_way("joint", 10, [report] * 3)[0].tolist() == [95, 95, 95]
+    values, drawn = mining.measured_way("hard, fixed", "f1", [report] * 2)
+    assert values.tolist() == [48, 48] and (drawn[:, 0] == drawn[:, 1]).all()
     kinds = np.repeat([0, 1, 2], [240, 160, 360])
     generator = np.random.default_rng(0)
     again = [np.bincount(generator.choice(kinds, len(kinds)), minlength=3) for _ in range(2000)]
     f1 = [200 * right / (2 * right + false + missed) for right, false, missed in again]
     assert drawn.mean() == pytest.approx(48.0, abs=0.3) and drawn[:, 0].std() == pytest.approx(np.std(f1), rel=0.1)
-    assert (drawn[:, 0] == drawn[:, 1]).all()
+    with pytest.raises(UsageError, match="no way `soft`"):
+        mining.measured_way("soft", "f1", [report])
+
+
+def test_the_curves_of_all_seeds_are_drawn_with_the_best_precision_from_each_recall_on(
+    run_script, load_script, tmp_path
+):
+    for seed in range(2):
+        for group in ("random_pairs", "candidates"):
+            folder = tmp_path / f"seed_{seed}/report/curves" / group
+            folder.mkdir(parents=True)
+            for name in ("random", "zero", "remove", "hard"):
+                points = "threshold\tprecision\trecall\n0.9\t0.8\t0.1\n0.5\t0.5\t0.5\n0.1\t0.6\t0.7\n"
+                (folder / f"{name}.tsv").write_text(points)
+    assert run_script("studies/mining", tmp_path, "--output", tmp_path / "curves.png") == 0
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    found = load_script("studies/mining").precision_at(tmp_path / "seed_0/report/curves/candidates/hard.tsv")
+    assert [found[place] for place in (0, 20, 40, 140, 142)] == pytest.approx([80, 80, 60, 60, 0])

@@ -14,7 +14,7 @@ from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArgu
 from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.studies.supervised.trainer import SupervisedTrainingArguments
+from hf_paraphrase.studies.supervised.sentence_classification import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
 
 ARGUMENTS = [
@@ -139,7 +139,7 @@ def test_settings_of_a_trainer_are_taken_as_given_and_can_be_copied(tmp_path, ar
         arguments(output_dir=str(tmp_path), label_smoothing_factor=0.5)
 
 
-@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, TranslationTrainingArguments])
+@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, SupervisedTrainingArguments])
 def test_a_model_that_would_be_spread_over_processes_is_refused(tmp_path, arguments):
     with pytest.raises(UsageError, match=r"fsdp spreads a model .*torchrun"):
         arguments(output_dir=str(tmp_path), fsdp="full_shard")

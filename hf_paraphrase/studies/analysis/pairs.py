@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -144,9 +145,9 @@ def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, i
     if settings.classifier is not None:
         seen = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
     if settings.unseen_only:
-        for name in _SIDES:
-            texts = getattr(sample, name)
-            setattr(sample, name, [texts[row] for row in np.flatnonzero(~seen)])
+        sample.references, sample.translations = (
+            list(compress(side, ~seen)) for side in (sample.references, sample.translations)
+        )
         seen = seen[:0]
     if len(sample.references) < _FEWEST:
         remedy = f"give {_FEWEST} or more"
@@ -163,25 +164,17 @@ def draw_pairs(folder: Path, *, split: str = "train", seed: int = 0) -> PairSamp
     """
     opened = DataFolder(folder)
     schema = opened.require("sentence1", "sentence2", split=split)
-    references: list[int] = []
-    filled: list[bool] = []
-    columns = [name for name in ("id", "sentence1", "sentence2") if name in schema.names]
-    for batch in opened.batches(split, columns):
-        first, second = batch.column("sentence1").to_pylist(), batch.column("sentence2").to_pylist()
-        ids = batch.column("id").to_pylist() if "id" in columns else [None] * len(first)
-        references += [hash(pair) for pair in zip(ids, first, strict=True)]
-        filled += [bool((one or "").strip() and (two or "").strip()) for one, two in zip(first, second, strict=True)]
+    rows = opened.table(split, [name for name in ("id", "sentence1", "sentence2") if name in schema.names]).to_pydict()
+    first, second = rows["sentence1"], rows["sentence2"]
+    filled = [bool((one or "").strip() and (two or "").strip()) for one, two in zip(first, second, strict=True)]
     usable = np.flatnonzero(filled)
     if not len(usable):
         raise InputError("there is no pair with two sentences", path=folder, remedy="give pairs of sentences")
-    is_chosen = np.zeros(len(filled), bool)
+    references = np.array([hash(pair) for pair in zip(rows.get("id", first), first, strict=True)])
     places = np.argsort(np.random.default_rng(seed).permutation(len(usable)))
-    is_chosen[usable[lowest_of_each(np.array(references)[usable], places)]] = True
-    sample = PairSample([], [], len(filled), len(usable) > int(is_chosen.sum()))
-    for batch in opened.batches(split, ["sentence1", "sentence2"], rows=is_chosen):
-        sample.references += batch.column("sentence1").to_pylist()
-        sample.translations += batch.column("sentence2").to_pylist()
-    return sample
+    chosen = usable[lowest_of_each(references[usable], places)]
+    kept = [[side[row] for row in chosen] for side in (first, second)]
+    return PairSample(kept[0], kept[1], len(filled), len(usable) > len(chosen))
 
 
 def _document_frequencies(settings: PairAnalysisSettings, references: list[str]) -> tuple[Mapping[str, int], int]:

@@ -19,7 +19,7 @@ from ...evaluation.pair_sets import GradedSet, read_graded_folder, score_with_en
 from ...settings import recipe, setting
 from ...tables import format_table, number, plain_markdown
 from ..report import report
-from .queries import ComparisonSettings, distinct_names
+from .neighbours import ComparisonSettings, distinct_names
 
 _MOST_GROUPS = 12
 """Different scores up to which each is a group of its own."""

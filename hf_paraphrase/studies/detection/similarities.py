@@ -18,13 +18,12 @@ from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
 from ...settings import recipe
 from ...tables import format_table, plain_markdown, short_names
 from ..report import report
-from .queries import QuerySettings
+from .neighbours import QuerySettings
 
 BINS = 2_000
 """Equal bins of the cosine from −1 to 1, each 0.001 wide."""
 _BARS, _SHOWN = 100, 12
-_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
-_LEAST_BANDWIDTH = _LEAST_PROMINENCE = 0.02
+_QUANTILES = ("0.5", "0.95", "0.99", "0.999")
 _ROWS_AT_A_TIME, _QUERIES_AT_A_TIME = 1 << 16, 16
 Distributions = list[dict[str, dict[str, Any]]]
 """For each query what :func:`describe` gives for each model that knows a word of it."""
@@ -94,48 +93,22 @@ def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, 
 def describe(cosines: NDArray[np.float64]) -> dict[str, Any]:
     """Describes cosines (sentences,), at least one, from −1 to 1.
 
-    `counts` (:data:`BINS`,) is how many are in each bin, lower ends included; `peaks` what :func:`peaks` finds.
+    `counts` (:data:`BINS`,) is how many are in each bin, lower ends included.
     """
-    counts, _ = np.histogram(cosines, BINS, (-1.0, 1.0))
+    shares = np.quantile(cosines, [float(share) for share in _QUANTILES])
     return {
         "sentences": len(cosines),
         "mean": float(cosines.mean()),
         "standard_deviation": float(cosines.std()),
         "least": float(cosines.min()),
         "greatest": float(cosines.max()),
-        "quantiles": {
-            f"{share:g}": float(value)
-            for share, value in zip(_QUANTILES, np.quantile(cosines, _QUANTILES), strict=True)
-        },
-        "peaks": peaks(counts, float(cosines.std())),
-        "counts": counts,
+        "quantiles": dict(zip(_QUANTILES, shares.tolist(), strict=True)),
+        "counts": np.histogram(cosines, BINS, (-1.0, 1.0))[0],
     }
 
 
 def _without_counts(item: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in item.items() if key != "counts"}
-
-
-def peaks(counts: NDArray[np.int64], deviation: float) -> list[dict[str, float]]:
-    """Finds the local maxima of the smoothed counts (bins,): `cosine`, and `height` as a share of the highest.
-
-    The Gaussian has Silverman's width (1986, equation 3.28) but at least 0.02. A maximum counts if it rises by at
-    least 2 % of the highest one above the valley that separates it from a higher one.
-    """
-    from scipy.ndimage import gaussian_filter1d
-    from scipy.signal import find_peaks
-
-    width = 2.0 / len(counts)
-    bandwidth = max(_LEAST_BANDWIDTH, 1.06 * deviation * counts.sum() ** -0.2)
-    # A crowd at the very end of the scale is a peak as well.
-    margin = int(np.ceil(4 * bandwidth / width))
-    smooth = gaussian_filter1d(np.pad(counts.astype(np.float64), margin), bandwidth / width, mode="constant")
-    places, _ = find_peaks(smooth, prominence=_LEAST_PROMINENCE * smooth.max())
-    middles = np.clip((places - margin + 0.5) * width - 1.0, -1.0, 1.0)
-    return [
-        {"cosine": float(middle), "height": float(height / smooth.max())}
-        for middle, height in zip(middles, smooth[places], strict=True)
-    ]
 
 
 def _histogram_rows(queries: Sequence[str], found: Distributions) -> Iterable[list[object]]:
@@ -159,9 +132,6 @@ def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], 
             colour = COLOURS[names.index(name) % len(COLOURS)]
             shares = 100.0 * item["counts"].reshape(_BARS, -1).sum(axis=1) / item["sentences"]
             axis.stairs(shares, edges, label=plot_label(name), linewidth=1.7, color=colour)
-            for peak in item["peaks"]:
-                bar = min(_BARS - 1, int(np.searchsorted(edges, peak["cosine"], side="right")) - 1)
-                axis.plot(peak["cosine"], shares[bar], "v", color=colour, markersize=6, clip_on=False)
         axis.set_title(f"“{plot_label(query)}”", fontsize=11)
         axis.set_xlabel("cosine with the sentence above")
         axis.set_ylabel(f"sentences (%, bars of {2 / _BARS:.2f})")
@@ -172,17 +142,13 @@ def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], 
 
 def _table(queries: Sequence[str], found: Distributions) -> str:
     """Formats the numbers of all distributions."""
-    header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest", "peaks at"]
+    header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest"]
     rows = []
     for query, items in zip(queries, found, strict=False):
         for name, item in items.items():
             values = [item["mean"], item["standard_deviation"]]
             values += [*(item["quantiles"][share] for share in ("0.5", "0.99", "0.999")), item["greatest"]]
-            tops = [f"{_fixed(peak['cosine'], 2)} ({100 * peak['height']:.0f} %)" for peak in item["peaks"]]
-            cells = [plain_markdown(query, 40), name, f"{item['sentences']:,}"]
-            rows.append([*cells, *(_fixed(value, 3) for value in values), ", ".join(tops)])
+            # Not −0.000.
+            numbers = [f"{round(value, 3) + 0.0:.3f}" for value in values]
+            rows.append([plain_markdown(query, 40), name, f"{item['sentences']:,}", *numbers])
     return format_table(header, rows)
-
-
-def _fixed(value: float, digits: int) -> str:
-    return f"{round(value, digits) + 0.0:.{digits}f}"  # not −0.00

@@ -1,7 +1,7 @@
 """Expansion of sentences: words replaced by their definitions (paper 004, section 2.1).
 
 English sentences go in, sentences with definitions in the place of some words come out: an `Expander` takes the
-definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. Start with `expanding`, the recipe of `expand`.
+definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. `expander` has the recipe of `expand`, too.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .expander import Expanded, Expander
-    from .expanding import ExpandSettings, expand
+    from .expander import Expanded, Expander, ExpandSettings, expand
     from .wordnet import WordNet
     from .words import PartOfSpeechTagger
 

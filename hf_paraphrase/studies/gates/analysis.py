@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from ...evaluation.verdicts import difference
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
-from ..expansion.words import PartOfSpeechTagger
 from ..report import Report, ReportSettings, report
 from .gates import (
     DEPENDENCY,
@@ -31,7 +31,6 @@ from .gates import (
     check_gran,
     grouped_means,
     read_tagged,
-    with_tags,
     word_gates,
     words_of_texts,
 )
@@ -56,24 +55,14 @@ class GateAnalysisSettings(ReportSettings):
     """Reports how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
 
     The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
-    of speech and dependency label where the text is tagged or `--tagger` tags it, and by word, each with a 95 %
-    interval, and pictures of single sentences. A text in another language than the model's has mostly unknown words,
+    of speech and dependency label where the text is tagged, and by word, each with a 95 % interval, and pictures of
+    single sentences. A text in another language than the model's has mostly unknown words,
     which share one vector; the report says how many.
     """
 
     model: str = setting("the folder of a GRAN", path=True)
     text: list[str] = setting("text files, one sentence a line, plain or compressed", [], path=True)
-    tagger: bool = setting(
-        "tag the words of --text, English, with the tagger that `expand` uses: universal parts of speech (needs the "
-        "extra `expansion`)",
-        False,
-        excludes=("tagged",),
-    )
-    tagged: list[str] = setting(
-        "tagged files instead: CoNLL-U, or word/TAG, a sentence on one line",
-        [],
-        path=True,
-    )
+    tagged: list[str] = setting("tagged files instead: CoNLL-U, or word/TAG, a sentence on one line", [], path=True)
     max_sentences: int = setting("how many distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
     seed: int = seed_setting("seed of the bootstrap")
@@ -111,7 +100,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
             kind: gate_table(words, names, min_count=settings.min_count, seed=settings.seed)
             for kind, names in groups.items()
         }
-        paper = {kind: found for kind in kinds if (found := compare(kind, tables[kind])) is not None}
+        paper = {kind: compared for kind in kinds if (compared := compare(kind, tables[kind]))}
         for name, rows in tables.items():
             output.table(f"tables/{name}", list(_COLUMNS), ([row[key] for key in _COLUMNS] for row in rows))
         gates = [word.gate for word in words]
@@ -155,8 +144,8 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
 def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> list[LabelledSentence]:
     """Reads the first distinct sentences."""
     kept: dict[str, LabelledSentence] = {}
-    stream: Iterable[LabelledSentence] = (item for path in settings.tagged for item in read_tagged(Path(path)))
-    for sentence in stream if settings.tagged else _plain_sentences(settings, encoder):
+    streams = chain(map(read_tagged, map(Path, settings.tagged)), (_plain(encoder, path) for path in settings.text))
+    for sentence in chain.from_iterable(streams):
         kept.setdefault(sentence.text, sentence)
         if len(kept) == settings.max_sentences:
             break
@@ -166,13 +155,10 @@ def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> list
     return list(kept.values())
 
 
-def _plain_sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> Iterator[LabelledSentence]:
-    tagger = PartOfSpeechTagger.load() if settings.tagger else None
-    for path in settings.text:
-        for lines in lines_of_file(Path(path)):
-            for start in range(0, len(lines), 1000):
-                sentences = words_of_texts(encoder, lines[start : start + 1000])
-                yield from sentences if tagger is None else with_tags(tagger, sentences)
+def _plain(encoder: SentenceEncoder, path: str) -> Iterator[LabelledSentence]:
+    for lines in lines_of_file(Path(path)):
+        for start in range(0, len(lines), 1000):
+            yield from words_of_texts(encoder, lines[start : start + 1000])
 
 
 _COLUMNS = ("name", "words", "gate", "low", "high", "norm_of_a")

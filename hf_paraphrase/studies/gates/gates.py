@@ -4,14 +4,13 @@ The slides rank parts of speech and dependency labels by the gates and do not sa
 Here it is the mean of its components, i.e. its L1 norm over the number of components, between 0 and 1: the share of a
 word's vector that goes into the sentence.
 
-Labels of words come from a file or a tagger. Two layouts of files are read: `word/TAG word/TAG …`, a sentence a line,
-and CoNLL-U (https://universaldependencies.org/format.html), of which the tag is the language's own (XPOS) where there
-is one, else the universal one.
+Labels of words come from files of two layouts: `word/TAG word/TAG …`, a sentence a line, and CoNLL-U
+(https://universaldependencies.org/format.html), of which the tag is the language's own (XPOS) where there is one, else
+the universal one.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +23,6 @@ from ...data.sentences import lines_of_file
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import InputError, ModelError
 from ...evaluation.verdicts import Interval
-from ..expansion.words import PartOfSpeechTagger
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder
@@ -33,7 +31,6 @@ TAG, DEPENDENCY = "tag", "dependency"
 REPLICATES = 200
 """Bootstrap replicates of the intervals."""
 _TOKENS_PER_BATCH = 1 << 14
-_PUNCTUATION = "PUNCT"
 _CONLLU_FIELDS = 10
 
 
@@ -99,20 +96,6 @@ def _conllu(rows: Sequence[Sequence[str]]) -> LabelledSentence:
     return LabelledSentence.of_words([row[1] for row in rows], tag=tags, dependency=[row[7] for row in rows])
 
 
-def with_tags(tagger: PartOfSpeechTagger, sentences: Sequence[LabelledSentence]) -> Iterator[LabelledSentence]:
-    """Labels every word with its universal part of speech."""
-    seen = [[word for word in sentence.words if _has_letter(word)] for sentence in sentences]
-    for sentence, labels in zip(sentences, tagger.tag(seen), strict=True):
-        following = iter(labels)
-        # Labels of verbs have the form too, after a bar.
-        tags = [next(following).partition("|")[0] if _has_letter(word) else _PUNCTUATION for word in sentence.words]
-        yield dataclasses.replace(sentence, labels={TAG: tuple(tags)})
-
-
-def _has_letter(word: str) -> bool:
-    return any(letter.isalnum() for letter in word)
-
-
 class WordGate(NamedTuple):
     """What the gates do with a word of a text.
 
@@ -174,26 +157,25 @@ def word_gates(
 
     encoded = _encoded(encoder, [sentence.text for sentence in sentences])
     lengths = [len(item.ids) for item in encoded]
-    by_sentence: dict[int, list[WordGate]] = {}
+    words: dict[int, list[WordGate]] = {}
     with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=None) as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             gates, norms = _gates_of(encoder, [encoded[row].ids for row in rows])
             for place, row in enumerate(rows):
-                of_sentence = _words_of(sentences[row], encoded[row], gates[place], norms[place])
-                by_sentence[row] = [
+                words[row] = [
                     WordGate(
                         sentences[row].words[word],
                         row,
-                        float(vector.mean()),
-                        norm,
-                        not np.isin(encoder.tokenizer.unk_token_id, np.array(encoded[row].ids)[pieces]).any(),
+                        float(gates[place, pieces].mean()),
+                        float(norms[place, pieces].mean()),
+                        all(encoded[row].ids[piece] != encoder.tokenizer.unk_token_id for piece in pieces),
                         {kind: names[word] for kind, names in sentences[row].labels.items()},
-                        vector if components else None,
+                        gates[place, pieces].mean(0) if components else None,
                     )
-                    for word, pieces, vector, norm in of_sentence
+                    for word, pieces in _pieces_of(sentences[row], encoded[row], gates[place])
                 ]
             progress.update(len(rows))
-    found = [word for row in sorted(by_sentence) for word in by_sentence[row]]
+    found = [word for row in sorted(words) for word in words[row]]
     if not found:
         raise InputError("no word of the text is in the model's vocabulary", remedy="give text in its language")
     return found
@@ -221,22 +203,19 @@ def _gates_of(
     return output.gates.cpu().double().numpy(), vectors.float().norm(dim=2).cpu().double().numpy()
 
 
-def _words_of(
-    sentence: LabelledSentence, encoded: Any, gates: NDArray[np.float64], norms: NDArray[np.float64]
-) -> list[tuple[int, NDArray[np.int64], NDArray[np.float64], float]]:
-    """Returns the index, the pieces, and the means over these of the gates and norms of each word that has tokens."""
+def _pieces_of(
+    sentence: LabelledSentence, encoded: Any, gates: NDArray[np.float64]
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yields the index of each word that has tokens, and the places of these (pieces,)."""
     word_at = np.full(len(sentence.text) + 1, -1)
     for word, (start, end) in enumerate(sentence.spans):
         word_at[start:end] = word
     # Its last letter decides: the mark of the space before a word may belong to the token.
     owners = np.array([word_at[end - 1] if end > start else -1 for start, end in encoded.offsets], np.int64)
     # A skipped unknown word has gates of exactly zero, which a sigmoid never gives.
-    counted = (owners >= 0) & gates[: len(owners)].any(1)
-    found = []
-    for word in np.unique(owners[counted]).tolist():
-        pieces = np.flatnonzero(counted & (owners == word))
-        found.append((word, pieces, gates[pieces].mean(0), float(norms[pieces].mean())))
-    return found
+    owners[~gates[: len(owners)].any(1)] = -1
+    for word in np.unique(owners[owners >= 0]).tolist():
+        yield word, np.flatnonzero(owners == word)
 
 
 def grouped_means(

@@ -9,9 +9,9 @@ group gives the task one pair, one source sentence, one target sentence, or noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,7 @@ from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from .collections import write_gold, write_side
+from .parallel_examples import SIDES
 
 LARGEST_GROUP = 100
 """Groups of more rows than this go to the training bitext whole."""
@@ -38,6 +39,7 @@ NEAR_DUPLICATE = 0.9
 _SPARE = 0.25
 _LEAST_SPARE = 20
 _ROWS_AT_A_TIME = 500
+_SMALLER = "make the parts smaller, or add bitexts"
 BITEXT_FOLDER = "bitext"
 PARTS = ("test", "training")
 """The parts of the task, in the order in which they are drawn."""
@@ -78,8 +80,7 @@ class ComparableSettings(OutputSettings):
             raise UsageError(f"{self.sentences} sentences a side are too few to hide a pair in them", remedy=remedy)
 
 
-@dataclass
-class ComparablePart:
+class ComparablePart(NamedTuple):
     """One part of the task, with the planted pairs as positions in the two lists (pairs, 2), in source order."""
 
     source: list[str]
@@ -87,8 +88,7 @@ class ComparablePart:
     gold: NDArray[np.int64]
 
 
-@dataclass
-class ComparableTask:
+class ComparableTask(NamedTuple):
     """A task, which rows (rows,) are the training bitext beside it and its validation part, and counts."""
 
     parts: dict[str, ComparablePart]
@@ -103,20 +103,16 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
     Two sentences that differ only in case and punctuation are the same sentence; no sentence of the bitext parts is in
     the task, on either side, and none of one part in another.
     """
-    texts = {side: rows.column(side).combine_chunks().fill_null("") for side in ("source", "target")}
+    texts = {side: rows.column(side).combine_chunks().fill_null("") for side in SIDES}
     normal = {side: normalise_all(column) for side, column in texts.items()}
-    usable = np.logical_and.reduce(
-        [np.not_equal(column.to_numpy(zero_copy_only=False), "") for column in normal.values()]
-    )
+    source, target = (column.to_numpy(zero_copy_only=False) for column in normal.values())
+    usable = (source != "") & (target != "")
     group = _groups(*normal.values())
     sizes = np.bincount(group[usable], minlength=int(group.max(initial=-1)) + 1)
-    words = [count_words(column) for column in texts.values()]
-    fits = usable & (sizes[group] <= LARGEST_GROUP)
-    for length in words:
-        fits &= (length >= settings.min_words) & (length <= settings.max_words)
     # A sentence that is its own translation would be found by anyone.
-    same = np.equal(*(column.to_numpy(zero_copy_only=False) for column in normal.values()))
-    fits &= ~same
+    fits = usable & (source != target) & (sizes[group] <= LARGEST_GROUP)
+    for length in map(count_words, texts.values()):
+        fits &= (length >= settings.min_words) & (length <= settings.max_words)
     random = np.random.default_rng([settings.seed, len(rows)])
     # A row of each group that has one that fits; the groups come in random order.
     order = random.permutation(np.flatnonzero(fits))
@@ -132,7 +128,7 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
     train = left & ~validation
     counts |= {"train": int(train.sum()), "validation": int(validation.sum())}
     if not train.any():
-        raise InputError("no row is left for the training bitext", remedy="make the parts smaller, or add bitexts")
+        raise InputError("no row is left for the training bitext", remedy=_SMALLER)
     return ComparableTask(parts, train, validation, counts)
 
 
@@ -160,10 +156,8 @@ def _draw(
     planted, single = settings.planted, settings.sentences - settings.planted
     sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
     if sum(sizes) > len(chosen):
-        raise InputError(
-            f"a part takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left",
-            remedy="make the parts smaller, or add bitexts",
-        )
+        found = f"a part takes {sum(sizes):,} groups of translations, and {len(chosen):,} are left"
+        raise InputError(found, remedy=_SMALLER)
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
     # A pair of which either sentence is nearly one of an earlier pair is left out.
     repeated = [
@@ -173,7 +167,7 @@ def _draw(
     pairs = pairs[np.logical_not(repeated)]
     pairs, spare = pairs[:planted], [pairs[planted:]]
     sides: list[NDArray[np.int64]] = []
-    for side, other, rows in zip(("source", "target"), ("target", "source"), drawn, strict=True):
+    for side, other, rows in zip(SIDES, SIDES[::-1], drawn, strict=True):
         # The sentence itself must not be that of a planted pair, nor its translation, which nobody sees, be on the
         # other side: either would be a pair that is true and not in the gold.
         alike = _like_any(normal[side], rows, pairs)
@@ -184,16 +178,13 @@ def _draw(
         sides.append(rows[~alike][:single])
         spare.append(rows[~alike][single:])
     if len(pairs) < planted or min(map(len, sides)) < single:
-        raise InputError(
-            "too many sentences are near-duplicates of others",
-            remedy="make the parts smaller, or add bitexts",
-        )
+        raise InputError("too many sentences are near-duplicates of others", remedy=_SMALLER)
     order = [random.permutation(settings.sentences) for _ in range(2)]
     placed = [np.concatenate([pairs, own])[places] for own, places in zip(sides, order, strict=True)]
     gold = np.stack([np.argsort(places)[:planted] for places in order], axis=1)
     sentences = [
         [" ".join(text.split()) for text in texts[side].take(pa.array(which)).to_pylist()]
-        for side, which in zip(("source", "target"), placed, strict=True)
+        for side, which in zip(SIDES, placed, strict=True)
     ]
     left = np.concatenate(spare)
     used = np.setdiff1d(chosen[: sum(sizes)], left)
@@ -248,18 +239,20 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask
         folder.require(*BITEXT.names, split=settings.split)
     tables = [folder.table(settings.split, BITEXT.names).cast(BITEXT) for folder in opened]
     rows = pa.concat_tables(tables).combine_chunks()
-    languages = [_language(rows, f"{side}_lang", settings.bitext[0]) for side in ("source", "target")]
+    languages = [_language(rows, f"{side}_lang", settings.bitext[0]) for side in SIDES]
     if languages[0] == languages[1]:
-        raise InputError(
-            f"both sides are in the language {languages[0]}, so that their files would have one name",
-            path=settings.bitext[0],
-            remedy="give bitexts of two languages",
-        )
+        found = f"both sides are in the language {languages[0]}, so that their files would have one name"
+        raise InputError(found, path=settings.bitext[0], remedy="give bitexts of two languages")
     log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
     task = make_comparable(rows, settings)
     bitext = artefact.staging / BITEXT_FOLDER
     for name, part in task.parts.items():
-        _write_part(artefact.staging, name, part, languages)
+        stem = f"{'-'.join(languages)}.{name}"
+        # As in the shared task: a language code, a dash and nine digits, from 1.
+        ids = [[f"{language}-{number:09d}" for number in range(1, settings.sentences + 1)] for language in languages]
+        for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
+            write_side(artefact.staging / f"{stem}.{language}", side_ids, texts)
+        write_gold(artefact.staging / f"{stem}.gold", ids[0], ids[1], part.gold)
     for split, mask in (("train", task.train), ("validation", task.validation)):
         # In random order: the bitexts are of different kinds, and often sorted.
         order = np.random.default_rng([settings.seed, len(rows)]).permutation(np.flatnonzero(mask))
@@ -289,18 +282,6 @@ def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask
 def _language(rows: pa.Table, column: str, folder: str) -> str:
     languages = [str(value) for value in pc.unique(rows.column(column)).to_pylist()]
     if len(languages) != 1:
-        raise InputError(
-            f"the column {column} has {len(languages)} languages: {', '.join(languages[:5]) or 'none'}",
-            path=folder,
-            remedy="give bitexts of one pair of languages",
-        )
+        found = f"the column {column} has {len(languages)} languages: {', '.join(languages[:5]) or 'none'}"
+        raise InputError(found, path=folder, remedy="give bitexts of one pair of languages")
     return languages[0]
-
-
-def _write_part(folder: Path, name: str, part: ComparablePart, languages: Sequence[str]) -> None:
-    """Writes a part with the ids of the shared task: a language code, a dash and nine digits, from 1."""
-    stem = f"{'-'.join(languages)}.{name}"
-    ids = [[f"{language}-{number:09d}" for number in range(1, len(part.source) + 1)] for language in languages]
-    for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
-        write_side(folder / f"{stem}.{language}", side_ids, texts)
-    write_gold(folder / f"{stem}.gold", ids[0], ids[1], part.gold)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.artefact import Artefact, Card, check_early
+from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
 from ...encoders.search.nearest_neighbours import nearest_neighbours
@@ -19,15 +19,15 @@ from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table, short_names
+from ..report import Report
 from .collections import TaskPart
 from .parallel_classification import ParallelClassifier
-from .run import FILTER, CandidateSettings, MiningRun, open_pair, product
-from .scoring import Curve
+from .run import FILTER, CandidateSettings, Curve, MiningRun, open_pair
 
 Curves = dict[str, dict[str, Curve]]
 """Curves by their names, in groups."""
-Scores = dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""By the name of a score those of the candidates (pairs,) of the tuning and of the test part."""
+Scores = dict[str, NDArray[np.float64]]
+"""Scores of candidates (pairs,) by their names."""
 
 _RESULTS = "results.json"
 _PARTS = {"tuning": "training", "test": "test"}
@@ -74,15 +74,6 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
     Returns:
         The numbers of `results.json`.
     """
-    if not settings.resume:
-        check_early(settings.output, overwrite=settings.overwrite)
-    encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
-    for name, folder in _named(settings.scoring_encoder).items():
-        encoders[name] = open_pair([folder], settings.device)
-    classifiers = {
-        name: ParallelClassifier.from_pretrained(folder, device=settings.device)
-        for name, folder in _named(settings.classifier).items()
-    }
     # Thresholds are chosen on the part training, and everything is measured on the part test.
     parts = {role: TaskPart.of_task(settings.task, name) for role, name in _PARTS.items()}
     inputs = [str(path) for part in parts.values() for path in part.files]
@@ -98,21 +89,30 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
     ) as artefact:
         if artefact.finished:
             return read_json_object(artefact.target / _RESULTS)
+        encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
+        encoders |= {
+            name: open_pair([folder], settings.device) for name, folder in _named(settings.scoring_encoder).items()
+        }
+        classifiers = {
+            name: ParallelClassifier.from_pretrained(folder, device=settings.device)
+            for name, folder in _named(settings.classifier).items()
+        }
         work = artefact.checkpoint("work")
-        runs = [
-            MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
+        runs = {
+            role: MiningRun(part.source, part.target, encoders, work / role, settings, classifiers)
             for role, part in parts.items()
-        ]
+        }
         sizes = {
             role: {
                 "sources": len(part.source),
                 "targets": len(part.target),
                 "gold": len(part.gold),
-                "candidates": len(run.source_rows),
+                "candidates": len(runs[role].source_rows),
             }
-            for (role, part), run in zip(parts.items(), runs, strict=True)
+            for role, part in parts.items()
         }
-        measured, curves = _study(settings, runs, [part.gold for part in parts.values()], list(classifiers))
+        golds = [part.gold for part in parts.values()]
+        measured, curves = _study(settings, list(runs.values()), golds, list(classifiers))
         results = {"parts": sizes, **measured}
         _write_report(artefact, settings, results, curves)
     log(f"report: {settings.output}")
@@ -130,6 +130,7 @@ def _study(
     golds: Sequence[NDArray[np.int64]],
     classifiers: Sequence[str],
 ) -> tuple[dict[str, Any], Curves]:
+    """Chooses thresholds on the first of two runs and measures on the second; returns the numbers and the curves."""
     recall = {}
     for name, (source, target) in runs[1].vectors.items():
         label = f"the filter ({_name(settings.encoder_names())})" if name == FILTER else name
@@ -146,14 +147,15 @@ def _study(
         random_pairs[name] = {"threshold": threshold, **test.at(threshold), **best}
         curves["random_pairs"][name] = test
     outcomes = []
-    alone, together = _scores(runs, classifiers)
+    scores = [_scores(run, classifiers) for run in runs]
+    together = [f"{one} × {other} ratio margin" for one in classifiers for other in runs[0].vectors]
+    alone = [name for name in scores[0] if name not in together]
     # The set-up of the paper first, then the parts of the repair, alone and together.
-    ways = [(name, alone[name], False, True) for name in classifiers]
-    ways += [(name, scores, one_to_one, False) for one_to_one in (False, True) for name, scores in alone.items()]
-    ways += [(name, scores, True, False) for name, scores in together.items()]
-    for name, scores, one_to_one, is_fixed in ways:
+    ways = [(name, False, True) for name in classifiers]
+    ways += [(name, one_to_one, False) for one_to_one in (False, True) for name in alone]
+    for name, one_to_one, is_fixed in [*ways, *((name, True, False) for name in together)]:
         tuning, test = (
-            run.curve(gold, of_part, one_to_one) for run, gold, of_part in zip(runs, golds, scores, strict=True)
+            run.curve(gold, of_part[name], one_to_one) for run, gold, of_part in zip(runs, golds, scores, strict=True)
         )
         threshold = _PAPERS_THRESHOLD if is_fixed else tuning.best_threshold()
         outcomes.append(
@@ -176,19 +178,14 @@ def _name(encoders: Sequence[str]) -> str:
     return one.parent.name if others and one.parent == others[0].parent else one.name
 
 
-def _scores(runs: Sequence[MiningRun], classifiers: Sequence[str]) -> tuple[Scores, Scores]:
+def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
     """Computes the scores of classifiers and encoders, and those of each two together."""
-    tuning, test = runs
-    alone: Scores = {name: (tuning.probabilities(name), test.probabilities(name)) for name in classifiers}
-    for name in tuning.vectors:
-        alone[f"{name} cosine"] = tuning.cosines(name), test.cosines(name)
-        alone[f"{name} ratio margin"] = tuning.margins(encoders=name), test.margins(encoders=name)
-    together: Scores = {}
-    for name in classifiers:
-        for margin in (f"{scorer} ratio margin" for scorer in tuning.vectors):
-            of_tuning, of_test = (product(*both) for both in zip(alone[margin], alone[name], strict=True))
-            together[f"{name} × {margin}"] = of_tuning, of_test
-    return alone, together
+    scores = {name: run.probabilities(name) for name in classifiers}
+    for name in run.vectors:
+        scores[f"{name} cosine"] = run.cosines(name)
+        scores[f"{name} ratio margin"] = margins = run.margins(encoders=name)
+        scores |= {f"{other} × {name} ratio margin": np.maximum(margins, 0) * scores[other] for other in classifiers}
+    return scores
 
 
 def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -233,11 +230,14 @@ def random_pair_curve(run: MiningRun, gold: NDArray[np.int64], classifier: str, 
 def _write_report(
     artefact: Artefact, settings: MiningEvaluationSettings, results: dict[str, Any], curves: Curves
 ) -> None:
+    report = Report(artefact, "mining_report")
+    columns = {"threshold": ".9g", "precision": ".6f", "recall": ".6f", "f1": ".6f", "found": "d", "right": "d"}
     for group, of_group in curves.items():
         for row, curve in of_group.items():
             # A row has a slash in its name where the last parts of two folders are equal.
             name = row.replace("%", "%25").replace("/", "%2F")
-            write_curve(artefact.staging / "curves" / group / f"{name}.tsv", curve)
+            points = ([format(point[key], how) for key, how in columns.items()] for point in curve.points())
+            report.table(f"curves/{group}/{name}", list(columns), points)
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / _RESULTS, text + "\n")
     card = {
@@ -251,16 +251,6 @@ def _write_report(
         "random_negatives": settings.random_negatives,
     }
     artefact.finish(results={"parts": results["parts"]}, card=Card("mining_report", card, report=True))
-
-
-def write_curve(path: Path, curve: Curve) -> None:
-    """Writes a curve as a table (figure 1 of the paper)."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ["threshold\tprecision\trecall\tf1\tfound\tright"]
-    for point in curve.points():
-        shares = [f"{point[name]:.6f}" for name in ("precision", "recall", "f1")]
-        lines.append("\t".join([f"{point['threshold']:.9g}", *shares, str(point["found"]), str(point["right"])]))
-    write_text_whole(path, "\n".join(lines) + "\n")
 
 
 def task_tables(results: Mapping[str, Any]) -> dict[str, str]:

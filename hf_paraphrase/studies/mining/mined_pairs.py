@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
@@ -23,8 +22,8 @@ from ...messages import log
 from ...settings import recipe, setting
 from .collections import LAYOUTS, TaskPart, read_collection, read_gold, write_gold
 from .parallel_classification import ParallelClassifier
-from .run import FILTER, CandidateSettings, MiningRun, open_pair, product
-from .scoring import MARGINS, by_score
+from .parallel_examples import SIDES
+from .run import FILTER, MARGINS, CandidateSettings, MiningRun, by_score, open_pair
 
 _CLASSIFIER = "classifier"
 MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
@@ -125,9 +124,8 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
     ) as artefact:
         if artefact.finished:
             results: dict[str, Any] = read_json_object(artefact.target / PROVENANCE)["results"]
-        else:
-            results = _mine(settings, artefact)
-    return results
+            return results
+        return _mine(settings, artefact)
 
 
 def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
@@ -191,26 +189,19 @@ def _scores(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:
     if settings.classifier is None:
         return run.margins(settings.margin) if settings.margin else run.cosines()
     probabilities = run.probabilities(_CLASSIFIER)
-    return product(run.margins(settings.margin), probabilities) if settings.margin else probabilities
+    return np.maximum(run.margins(settings.margin), 0) * probabilities if settings.margin else probabilities
 
 
 def _write(
     folder: Path, settings: MiningSettings, run: MiningRun, rows: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> None:
-    source, target = run.source_rows[rows], run.target_rows[rows]
-    sides = (run.source, pa.array(source)), (run.target, pa.array(target))
-    ids = [pa.array(side.names).take(places) for side, places in sides]
-    texts = [pa.array(side.sentences).take(places) for side, places in sides]
-    columns = {
-        "id": pc.binary_join_element_wise(*ids, ":"),
-        "source": texts[0],
-        "target": texts[1],
-        "source_lang": [settings.source_lang] * len(scores),
-        "target_lang": [settings.target_lang] * len(scores),
-        "source_id": ids[0],
-        "target_id": ids[1],
-        "score": scores,
-    }
+    pairs = np.stack([run.source_rows[rows], run.target_rows[rows]], axis=1)
+    columns: dict[str, Any] = {"score": scores}
+    for name, side, places in zip(SIDES, (run.source, run.target), pairs.T, strict=True):
+        columns[name] = [side.sentences[place] for place in places]
+        columns[f"{name}_id"] = [side.names[place] for place in places]
+        columns[f"{name}_lang"] = [getattr(settings, f"{name}_lang")] * len(rows)
+    columns["id"] = [":".join(ids) for ids in zip(columns["source_id"], columns["target_id"], strict=True)]
     write_split(folder, "train", [pa.table(columns, schema=MINED)], MINED)
     if settings.layout == "bucc":
-        write_gold(folder / "pairs.gold", run.source.names, run.target.names, np.stack([source, target], axis=1))
+        write_gold(folder / "pairs.gold", run.source.names, run.target.names, pairs)

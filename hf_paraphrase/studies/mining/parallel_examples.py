@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -33,22 +32,6 @@ HARD_SHARE = 0.8
 SIDES = ("source", "target")
 _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
-
-
-def read_parallel_texts(
-    folder: str | os.PathLike[str], *, max_pairs: int | None = None, seed: int = 0
-) -> dict[str, pa.Table]:
-    """Reads the splits `train` and, where there is one, `validation` of a bitext into memory."""
-    opened = DataFolder(folder)
-    splits = [TRAIN, VALIDATION] if VALIDATION in opened.splits else [TRAIN]
-    tables = {split: opened.table(split, ["source", "target", "source_lang", "target_lang"]) for split in splits}
-    rows = tables[TRAIN].num_rows
-    if not rows:
-        raise InputError("the bitext has no rows", path=folder)
-    if max_pairs is not None and max_pairs < rows:
-        sample = np.sort(np.random.default_rng(seed).choice(rows, max_pairs, replace=False))
-        tables[TRAIN] = tables[TRAIN].take(pa.array(sample))
-    return tables
 
 
 def languages_of(texts: Mapping[str, pa.Table]) -> list[str]:
@@ -233,7 +216,17 @@ class ParallelTextSettings(TrainingRunSettings):
     max_pairs: int | None = setting("train on a random sample of N pairs", None, above=0)
 
     def read(self) -> tuple[dict[str, pa.Table], list[PreTrainedTokenizerFast]]:
-        """Reads the bitext, and builds the tokenizers of both languages."""
-        texts = read_parallel_texts(self.bitext, max_pairs=self.max_pairs, seed=self.seed)
+        """Reads the bitext into memory, and builds the tokenizers of both languages."""
+        opened = DataFolder(self.bitext)
+        columns = [*SIDES, *(f"{side}_lang" for side in SIDES)]
+        texts = {
+            split: opened.table(split, columns) for split in (TRAIN, VALIDATION) if split in (TRAIN, *opened.splits)
+        }
+        rows = texts[TRAIN].num_rows
+        if not rows:
+            raise InputError("the bitext has no rows", path=self.bitext)
+        if self.max_pairs is not None and self.max_pairs < rows:
+            sample = np.sort(np.random.default_rng(self.seed).choice(rows, self.max_pairs, replace=False))
+            texts[TRAIN] = texts[TRAIN].take(pa.array(sample))
         with naming(self.bitext):
             return texts, word_level_tokenizers(texts, min_frequency=self.min_frequency, digits=self.digits)

@@ -18,7 +18,7 @@ from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import SparseGradientTrainer
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
-from .scoring import Curve
+from .run import Curve
 
 DEV_SCORE = "best_f1"
 """The key of the criterion by which the epoch is chosen."""

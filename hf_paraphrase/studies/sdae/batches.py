@@ -1,16 +1,20 @@
-"""Batches of the denoising autoencoder: which sentences are in one, their noise, and their tensors."""
+"""Sentences of the denoising autoencoder, tokenised once; which are in a batch, their noise, and their tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+import xxhash
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
+from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
 
@@ -18,12 +22,62 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from ..expansion.expander import Expander
-    from .sentences import SdaeSentences
 
+_SENTENCES_PER_BLOCK = 1 << 14
 _BATCHES_PER_POOL = 20
 # Beside the epochs' own draws, which are numbered from 0.
 DEV_EPOCH = 1 << 32
 """The number under which the noise of the dev set is drawn."""
+
+
+@dataclass
+class SdaeSentences:
+    """Token ids of sentences, int32, and their text, which is empty if it was not kept."""
+
+    tokens: TokenIds
+    texts: list[str]
+
+    def __len__(self) -> int:
+        return len(self.tokens.offsets) - 1
+
+    def ids(self, number: int) -> NDArray[np.int32]:
+        """Returns the ids of a sentence (words,)."""
+        return self.tokens.ids[self.tokens.offsets[number] : self.tokens.offsets[number + 1]].astype(
+            np.int32, copy=False
+        )
+
+    def take(self, numbers: NDArray[np.int64]) -> SdaeSentences:
+        """Selects some of the sentences."""
+        return SdaeSentences(self.tokens.take(numbers), [self.texts[number] for number in numbers if self.texts])
+
+
+def encode_sentences(
+    texts: Iterable[str],
+    tokenizer: PreTrainedTokenizerFast,
+    *,
+    min_words: int = 2,
+    max_words: int,
+    keep_text: bool = False,
+) -> tuple[SdaeSentences, int]:
+    """Tokenises sentences, and counts those that are left out: repeated, too short or too long."""
+    backend = tokenizer.backend_tokenizer
+    lookup = lookup_for(backend)
+    seen: set[int] = set()
+    kept_ids: list[NDArray[np.int32]] = [np.empty(0, np.int32)]
+    kept_texts: list[str] = []
+    num_texts = 0
+    stream = iter(texts)
+    while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
+        num_texts += len(block)
+        encoded = ids_of(backend, block, lookup)
+        for text, ids in zip(block, np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]), strict=True):
+            key = xxhash.xxh3_64_intdigest(ids.tobytes())
+            if min_words <= len(ids) <= max_words and key not in seen:
+                seen.add(key)
+                kept_ids.append(ids)
+                kept_texts += [text] if keep_text else []
+    tokens = TokenIds(np.concatenate(kept_ids), np.cumsum([len(ids) for ids in kept_ids]))
+    return SdaeSentences(tokens, kept_texts), num_texts - len(seen)
 
 
 class LengthBatches(EpochBatches):
@@ -118,12 +172,16 @@ class SdaeCollator:
         ]
         if self.regularise:
             rows += [*originals, *expanded]
-        input_ids = padded_rows(rows, self.pad_id)
+
+        def padded(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
+            return pad_sequence([torch.from_numpy(row).long() for row in rows], batch_first=True, padding_value=value)
+
+        input_ids = padded(rows, self.pad_id)
         lengths = torch.tensor([len(row) for row in rows])
         return {
             "input_ids": input_ids,
             "attention_mask": (torch.arange(input_ids.shape[1]) < lengths.unsqueeze(1)).long(),
-            "labels": padded_rows(originals, -100),
+            "labels": padded(originals, -100),
         }
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
@@ -136,9 +194,3 @@ class SdaeCollator:
             words if len(words) else self.sentences.ids(number)
             for words, (_, number) in zip(token_ids, items, strict=True)
         ]
-
-
-def padded_rows(rows: Sequence[NDArray[np.int32]], value: int) -> Tensor:
-    """Pads rows of numbers on the right to (rows, greatest length), int64."""
-    tensors = [torch.from_numpy(row.astype(np.int64)) for row in rows]
-    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=value)

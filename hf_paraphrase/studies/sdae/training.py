@@ -23,15 +23,18 @@ from ...messages import is_main_process, log
 from ...settings import recipe, setting
 from ...tokenization.token_ids import id_counts
 from ...training.run import TrainingRun, TrainingRunSettings
-from ..expansion.expander import SHARE, open_expander, wordnet_folder
-from .sentences import FEWEST_WORDS, SdaeSentences, encode_sentences
+from ..expansion.expander import SHARE, Expander
+from ..expansion.wordnet import find_wordnet
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from ...training.word_vectors import WordVectors
+    from .batches import SdaeSentences
     from .trainer import SdaeTrainer
 
+FEWEST_WORDS = 2
+"""A shorter sentence has no two words that could swap, and says nothing of what a sentence is."""
 _WORD_SIZE = 100
 """Components of a word vector where nothing else says how many, as in the authors' code."""
 _MIN_FREQUENCY = 2
@@ -144,10 +147,16 @@ class SdaeSettings(TrainingRunSettings):
         if self.pairs and not self.columns:
             raise UsageError("--columns names no column of --pairs", remedy="e.g. --columns target")
 
+    @property
+    def wordnet(self) -> str | None:
+        """The folder with WordNet's files; None without `--expansion`."""
+        if self.expansion is None:
+            return None
+        return str(find_wordnet(None if self.expansion == "auto" else self.expansion))
+
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, the text first."""
-        others = (self.initial_vectors, wordnet_folder(self))
-        given = [item for item in others if item is not None]
+        given = [item for item in (self.initial_vectors, self.wordnet) if item is not None]
         return [*self.text, *self.pairs, *given, *self.expansion_decontaminate]
 
 
@@ -167,15 +176,27 @@ def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
 def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     from ...training.devices import is_bf16
     from ...training.epoch_trainer import EpochTrainingArguments
-    from .batches import SdaeCollator, WordNoise
+    from .batches import SdaeCollator, WordNoise, encode_sentences
     from .trainer import SdaeTrainer
 
     corpora = [SentenceCorpus(Path(path)) for path in settings.text]
     corpora += [SentenceCorpus(Path(path), settings.columns) for path in settings.pairs]
-    expander = open_expander(settings)
+    expander = None
+    if settings.wordnet is not None:
+        avoid = settings.expansion_decontaminate
+        expander = Expander.from_wordnet(settings.wordnet, decontaminate=avoid, seed=settings.seed)
+        if not avoid:
+            log(
+                "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of "
+                "them: --expansion-decontaminate keeps them out"
+            )
     tokenizer, vectors = _vocabulary(settings, _lines(corpora))
     sentences, left_out = encode_sentences(
-        _lines(corpora), tokenizer, max_words=settings.max_words, keep_text=expander is not None
+        _lines(corpora),
+        tokenizer,
+        min_words=FEWEST_WORDS,
+        max_words=settings.max_words,
+        keep_text=expander is not None,
     )
     train, dev = _split(settings, sentences)
     lengths = train.tokens.lengths
@@ -305,7 +326,6 @@ def _write(
     model.decoder = None
     model.config.has_decoder = False
     write_model_files(run.folder, model, tokenizer)
-    wordnet = wordnet_folder(settings)
     start = "random"
     if settings.initial_vectors is not None:
         use = "fixed" if settings.fixed_vectors else "trained further"
@@ -329,7 +349,7 @@ def _write(
             "languages": _languages(settings),
             "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
             "vectors_name": start,
-            "expansion_name": None if wordnet is None else to_path(wordnet).name,
+            "expansion_name": None if settings.wordnet is None else to_path(settings.wordnet).name,
             "expansion_share": SHARE,
         },
     )

@@ -12,9 +12,8 @@ from ...registry import lazy_exports
 
 if TYPE_CHECKING:
     from .predictions import PredictionSettings, predict
-    from .sentence_classification import SentenceJudge
+    from .sentence_classification import SentenceJudge, SupervisedTrainer, SupervisedTrainingArguments
     from .tasks import SupervisedSettings
-    from .trainer import SupervisedTrainer, SupervisedTrainingArguments
     from .training import train_supervised
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

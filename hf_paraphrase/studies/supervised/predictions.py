@@ -18,8 +18,7 @@ from ...errors import InputError
 from ...messages import log
 from ...settings import recipe, setting
 from ...training.devices import DeviceSettings
-from .scores import class_scores, graded_scores, score_table
-from .tasks import read_labelled
+from .tasks import class_scores, graded_scores, read_labelled, score_table
 
 
 @dataclass(kw_only=True)
@@ -76,23 +75,24 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     from .sentence_classification import SentenceJudge, predicted_classes, predicted_scores
 
     judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
+    graded = judge.model.config.objective != "classification"
     table = DataFolder(settings.data).table(settings.split)
     column = settings.target_column
     if column is None:
-        likely = "score" if judge.gives_scores else "label"
+        likely = "score" if graded else "label"
         column = likely if likely in table.column_names else None
-    named = [] if column is None or judge.gives_scores else class_names(settings.data, column, settings.split)
-    texts = read_labelled(settings.data, settings.split, column=column, graded=judge.gives_scores, names=named)
-    if texts.is_of_pairs != judge.judges_pairs:
-        wanted = "pairs (sentence1, sentence2)" if judge.judges_pairs else "single sentences"
+    named = [] if column is None or graded else class_names(settings.data, column, settings.split)
+    texts = read_labelled(settings.data, settings.split, column=column, graded=graded, names=named)
+    if (texts.second is not None) != judge.model.config.pairs:
+        wanted = "pairs (sentence1, sentence2)" if judge.model.config.pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
-    logits = judge.logits(texts.column("first"), texts.column("second") if texts.is_of_pairs else None)
+    logits = judge.logits(texts.first, texts.second)
     scores = None
-    if judge.gives_scores:
+    if graded:
         found = predicted_scores(judge.model, logits)
         columns = {"prediction": pa.array(found)}
         if column is not None:
-            scores = graded_scores(found, np.array(texts.column("target")))
+            scores = graded_scores(found, np.array(texts.targets))
     else:
         names = judge.class_names
         classes, probabilities = predicted_classes(logits)

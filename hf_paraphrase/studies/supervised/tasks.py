@@ -1,24 +1,29 @@
-"""The supervised tasks of paper 001: their settings, and sentences or pairs with classes or scores."""
+"""The supervised tasks of paper 001: settings, sentences or pairs with classes or scores, and how good a model is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...artefacts.card_heads import class_names
+from ...artefacts.card_heads import Measurement, class_names
 from ...artefacts.hub_models import BUILTIN
 from ...data.folder import DataFolder
 from ...data.row_selection import hold_out, text_keys
 from ...data.schema import require_texts
 from ...errors import InputError, UsageError
+from ...evaluation.correlation import correlations
 from ...settings import setting
+from ...tables import format_table, number
 from ...training.run import TrainingRunSettings
 
+Scores = dict[str, Any]
 TRAIN, DEV, TEST = "train", "dev", "test"
 _DRAW_SEED = 1
 """Not the seed of the training: runs with several seeds have the same dev part."""
@@ -101,41 +106,37 @@ class SupervisedSettings(TrainingRunSettings):
 
 @dataclass
 class LabelledTexts:
-    """Rows of a split: `first`, of pairs `second`, and perhaps `target`, the name of a class or a score."""
+    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`, names of classes or scores."""
 
     folder: str
     split: str
-    rows: pa.Table
+    first: list[str]
+    second: list[str] | None = None
+    targets: list[Any] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.rows)
-
-    def column(self, name: str) -> list[Any]:
-        """Returns the values of a column; none if it is not there."""
-        return self.rows[name].to_pylist() if name in self.rows.column_names else []
+        return len(self.first)
 
     def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
         """Keeps some of the rows (rows,)."""
-        return LabelledTexts(self.folder, self.split, self.rows.filter(pa.array(kept)))
-
-    @property
-    def is_of_pairs(self) -> bool:
-        """Whether the rows are pairs of sentences."""
-        return "second" in self.rows.column_names
+        first, second, targets = (
+            values and list(compress(values, kept)) for values in (self.first, self.second, self.targets)
+        )
+        return LabelledTexts(self.folder, self.split, first or [], second, targets or [])
 
     @property
     def keys(self) -> NDArray[np.uint64]:
         """A number for each row, the same for sentences that differ in case and superfluous space only (rows,)."""
-        sides = [self.column("first"), self.column("second") or [""] * len(self)]
+        sides = self.first, self.second or [""] * len(self)
         return text_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
 
     def class_numbers(self, classes: Sequence[str]) -> NDArray[np.int64]:
         """Returns the numbers of the classes (rows,)."""
         numbers = {name: number for number, name in enumerate(classes)}
-        if unknown := [name for name in self.column("target") if name not in numbers]:
+        if unknown := [name for name in self.targets if name not in numbers]:
             remedy = f"the classes are {', '.join(list(numbers)[:20])}"
             raise self.error(f"the class {unknown[0][:80]} is unknown", remedy)
-        return np.array([numbers[name] for name in self.column("target")], np.int64)
+        return np.array([numbers[name] for name in self.targets], np.int64)
 
     def error(self, text: str, remedy: str) -> InputError:
         """Makes an error about the split."""
@@ -164,41 +165,28 @@ def read_labelled(
     sides += ["sentence2"] if "sentence2" in schema.names else []
     sides = sides if text_column is None else [text_column]
     require_texts(schema, folder, sides)
-    table = opened.table(split, [*sides, *([] if column is None else [column])])
-    columns = {place: table[name] for place, name in zip(("first", "second"), sides, strict=False)}
-    texts = LabelledTexts(folder, split, pa.table(columns))
+    columns = opened.table(split, [*sides, *([] if column is None else [column])]).to_pydict()
+    texts = LabelledTexts(folder, split, *(columns[side] for side in sides))
     if not len(texts):
         raise texts.error("no rows", "give a split with rows")
-    for name in sides:
-        if table[name].null_count:
-            row = table[name].to_pylist().index(None)
-            raise texts.error(f"row {row} has no text in column {name}", "fix or remove the row")
-    if column is not None:
-        values = [
-            _score(texts, row, value, column) if graded else _class(texts, row, value, column, names)
-            for row, value in enumerate(table[column].to_pylist())
-        ]
-        texts.rows = texts.rows.append_column("target", pa.array(values))
+    for side in sides:
+        if None in columns[side]:
+            row = columns[side].index(None)
+            raise texts.error(f"row {row} has no text in column {side}", "fix or remove the row")
+    for row, value in enumerate(columns[column] if column is not None else ()):
+        is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
+        if graded:
+            if not is_number:
+                raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
+            texts.targets.append(float(value))
+        elif isinstance(value, str):
+            texts.targets.append(value)
+        elif not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
+            remedy = "fix the row; a task of scores is --task similarity or regression"
+            raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
+        else:
+            texts.targets.append(names[int(value)] if names else str(int(value)))
     return texts
-
-
-def _score(texts: LabelledTexts, row: int, value: Any, column: str) -> float:
-    if not _is_number(value):
-        raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
-    return float(value)
-
-
-def _class(texts: LabelledTexts, row: int, value: Any, column: str, names: Sequence[str]) -> str:
-    if isinstance(value, str):
-        return value
-    if not _is_number(value) or value != int(value) or not 0 <= value < (len(names) or np.inf):
-        remedy = "fix the row; a task of scores is --task similarity or regression"
-        raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
-    return names[int(value)] if names else str(int(value))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and bool(np.isfinite(value))
 
 
 @dataclass
@@ -224,53 +212,127 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
         remedy = f"name it with --target-column; the columns are {', '.join(present)}"
         raise InputError(f"split `{split}` has no column {column}", path=settings.data, remedy=remedy)
     names = class_names(settings.data, column, split)
-
-    def read(name: str) -> LabelledTexts:
-        return read_labelled(
-            settings.data, name, column=column, graded=graded, names=names, text_column=settings.text_column
-        )
-
+    read = partial(
+        read_labelled, settings.data, column=column, graded=graded, names=names, text_column=settings.text_column
+    )
     train = read(split)
     parts = {TEST: read(settings.test_split)} if settings.test_split is not None else {}
-    sources = {TRAIN: split, **{part: texts.split for part, texts in parts.items()}}
     unused = [name for name in opened.splits if name not in {settings.test_split, split}]
     dev = settings.dev_split or next((name for name in ("validation", "dev") if name in unused), None)
     if dev is not None:
-        parts[DEV], sources[DEV] = read(dev), dev
+        parts[DEV] = read(dev)
     else:
         drawn = hold_out(train.keys, round(settings.dev_share * len(train)), _DRAW_SEED)
         if drawn.all() or not drawn.any():
             what = f"{len(train)} rows are too few to draw {settings.dev_share:.0%} of them"
             raise train.error(what, "give more data, or --dev-split")
         train, parts[DEV] = train.keep(~drawn), train.keep(drawn)
-        sources[DEV] = f"{settings.dev_share:.0%} of {split}, drawn"
     kept = train.keep(~np.isin(train.keys, np.concatenate([part.keys for part in parts.values()])))
-    targets = set(kept.column("target"))
-    if len(targets) < 2:
-        found = f"{len(kept)} rows are in no other part, with {len(targets)} classes or scores"
+    if len(set(kept.targets)) < 2:
+        found = f"{len(kept)} rows are in no other part, with {len(set(kept.targets))} classes or scores"
         raise kept.error(f"{found}: there is nothing to learn", "give rows of different classes or scores")
-    data = SupervisedData({TRAIN: kept, **parts}, sources, column, [], len(train) - len(kept))
-    if not graded:
-        data.classes = _classes(kept, targets, names)
-    elif settings.task == "similarity":
-        for part in data.parts.values():
-            _check_scale(part, settings)
-    return data
-
-
-def _check_scale(part: LabelledTexts, settings: SupervisedSettings) -> None:
+    parts = {TRAIN: kept, **parts}
+    sources = {part: texts.split for part, texts in parts.items()}
+    if dev is None:
+        sources[DEV] = f"{settings.dev_share:.0%} of {split}, drawn"
     low, high = settings.lowest_score, settings.highest_score
-    for score in part.column("target"):
-        if not low <= score <= high:
+    for part in parts.values() if settings.task == "similarity" else ():
+        if off := [score for score in part.targets if not low <= score <= high]:
             remedy = "fix the row, or give the scale with --lowest-score and --highest-score"
-            raise part.error(f"the score {score:g} is off the scale from {low} to {high}", remedy)
+            raise part.error(f"the score {off[0]:g} is off the scale from {low} to {high}", remedy)
+    classes = [] if graded else _classes(kept, names)
+    return SupervisedData(parts, sources, column, classes, len(train) - len(kept))
 
 
-def _classes(train: LabelledTexts, present: set[str], names: list[str]) -> list[str]:
+def _classes(train: LabelledTexts, names: list[str]) -> list[str]:
     """Lists the classes: those that the card names, else those of the training part, numbers in their order."""
+    present = set(train.targets)
     are_numbers = all(name.isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
     if empty := [name for name in classes if name not in present]:
         remedy = "give training rows of every class, or leave the class out of the data"
         raise train.error(f"no row of the class {', '.join(empty)}", remedy)
     return classes
+
+
+def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], num_classes: int) -> Scores:
+    """Compares the numbers of the classes that were found with the right ones, both (rows,), in per cent.
+
+    `baseline` is the accuracy of always giving the most frequent class, `macro_f1` the mean over the classes that
+    occur, given or found.
+    """
+    given = np.bincount(right, minlength=num_classes)
+    hits = np.bincount(right[predicted == right], minlength=num_classes)
+    both = given + np.bincount(predicted, minlength=num_classes)
+    return {
+        "accuracy": 100.0 * float((predicted == right).mean()),
+        "baseline": 100.0 * float(given.max() / len(right)),
+        "macro_f1": 100.0 * float((2 * hits[both > 0] / both[both > 0]).mean()),
+        "rows": len(right),
+    }
+
+
+def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) -> Scores:
+    """Compares the scores that were found with the right ones, both (rows,).
+
+    Correlations × 100, which are 0 where all found or all given scores are equal; the mean squared error, and as
+    `baseline` that of always giving the mean score.
+    """
+    pearson, spearman, _ = correlations(predicted, right)
+    return {
+        "pearson": pearson,
+        "spearman": spearman,
+        "mse": float(((predicted - right) ** 2).mean()),
+        "baseline": float(right.var()),
+        "rows": len(right),
+    }
+
+
+def criterion(scores: Scores) -> float:
+    """Returns what an epoch is chosen by: accuracy or Pearson's r × 100."""
+    return float(scores["accuracy"] if "accuracy" in scores else scores["pearson"])
+
+
+def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
+    """Describes scores as measurements."""
+    names = {
+        "accuracy": ("accuracy", f"accuracy (%{note})"),
+        "macro_f1": ("f1", f"macro F1 × 100{note}"),
+        "pearson": ("pearsonr", f"Pearson × 100{note}"),
+        "spearman": ("spearmanr", f"Spearman × 100{note}"),
+        "mse": ("mse", f"mean squared error{note}"),
+    }
+    graded = "pearson" in scores
+    return [
+        Measurement(
+            task="sentence-similarity" if graded else "text-classification",
+            dataset=data,
+            split=split,
+            metric=metric,
+            value=scores[key],
+            name=name,
+            task_name="Scores of sentences or pairs" if graded else "Text classification",
+        )
+        for key, (metric, name) in names.items()
+        if key in scores
+    ]
+
+
+def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
+    """Formats what was measured on some parts."""
+    if "accuracy" in next(iter(parts.values())):
+        header = ["part", "accuracy (%)", "most frequent class (%)", "macro F1 × 100", "rows"]
+        shares = ("accuracy", "baseline", "macro_f1")
+        rows = [
+            [name, *(number(scores[key]) for key in shares), f"{scores['rows']:,}"] for name, scores in parts.items()
+        ]
+        return format_table(header, rows)
+    header = ["part", "Pearson × 100", "Spearman × 100", "squared error", "of the mean score", "rows"]
+    rows = [
+        [
+            *(name, number(scores["pearson"]), number(scores["spearman"])),
+            *(f"{scores['mse']:.3f}", f"{scores['baseline']:.3f}", f"{scores['rows']:,}"),
+        ]
+        for name, scores in parts.items()
+    ]
+    return format_table(header, rows)

@@ -16,8 +16,18 @@ from ...messages import log
 from ...settings import recipe
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun
-from .scores import score_measurements, score_table
-from .tasks import DEV, OBJECTIVES, TEST, TRAIN, LabelledTexts, SupervisedData, SupervisedSettings, read_supervised
+from .tasks import (
+    DEV,
+    OBJECTIVES,
+    TEST,
+    TRAIN,
+    LabelledTexts,
+    SupervisedData,
+    SupervisedSettings,
+    read_supervised,
+    score_measurements,
+    score_table,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -42,24 +52,20 @@ def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
 
 
 def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
-    from .sentence_classification import tokenize
-    from .trainer import SupervisedTrainer, SupervisedTrainingArguments
+    from .sentence_classification import SupervisedTrainer, SupervisedTrainingArguments, tokenize
 
     data = read_supervised(settings)
     parts = ", ".join(f"{part} {len(rows):,} ({data.sources[part]})" for part, rows in data.parts.items())
-    pairs = data.parts[TRAIN].is_of_pairs
+    pairs = data.parts[TRAIN].second is not None
     log(f"{'pairs' if pairs else 'sentences'}: {parts}; targets in the column {data.column}")
     if data.left_out:
         log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
     targets = {
-        part: rows.class_numbers(data.classes) if data.classes else np.array(rows.column("target"), np.float32)
+        part: rows.class_numbers(data.classes) if data.classes else np.array(rows.targets, np.float32)
         for part, rows in data.parts.items()
     }
     model, tokenizer, coverage = _model(settings, data)
-    inputs = {
-        part: tokenize(tokenizer, rows.column("first"), rows.column("second") if pairs else None, targets[part])
-        for part, rows in data.parts.items()
-    }
+    inputs = {part: tokenize(tokenizer, rows.first, rows.second, targets[part]) for part, rows in data.parts.items()}
     if settings.freeze_encoder:
         model.encoder.requires_grad_(False)
     arguments = run.arguments(
@@ -146,13 +152,13 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
         if settings.initial_vectors is not None:
             coverage = _fill_vectors(settings, encoder, opened.tokenizer, data.parts[TRAIN])
     objective = OBJECTIVES[settings.task]
-    scores = np.array(data.parts[TRAIN].column("target") if objective == "regression" else [0.0, 1.0], np.float64)
+    scores = np.array(data.parts[TRAIN].targets if objective == "regression" else [0.0, 1.0], np.float64)
     outputs: dict[str, Any] = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
     if objective == "distribution":
         outputs |= {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
     config = SentenceClassifierConfig(
         sentence_encoder=encoder.config.to_diff_dict(),
-        pairs=data.parts[TRAIN].is_of_pairs,
+        pairs=data.parts[TRAIN].second is not None,
         objective=objective,
         score_mean=float(scores.mean()) if objective == "regression" else 0.0,
         score_deviation=float(scores.std()) if objective == "regression" else 1.0,
@@ -179,7 +185,7 @@ def _fill_vectors(
     size = encoder.embeddings.shape[1]
     words = [word for word in words_of_tokens(tokenizer) if word is not None]
     vectors = read_initial_vectors(str(settings.initial_vectors), words, first=0, dimension=size)
-    ids = tokenize(tokenizer, train.column("first") + train.column("second")).first.ids
+    ids = tokenize(tokenizer, train.first + (train.second or [])).first.ids
     counts = np.bincount(ids, minlength=len(tokenizer))
     matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():

@@ -37,17 +37,7 @@ def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_
     assert find_wordnet(None, []) == folder
 
 
-def test_a_folder_that_is_not_wordnets_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no such folder"):
-        WordNet(tmp_path / "absent")
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match=r"lacks index\.noun, data\.noun"):
-        WordNet(tmp_path / "empty")
-
-
-@pytest.mark.parametrize(
-    "damage", [b"dog n x 1 @ 2 0 00000099", b"dog n 2 1 @ 2", b"dog n", b"dog n 1 1 @ 1 0 00000099"]
-)
+@pytest.mark.parametrize("damage", [b"dog n", b"dog n 1 1 @ 1 0 00000099"])
 def test_a_damaged_word_is_named_when_it_is_asked_for(wordnet_folder, damage):
     index = wordnet_folder("dict") / "index.noun"
     lines = index.read_bytes().split(b"\n")

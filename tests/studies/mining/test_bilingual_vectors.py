@@ -27,7 +27,7 @@ SENTENCES = [[2, 3, 4, 2], [], [5], [3, 2], [4, 4, 5, 2, 3, 6]]
 OTHERS = [[2, 2], [3], [], [4, 3, 2], [2]]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 6), max_size=8), st.integers(1, 4), st.integers(0, 9))
 def test_windows_are_those_of_a_plain_loop(lengths, window, seed):
     sentences = np.repeat(np.arange(len(lengths)), lengths)

@@ -34,25 +34,6 @@ def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
     )
 
 
-def test_one_step_is_adam_with_the_gradient_clipped_to_a_norm(tmp_path):
-    examples = examples_of(many(12))
-    model, twin = model_of(examples), model_of(examples)
-    trainer = trainer_of(
-        tmp_path, examples, model, per_device_train_batch_size=72, num_train_epochs=1.0, max_grad_norm=0.05
-    )
-    items = [(0, int(row)) for row in trainer.batches.order(0)]
-    batch = trainer._collate(items)
-    optimizer = torch.optim.Adam(twin.parameters(), lr=2e-4)
-    twin.train()(**batch).loss.backward()
-    norm = torch.nn.utils.clip_grad_norm_(twin.parameters(), 0.05)
-    assert norm > 0.05
-    optimizer.step()
-    trainer.train()
-    assert trainer.model.sparse_gradients is False, "other optimizers take no sparse gradients"
-    for (name, ours), theirs in zip(model.named_parameters(), twin.parameters(), strict=True):
-        torch.testing.assert_close(ours, theirs, atol=1e-7, rtol=1e-4, msg=lambda text, n=name: n + text)
-
-
 def test_scores_are_those_computed_by_hand():
     examples = examples_of(many(30), many(9, seed=4))
     model = model_of(examples).eval()

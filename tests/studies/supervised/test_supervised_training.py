@@ -9,14 +9,15 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
 from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
-from hf_paraphrase.studies.supervised.scores import class_scores, criterion, graded_scores
 from hf_paraphrase.studies.supervised.sentence_classification import (
     ClassifierInputs,
+    SupervisedTrainer,
+    SupervisedTrainingArguments,
     predicted_classes,
     predicted_logits,
     predicted_scores,
 )
-from hf_paraphrase.studies.supervised.trainer import SupervisedTrainer, SupervisedTrainingArguments
+from hf_paraphrase.studies.supervised.tasks import class_scores, criterion, graded_scores
 from hf_paraphrase.tokenization.token_ids import TokenIds
 
 ENCODERS = {"avg": AvgConfig(vocab_size=50, hidden_size=4), "gran": GranConfig(vocab_size=50, hidden_size=4)}
@@ -80,15 +81,6 @@ def test_a_frozen_encoder_does_not_move_and_the_head_does(tmp_path):
     train(model, inputs, inputs, tmp_path, lambda_w=1.0, lambda_c=1.0, num_train_epochs=1)
     assert all(torch.equal(value, start[name]) for name, value in model.state_dict().items() if "encoder" in name)
     assert not torch.equal(model.classifier.weight, start["classifier.weight"])
-
-
-def test_the_weights_of_the_best_epoch_are_kept(tmp_path):
-    model = make("avg")
-    inputs, dev = random_inputs(model, 60), random_inputs(model, 30, seed=5)
-    trainer = train(model, inputs, dev, tmp_path, num_train_epochs=6, learning_rate=0.2)
-    scores = [entry["criterion"] for entry in trainer.scores()]
-    assert len(scores) == 6 and trainer.best_scores()["epoch"] == 1 + scores.index(max(scores))
-    assert trainer.measure(dev)["accuracy"] == pytest.approx(max(scores)) and max(scores) > 90
 
 
 def test_predictions_depend_on_neither_order_nor_company():
