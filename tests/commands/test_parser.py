@@ -182,9 +182,9 @@ def test_every_option_of_text_is_marked_as_a_path_has_choices_or_is_a_known_word
 
 
 @pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
-def test_the_help_of_every_verb_has_every_flag_once_and_explains_it(settings_class, monkeypatch):
-    shown = help_of(settings_class, monkeypatch)
-    assert len(shown) == len(VerbParser(settings_class, "verb")._actions) and all(shown.values())
+def test_help_explains_every_flag_once_under_all_names_that_verbs_give_it(settings_class, monkeypatch):
+    shown, parser = help_of(settings_class, monkeypatch), VerbParser(settings_class, "verb")
+    assert len(shown) == len(parser._actions) and all(shown.values())
     for names, text in shown.items():
         assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
         assert text.count("(default: ") + text.count("[default: ") <= 1, names
@@ -192,17 +192,11 @@ def test_the_help_of_every_verb_has_every_flag_once_and_explains_it(settings_cla
         constraints = constraints_of(field)
         if field.name == "resume":
             assert all(flag(other) in field.metadata["help"] for other in constraints.only_with)
-        if field.name.endswith("seed"):
-            assert (constraints.at_least, constraints.at_most) == (0, (1 << 32) - 1), "what generators take"
-
-
-@pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
-def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(settings_class):
-    actions = VerbParser(settings_class, "verb")._option_string_actions
-    for field in dataclasses.fields(settings_class):
         for names in SYNONYMS:
             if field.name in names and (settings_class.__name__, field.name) not in OF_A_MARGIN:
-                assert all(actions[flag(name)].dest == field.name for name in names), field.name
+                assert all(parser._option_string_actions[flag(name)].dest == field.name for name in names), field.name
+        if field.name.endswith("seed"):
+            assert (constraints.at_least, constraints.at_most) == (0, (1 << 32) - 1), "what generators take"
 
 
 # ----- near names
