@@ -37,6 +37,14 @@ def leave_to_stay():
     gc.freeze()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Has one process run all slow tests, many of which start several, but those of every verb, which are many."""
+    for item in items:
+        if item.get_closest_marker("slow") and item.path.name != "test_every_verb.py":
+            item.add_marker(pytest.mark.xdist_group("slow"))
+
+
 def pytest_collection_finish():
     """The tests themselves stay: thousands of objects."""
     leave_to_stay()
@@ -207,23 +215,3 @@ def run_script(load_script, monkeypatch):
         return module.main()
 
     return run
-
-
-@pytest.fixture(params=["scored at the end", "not scored at the end"])
-def trainer_flow(request, monkeypatch):
-    """The Trainer as it is, and as it was before it scored the last step where that is at no multiple of the interval.
-
-    A test that asks for it runs with both.
-    """
-    from transformers.trainer_callback import DefaultFlowCallback
-
-    on_step_end = DefaultFlowCallback.on_step_end
-
-    def older(self, args, state, control, **settings):
-        on_step_end(self, args, state, control, **settings)
-        if args.eval_strategy == "steps" and state.global_step % state.eval_steps:
-            control.should_evaluate = False
-        return control
-
-    if request.param == "not scored at the end":
-        monkeypatch.setattr(DefaultFlowCallback, "on_step_end", older)

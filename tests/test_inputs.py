@@ -174,11 +174,11 @@ def test_a_device_without_end_and_a_pipe_of_several_processes_are_refused(pipe, 
 TEXTS = [{"sentence1": f"the dog {n % 5} barks", "sentence2": f"a hound {n % 5} barked"} for n in range(12)]
 
 
-def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(tmp_path):
+def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(artefacts, tmp_path):
     dev = Dataset.from_list([{**row, "label": number % 2} for number, row in enumerate(TEXTS)])
     encoder = train_encoder(
         pairs=Dataset.from_list(TEXTS),
-        initial_model=SentenceEncoder.from_pretrained(),
+        initial_model=SentenceEncoder.from_pretrained(artefacts["avg"]),
         dev_data=dev,
         output=tmp_path / "model",
         epochs=4,
@@ -195,8 +195,8 @@ def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(tmp_path):
     assert train_encoder(pairs=TEXTS, output=tmp_path / "other", epochs=1).encode(["the dog"]).any()
 
 
-def test_functions_of_other_verbs_take_data_sets_and_encoders_as_well(tmp_path):
-    encoder = SentenceEncoder.from_pretrained()
+def test_functions_of_other_verbs_take_data_sets_and_encoders_as_well(artefacts, tmp_path):
+    encoder = SentenceEncoder.from_pretrained(artefacts["avg"])
     pairs = Dataset.from_list([{**row, "score": float(number % 3)} for number, row in enumerate(TEXTS)])
     table = hf_paraphrase.evaluate(model=[encoder], data=pairs, suite="graded", split="train")
     assert "model0 r" in str(table)

@@ -182,6 +182,7 @@ def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(code, t
     assert done.stdout and all(line in done.stdout for line in said)
 
 
+@pytest.mark.slow
 def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printed(tmp_path, monkeypatch, capsys):
     for package in ("onnx", "onnxruntime"):
         pytest.importorskip(package)

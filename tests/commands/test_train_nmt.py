@@ -96,7 +96,7 @@ def test_two_processes_train_one_model_and_a_killed_run_of_theirs_ends_like_an_u
     assert measured(output) == measured(tmp_path / "model")
 
 
-def test_the_last_update_is_measured_once_whatever_the_interval(tiny_bitext, tmp_path, trainer_flow):
+def test_the_last_update_is_measured_once_whatever_the_interval(tiny_bitext, tmp_path):
     # 8 updates an epoch.
     assert train(tiny_bitext, tmp_path / "model", "--epochs", "3.125", "--evaluations", "3") == 0
     assert [step for step, _ in measured(tmp_path / "model")] == [9, 18, 25]

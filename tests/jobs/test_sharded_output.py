@@ -143,3 +143,25 @@ def test_a_part_that_runs_twice_at_the_same_time_ends_without_error_and_leftover
     assert score(pairs, output, "--shard", "1/1") == 0
     assert "another part has finished the output" in capsys.readouterr().err
     assert tree(output) == tree(whole) and [path.name for path in tmp_path.iterdir()] == ["scored"]
+
+
+# ----- engines
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),
+        ("score --pairs p --output o --engine ray --workers 2", "--workers is for --engine local"),
+        ("encode --input p --output o.npy --engine ray", "--engine ray is for data folders (give --columns too)"),
+        (
+            "encode --input p --output o --columns a --engine ray --device cuda:1",
+            "--engine ray and --device cuda:1 exclude each other (--device cpu or cuda)",
+        ),
+        ("score --pairs p --output o --engine spark", "invalid choice: 'spark': one of local, ray"),
+    ],
+)
+def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
+    assert main(words.split()) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1
