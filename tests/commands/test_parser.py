@@ -5,12 +5,9 @@ from __future__ import annotations
 import dataclasses
 import re
 import typing
-from pathlib import Path
 
 import pytest
 
-import hf_paraphrase
-from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.parser import VerbParser, parse
 from hf_paraphrase.commands.verbs import all_recipes
@@ -232,25 +229,3 @@ def test_a_query_may_begin_with_hyphens(place, tmp_path, capsys):
     assert main(["search", "--config", "search.yaml"]) == 0
     assert main(["search", "--model", "builtin", "--corpus", "sentences.txt", "--query", "--not a flag"]) == 0
     assert "-hello\t1" in capsys.readouterr().out
-
-
-def test_outputs_may_have_the_name_of_the_built_in_encoder(place, tmp_path, capsys):
-    folder = tmp_path / "sts" / "STS16-en-test"
-    folder.mkdir(parents=True)
-    (folder / "STS.input.headlines.txt").write_text("a cat\ta dog\na cat\ta cat\na cat\tbread\n")
-    (folder / "STS.gs.headlines.txt").write_text("1\n5\n0\n")
-    for words in (
-        "encode --input sentences.txt --output builtin.npy",
-        "evaluate --data sts --suite sts --output builtin.json",
-        "export --format safetensors --output builtin",
-    ):
-        for more in ([], ["--overwrite"]) if "." in words else ([],):
-            assert main([*words.split(), "--model", "builtin", *more]) == 0, capsys.readouterr().err
-    # The name is that of the encoder; the folder has its path, or its name as a path object.
-    assert main(["export", "--model", "builtin", "--format", "safetensors", "--output", "other"]) == 0
-    assert read_provenance(tmp_path / "other")["inputs"][0]["name"] == "builtin"
-    assert hf_paraphrase.encode(model=Path("builtin"), input="sentences.txt", output="vectors.npy").dimension == 512
-    assert (
-        main(["export", "--model", "./builtin", "--format", "safetensors", "--output", "builtin", "--overwrite"]) == 2
-    )
-    assert "the output is the input of --model" in capsys.readouterr().err
