@@ -16,7 +16,7 @@ import pytest
 from fresh_python import FreshPython, Server
 
 # The blocking run gives the same verdict every time; HYPOTHESIS_PROFILE=search looks for new inputs at random.
-hypothesis.settings.register_profile("blocking", max_examples=60, derandomize=True, deadline=None)
+hypothesis.settings.register_profile("blocking", max_examples=30, derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", max_examples=1_000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "blocking"))
 

@@ -88,7 +88,7 @@ LABELLED = st.lists(
 ).filter(lambda pairs: len({label for _, label in pairs}) == 2)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(LABELLED)
 def test_detection_equals_trying_every_threshold_also_with_ties(detection, pairs):
     scores, labels = [score for score, _ in pairs], [label for _, label in pairs]
