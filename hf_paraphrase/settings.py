@@ -36,7 +36,6 @@ R_co = TypeVar("R_co", covariant=True)
 
 URL = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
 """A URL such as s3://bucket/folder; one may lead through another: simplecache::s3://bucket/folder."""
-_URL_AS_PATH = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+:/[^/].*", re.DOTALL)
 _CONSTRAINTS = "constraints"
 _BOUNDS = {"above": operator.gt, "at_least": operator.ge, "below": operator.lt, "at_most": operator.le}
 _WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
@@ -392,9 +391,7 @@ def recipe(settings_class: Any) -> Any:
                     settings.check()
                     check_overlap(settings.paths_made(), settings.paths_read())
                     return function(settings)
-            except HfParaphraseError as error:
-                if error.path is not None and _URL_AS_PATH.fullmatch(error.path):
-                    error.remedy = "a URL cannot be read here: copy it to this machine, and give its path"
+            except HfParaphraseError:
                 raise
             except Exception as error:
                 if (explained := error_of_the_system(error)) is None:

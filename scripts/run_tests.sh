@@ -22,8 +22,8 @@ unset PYTHONDONTWRITEBYTECODE
 ruff check .
 ruff format --check .
 mypy
-# Four processes for two cores, as some tests wait; a file is one's, as its tests share costly fixtures. Their thousands of
-# small files are in memory where there is space.
+# One process more than there are cores, as some tests wait, and no more, as each imports all libraries; a file is one's, as
+# its tests share costly fixtures. Their thousands of small files are in memory where there is space.
 room=$(df -Pk /dev/shm 2>/dev/null | awk 'END { print int($4 / 1048576) }')
 if [ "${room:-0}" -ge 8 ]; then
   TMPDIR=$(mktemp -d /dev/shm/hf_paraphrase.XXXXXX)
@@ -31,5 +31,6 @@ if [ "${room:-0}" -ge 8 ]; then
   trap 'rm -rf "$TMPDIR"' EXIT
 fi
 python -m compileall -q hf_paraphrase
-python -m pytest -n "$(python -c 'import os; print(os.cpu_count() * 2)')" --dist loadfile --no-loadscope-reorder
-python -m pytest -m slow
+cores=$(python -c 'import os; print(os.cpu_count())')
+python -m pytest -n "$((cores + 1))" --dist loadfile --no-loadscope-reorder
+python -m pytest -m slow -n "$cores" --dist loadgroup

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 # The tests' tensors are tiny: threads that share them wait for each other a hundred times longer than they compute.
 # Set before anything imports NumPy or PyTorch, and inherited by the programs that tests start.
@@ -16,7 +17,7 @@ import pytest
 from fresh_python import FreshPython, Server
 
 # The blocking run gives the same verdict every time; HYPOTHESIS_PROFILE=search looks for new inputs at random.
-hypothesis.settings.register_profile("blocking", max_examples=60, derandomize=True, deadline=None)
+hypothesis.settings.register_profile("blocking", max_examples=30, derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", max_examples=1_000, deadline=None, print_blob=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "blocking"))
 
@@ -32,9 +33,19 @@ sys.path.append(str(SCRIPTS / "reliability"))
 
 
 def leave_to_stay():
-    """Keeps the collector of garbage, which every training calls, from going through all that is there by now."""
+    """Keeps the collector of garbage from going through all that is there, as it does in each training."""
     gc.collect()
     gc.freeze()
+    if (memory := sys.modules.get("accelerate.utils.memory")) is not None:
+        memory.gc = SimpleNamespace(collect=lambda: 0)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Has one process run all slow tests, many of which start several, but those of every verb, which are many."""
+    for item in items:
+        if item.get_closest_marker("slow") and item.path.name != "test_every_verb.py":
+            item.add_marker(pytest.mark.xdist_group("slow"))
 
 
 def pytest_collection_finish():
@@ -207,23 +218,3 @@ def run_script(load_script, monkeypatch):
         return module.main()
 
     return run
-
-
-@pytest.fixture(params=["scored at the end", "not scored at the end"])
-def trainer_flow(request, monkeypatch):
-    """The Trainer as it is, and as it was before it scored the last step where that is at no multiple of the interval.
-
-    A test that asks for it runs with both.
-    """
-    from transformers.trainer_callback import DefaultFlowCallback
-
-    on_step_end = DefaultFlowCallback.on_step_end
-
-    def older(self, args, state, control, **settings):
-        on_step_end(self, args, state, control, **settings)
-        if args.eval_strategy == "steps" and state.global_step % state.eval_steps:
-            control.should_evaluate = False
-        return control
-
-    if request.param == "not scored at the end":
-        monkeypatch.setattr(DefaultFlowCallback, "on_step_end", older)

@@ -28,12 +28,7 @@ MAIN = "import sys; from hf_paraphrase.commands import main; sys.exit(main())"
 
 
 class FreshPython:
-    """Runs programs in processes of their own, which are forks of a server.
-
-    Args:
-        address: Where the server listens.
-        folder: What programs leave behind lies there.
-    """
+    """Runs programs in forks of a server, which listens at an address; what they leave lies in a folder."""
 
     def __init__(self, address: str, folder: Path) -> None:
         self.address = address
@@ -45,14 +40,7 @@ class FreshPython:
         return self.start(code, *words, folder=folder, environment=environment).end()
 
     def start(self, code, *words, folder=None, environment=None):
-        """Starts what would stand behind `python -c` and gives the :class:`Running` program.
-
-        Args:
-            code: The program.
-            *words: Its command line.
-            folder: Where it runs; here if it is not given.
-            environment: Variables that it has beside those of this process.
-        """
+        """Starts what would stand behind `python -c`, with variables beside those of this process."""
         request = {
             "code": code,
             "words": ["-c", *map(str, words)],
@@ -70,11 +58,7 @@ class FreshPython:
 
 
 class Running:
-    """A program that runs.
-
-    Attributes:
-        pid: The number of its process.
-    """
+    """A program that runs, in the process `pid`."""
 
     def __init__(self, connection, words, printed):
         self.connection, self.words, self.printed = connection, words, printed
@@ -94,11 +78,7 @@ class Running:
 
 
 class Server:
-    """The process that programs are forks of; it imports the libraries when the first of them is asked for.
-
-    Args:
-        libraries: What the programs have.
-    """
+    """The process that programs are forks of; it imports the libraries when the first of them is asked for."""
 
     def __init__(self, libraries: tuple[str, ...] = LIBRARIES) -> None:
         # The name of a socket is at most about a hundred letters long, which those of pytest's folders may exceed.

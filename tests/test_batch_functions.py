@@ -154,9 +154,7 @@ def test_the_verbs_make_what_the_functions_make(functions, pairs, given, tmp_pat
     ("one", "several"),
     [
         (Paraphraser("nllb"), Paraphraser(("nllb",))),
-        (Paraphraser([Path("a"), "b"]), Paraphraser(("a", "b"))),
         (Decontaminator(Path("set.txt"), "text"), Decontaminator(("set.txt",), ("text",))),
-        (PairFilter("bleu<=0.5"), PairFilter(("bleu<=0.5",))),
         (SentenceEmbedder("builtin", "sentence1"), SentenceEmbedder("builtin", ("sentence1",))),
     ],
 )

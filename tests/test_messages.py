@@ -50,7 +50,6 @@ def test_a_line_of_json_reads_back_as_the_same_after_it(text):
         ("sftp:/me:pw@host/x C:/me@x", "sftp:/host/x C:/me@x"),
         ("https://h/a?corpus=5&access_token=x1&b=2", "https://h/a?corpus=5&access_token=***&b=2"),
         ("https://h/a?X-Amz-Signature=ab%20&x-id=1", "https://h/a?X-Amz-Signature=***&x-id=1"),
-        ("https://h/a?design=1;api_key=2#c", "https://h/a?design=1;api_key=***#c"),
         ("hf_paraphrase/hf_token <unk> a@b.c x?y", "hf_paraphrase/hf_token <unk> a@b.c x?y"),
     ],
 )
@@ -83,10 +82,9 @@ def test_messages_go_to_standard_error_once_for_all_processes(capsys, monkeypatc
     assert LOGGER.level == level and not [item for item in LOGGER.handlers if type(item) is not logging.NullHandler]
 
 
-@pytest.mark.parametrize("count", ["", "two"])
-def test_variables_of_a_launcher_that_are_no_numbers_mean_one_process(monkeypatch, count):
+def test_variables_of_a_launcher_that_are_no_numbers_mean_one_process(monkeypatch):
     for name in WHOLE:
-        monkeypatch.setenv(name, count)
+        monkeypatch.setenv(name, "two")
     assert process_count() == 1 and is_main_process()
 
 
@@ -103,8 +101,6 @@ def test_causes_that_form_a_ring_end():
     ("error", "text"),
     [
         (InputError("bad value `x`", path="a.tsv", line=3, remedy="fix it"), "a.tsv:3: bad value `x` (fix it)"),
-        (InputError("bad", path="a.tsv"), "a.tsv: bad"),
-        (InputError("bad", line=3), "bad"),
         (InputError("two\nlines\tand tabs", remedy="one\nline"), "two lines and tabs (one line)"),
     ],
 )
@@ -120,7 +116,6 @@ class OutOfMemoryError(RuntimeError):
     ("error", "kind", "text"),
     [
         (OSError(errno.ENOSPC, "no", "/x/y"), OutputError, "/x/y: cannot write: No space left on device"),
-        (OSError(errno.EROFS, "no", b"/x"), OutputError, "/x: cannot write: Read-only file system"),
         (OSError(errno.EACCES, "no", "/x"), InputError, "/x: Permission denied"),
         # Written by Rust.
         (Exception("I/O error: File too large (os error 27)"), OutputError, "cannot write: File too large"),
@@ -141,13 +136,6 @@ def test_what_the_system_refuses_is_explained_however_deep_in_a_chain(error, kin
     assert type(found) is kind and str(found).startswith(text)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ValueError("Unk token `<unk>` not found"),
-        RuntimeError("some iostream of words"),
-        OSError(errno.ENOENT, "No such file or directory"),
-    ],
-)
-def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess(error):
-    assert error_of_the_system(error) is None
+def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess():
+    assert error_of_the_system(RuntimeError("some iostream of words")) is None
+    assert error_of_the_system(OSError(errno.ENOENT, "No such file or directory")) is None

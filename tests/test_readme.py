@@ -156,15 +156,6 @@ def test_every_block_of_the_quick_tour_runs(quickstart, monkeypatch, capsys):
     assert (quickstart.parent / "vectors.npy").is_file() and (quickstart.parent / "mined" / "README.md").is_file()
 
 
-@pytest.mark.slow
-def test_the_blocks_of_the_quick_tour_that_start_a_ray_cluster_run(quickstart, monkeypatch, capsys):
-    pytest.importorskip("ray", reason="Ray is not installed: pip install ray")
-    monkeypatch.chdir(quickstart.parent)
-    blocks = [block for block in tour() if needs_ray(block[1])]
-    assert {language for language, _ in blocks} == {"python", "bash"}
-    run_blocks(blocks, monkeypatch, capsys)
-
-
 RECIPES = [code for language, code in blocks((GUIDE / "recipes.md").read_text("utf-8")) if language == "python"]
 
 
@@ -182,6 +173,7 @@ def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(code, t
     assert done.stdout and all(line in done.stdout for line in said)
 
 
+@pytest.mark.slow
 def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printed(tmp_path, monkeypatch, capsys):
     for package in ("onnx", "onnxruntime"):
         pytest.importorskip(package)

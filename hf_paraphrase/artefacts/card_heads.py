@@ -109,14 +109,11 @@ class Measurement:
         )
 
 
-def set_results(
-    card: ModelCard, name: str, measurements: Sequence[Measurement], replaced: Sequence[Measurement] = ()
-) -> None:
+def set_results(card: ModelCard, name: str, measurements: Sequence[Measurement]) -> None:
     """Puts measurements of a model into the head of its card, in place of those of the same data and metric."""
     data = cast("ModelCardData", card.data)
     new = [item.result() for item in measurements if item.known]
-    outdated = [*new, *(item.result() for item in replaced)]
-    kept = [item for item in data.eval_results or [] if not any(item.is_equal_except_value(old) for old in outdated)]
+    kept = [old for old in data.eval_results or [] if not any(old.is_equal_except_value(item) for item in new)]
     data.eval_results = [*kept, *new] or None
     # The library writes a name without results as a key that the Hub does not know.
     data.model_name = (data.model_name or name) if data.eval_results else None

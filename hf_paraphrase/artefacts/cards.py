@@ -7,8 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,7 +172,7 @@ def add_results(
     section: str,
     text: str,
 ) -> None:
-    """Records an evaluation and updates card and report of a model; earlier results of the same name are replaced.
+    """Records an evaluation and updates card and report of a model; earlier results on the same data are replaced.
 
     The Markdown `text` goes before the section "Limits". A card without a head gets this text alone.
     """
@@ -186,19 +185,12 @@ def add_results(
         card = read_card(folder)
         head, _ = split_card(card, path)
         record = read_provenance(folder)
-        earlier: list[Measurement] = []
-        with suppress(TypeError, KeyError):  # records of version 0.1 may lack it
-            earlier = [Measurement(**item) for item in record["evaluations"][name]["measurements"]]
-        known = [item for item in measurements if item.known]
-        record["evaluations"] = {
-            **record.get("evaluations", {}),
-            name: {**evaluation, "measurements": [asdict(item) for item in known]},
-        }
+        record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
         write_text_whole(Path(folder) / PROVENANCE, record_text(record))
         card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
         if head:
             with_head = ModelCard(card, ignore_metadata_errors=True)
-            set_results(with_head, Path(folder).resolve().name, known, earlier)
+            set_results(with_head, Path(folder).resolve().name, measurements)
             card = str(with_head)
         write_report(folder, card)
         write_text_whole(path, card)

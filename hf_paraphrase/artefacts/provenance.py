@@ -10,6 +10,7 @@ import platform
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
         raise InputError(f"cannot read: {error.strerror}", path=path, remedy="check the path") from error
 
 
+@cache
 def versions() -> dict[str, str]:
     """Returns the versions of Python and of those packages that are installed and shape a result."""
     from importlib import metadata

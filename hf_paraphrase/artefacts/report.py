@@ -7,8 +7,9 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ..messages import printable, without_secrets
 from .card_heads import split_card
 from .files import write_text_whole
 from .provenance import REPORT, read_provenance
+
+if TYPE_CHECKING:
+    import jinja2
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 348, 10, 172  # the frame of a plot, whose picture is 360 by 210
@@ -34,18 +38,23 @@ def write_report(folder: str | os.PathLike[str], card: str) -> Path:
 
 def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | None = None) -> str:
     """Renders a Markdown text, whose first heading is the title, with a record as in `provenance.json`."""
-    import jinja2
-
     title, body = _page(markdown, pictures)
-    options: dict[str, Any] = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
-    environment = jinja2.Environment(autoescape=True, loader=jinja2.FileSystemLoader(Path(__file__).parent), **options)
     values = {
         "title": title,
         "body": body,
         "command": record.get("command", "hf-paraphrase"),
         "plots": recorded_plots(record),
     }
-    return printable(without_secrets(environment.get_template("report.html").render(values))).rstrip() + "\n"
+    return printable(without_secrets(_template().render(values))).rstrip() + "\n"
+
+
+@cache
+def _template() -> jinja2.Template:
+    import jinja2
+
+    options: dict[str, Any] = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(autoescape=True, loader=jinja2.FileSystemLoader(Path(__file__).parent), **options)
+    return environment.get_template("report.html")
 
 
 def _page(markdown: str, pictures: Path | None) -> tuple[str, str]:

@@ -54,8 +54,6 @@ def write_sample(folder: Path) -> None:
     for part in ("train", "test"):
         header = "Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"
         _write_lines(folder / "msr" / f"msr_paraphrase_{part}.txt", [header, "1\t7\t8\ta\tb"])
-    _write_lines(folder / "normal.aligned", ["T\t0\ta b c"])
-    _write_lines(folder / "simple.aligned", ["T\t0\ta b"])
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hf_paraphrase.artefacts import artefact as module
-from hf_paraphrase.artefacts.artefact import Artefact, incomplete_runs, output_file
+from hf_paraphrase.artefacts.artefact import Artefact, incomplete_runs
 from hf_paraphrase.artefacts.files import write_text_whole
 from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
 from hf_paraphrase.errors import InputError, OutputError
@@ -54,15 +54,14 @@ def killed(work, moment: int) -> bool:
     return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
 
 
-@pytest.mark.parametrize("error", [OutputError("full"), KeyboardInterrupt(), ValueError("bug")])
-def test_an_error_leaves_nothing_of_short_work_and_keeps_the_older_output(tmp_path, error):
+def test_an_error_leaves_nothing_of_short_work_and_keeps_the_older_output(tmp_path):
     made(tmp_path / "out", "old")
     with (
-        pytest.raises(type(error)),
+        pytest.raises(KeyboardInterrupt),
         Artefact(tmp_path / "out", command="toy", settings={}, overwrite=True) as artefact,
     ):
         (artefact.staging / "text.txt").write_text("half")
-        raise error
+        raise KeyboardInterrupt
     assert names(tmp_path) == {"out"} and (tmp_path / "out" / "text.txt").read_text() == "old"
 
 
@@ -89,28 +88,18 @@ def test_the_output_has_content_and_provenance_with_the_inputs_as_they_were_read
     assert names(tmp_path) == {"out", "data.txt"}
 
 
-@pytest.mark.parametrize("replaceable", ["file", "folder", "link", "link to nothing", "working folder"])
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_what_we_did_not_make_is_never_replaced(tmp_path, monkeypatch, replaceable, overwrite):
-    out, other = tmp_path / "out", tmp_path / "other"
-    if replaceable == "file":
-        out.write_text("theirs")
-    elif replaceable == "folder":
-        out.mkdir()
-        (out / "job.json").write_text("{}")
-    elif replaceable == "working folder":
-        made(out)
-        monkeypatch.chdir(out)
-    else:
-        if replaceable == "link":
-            made(other)
-        out.symlink_to(other)
+def test_the_working_folder_a_file_and_a_link_are_never_replaced(tmp_path, monkeypatch, overwrite):
+    made(tmp_path / "ours")
+    (tmp_path / "file").write_text("theirs")
+    (tmp_path / "link").symlink_to("ours")
+    (tmp_path / "broken").symlink_to("nothing")
+    monkeypatch.chdir(tmp_path / "ours")
     before = names(tmp_path)
-    with pytest.raises(OutputError):
-        made(out, "new text", overwrite=overwrite)
-    assert names(tmp_path) == before
-    if out.is_dir():
-        assert not (out / "text.txt").exists() or (out / "text.txt").read_text() == "new"
+    for name in before:
+        with pytest.raises(OutputError):
+            made(tmp_path / name, "new text", overwrite=overwrite)
+    assert names(tmp_path) == before and (tmp_path / "ours" / "text.txt").read_text() == "new"
 
 
 @pytest.mark.parametrize("exchanges", [True, False], ids=["exchange", "two renames"])
@@ -157,7 +146,7 @@ def test_long_work_that_was_killed_at_any_moment_is_continued_with_the_same_byte
     (tmp_path / "data.txt").write_text("data")
     work(resume=False)
     undisturbed = content()
-    for moment in range(1, 200):
+    for moment in range(1, 200, 2):
         for path in (tmp_path / "out").iterdir():
             path.unlink()
         (tmp_path / "out").rmdir()
@@ -209,25 +198,21 @@ def test_another_job_is_not_continued_and_the_message_names_what_differs(tmp_pat
 
 
 def test_an_input_may_move_but_not_change_when_a_run_is_continued(tmp_path):
+    def work(path, resume=True):
+        options = {"settings": {"data": str(path)}, "inputs": [path], "resume": resume}
+        with Artefact(tmp_path / "out", command="toy", **options) as run:
+            write_text_whole(run.checkpoint("state"), "half")
+            raise KeyboardInterrupt
+
     first, second = tmp_path / "first.txt", tmp_path / "second.txt"
     first.write_text("data")
-    with (
-        pytest.raises(ValueError, match="stop"),
-        Artefact(tmp_path / "out", command="toy", settings={"data": str(first)}, inputs=[first], resume=False) as run,
-    ):
-        write_text_whole(run.checkpoint("state"), "half")
-        raise ValueError("stop")
-    first.rename(second)
-    settings = {"data": str(second)}
-    with Artefact(tmp_path / "out", command="toy", settings=settings, inputs=[second], resume=True) as run:
-        assert run.checkpoint("state").read_text() == "half"
-        write_text_whole(run.checkpoint("state"), "whole")
+    with pytest.raises(KeyboardInterrupt):
+        work(first, resume=False)
+    with pytest.raises(KeyboardInterrupt):
+        work(first.rename(second))
     second.write_text("other data")
-    with (
-        pytest.raises(OutputError, match="other settings: data"),
-        Artefact(tmp_path / "out", command="toy", settings=settings, inputs=[second], resume=True),
-    ):
-        pass
+    with pytest.raises(OutputError, match="other settings: data"):
+        work(second)
 
 
 def test_a_finished_output_needs_no_more_work_unless_it_is_of_another_job(tmp_path, caplog):
@@ -249,50 +234,6 @@ def test_two_runs_never_write_one_output_and_a_lock_that_a_killed_run_has_left_i
         made(tmp_path / "other")
         artefact.finish()
     assert names(tmp_path) == {"out", "other"}
-
-
-def test_parts_share_one_run_and_the_last_finishes_it(tmp_path):
-    def part(number: int) -> bool:
-        options = {"resume": True, "shared": True}
-        with Artefact(tmp_path / "out", command="toy", settings={"parts": 2}, **options) as artefact:
-            if artefact.finished:
-                return False
-            artefact.checkpoint("reports")
-            write_text_whole(artefact.staging / f"{number}.txt", str(number))
-            with artefact.finishing() as is_ours:
-                if is_ours and len(names(artefact.staging)) == 2:
-                    artefact.finish()
-                    return True
-            return False
-
-    assert not part(1)
-    assert not part(1)  # once more, as after a kill
-    assert len(incomplete_runs(tmp_path / "out")) == 1
-    assert part(2) and names(tmp_path / "out") == {"1.txt", "2.txt", "provenance.json"}
-    assert not part(2) and names(tmp_path) == {"out"}
-
-
-@pytest.mark.parametrize("kind", ["folder", "link", "file", "pipe"])
-def test_a_single_file_replaces_only_a_file_and_only_with_overwrite(tmp_path, kind):
-    path = tmp_path / "out.tsv"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "link":
-        (tmp_path / "other.tsv").write_text("theirs")
-        path.symlink_to(tmp_path / "other.tsv")
-    elif kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.write_text("old")
-    with pytest.raises(OutputError), output_file(path):
-        pass
-    if kind == "file":
-        with output_file(path, overwrite=True):
-            write_text_whole(path, "new")
-        assert path.read_text() == "new" and names(tmp_path) == {"out.tsv"}
-    else:
-        with pytest.raises(OutputError), output_file(path, overwrite=True):
-            pass
 
 
 def test_a_file_is_not_written_through_a_link(tmp_path):

@@ -8,13 +8,12 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from tiny_encoders import write_average
-from transformers import BertConfig, BertModel
 
 from hf_paraphrase.artefacts.files import opening
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
 from hf_paraphrase.artefacts.weights import check_finite
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import HfParaphraseError, ModelError
+from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.encoder_pieces import load_encoder_tokenizer
 
@@ -126,39 +125,22 @@ def hub_cache(folder, repository):
     return snapshot
 
 
-def as_ours(folder):
-    return folder
-
-
-def as_transformer(folder):
-    size = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
-    BertModel(BertConfig(vocab_size=5, **size)).save_pretrained(folder)
-    return folder
-
-
-@pytest.mark.parametrize("made", [as_ours, as_transformer])
-def test_a_snapshot_in_the_cache_of_the_hub_opens_where_it_is_given_as_a_path(folder, tmp_path, made):
-    folder = made(folder)
+def test_a_snapshot_in_the_cache_of_the_hub_opens_where_it_is_given_as_a_path(folder, tmp_path):
     expected = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
     snapshot = hub_cache(folder, tmp_path / "models--ann--avg")
     assert (snapshot / "config.json").is_symlink()
     assert np.array_equal(SentenceEncoder.from_pretrained(snapshot).encode(TEXTS), expected)
+    assert np.array_equal(SentenceEncoder(*opened(snapshot)).encode(TEXTS), expected)
     assert len(load_encoder_tokenizer(snapshot)) == 5
-    if made is as_ours:
-        assert np.array_equal(SentenceEncoder(*opened(snapshot)).encode(TEXTS), expected)
 
 
 def test_whatever_a_library_raises_becomes_one_short_error_and_interrupts_pass():
     class PanicException(BaseException):
         pass
 
-    for raised in (ValueError("a\nb" * 1_000), PanicException("index out of bounds"), MemoryError()):
+    for raised in (ValueError("a\nb" * 1_000), PanicException("index out of bounds")):
         with pytest.raises(ModelError) as caught, opening("the model", "x"):
             raise raised
         assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
     with pytest.raises(KeyboardInterrupt), opening("the model", "x"):
         raise KeyboardInterrupt
-    own = HfParaphraseError("as it is")
-    with pytest.raises(HfParaphraseError) as same, opening("the model", "x"):
-        raise own
-    assert same.value is own

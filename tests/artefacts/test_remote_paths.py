@@ -86,7 +86,6 @@ class Unreliable(fsspec.AbstractFileSystem):
         ("memory://bucket/nothing", "no such data folder"),
         ("unheard://bucket", "cannot be read: Protocol not known: unheard (check the URL and its protocol"),
         ("unreliable://bucket", "cannot be read: credentials are missing for https://host (check"),
-        ("hf://datasets/nobody/nothing", "cannot be read: "),
         ("s3://bucket/pairs", "cannot be read: Install s3fs"),
     ],
 )

@@ -29,7 +29,7 @@ def test_the_cpu_is_always_there_and_others_are_those_of_the_machine(two_cards):
         check_device("cuda:2")
 
 
-@pytest.mark.parametrize("name", ["score", "encode", "sts", "index", "found", "mine", "mining", "neighbours", "gates"])
+@pytest.mark.parametrize("name", ["score", "encode", "sts", "index", "mine", "mining", "neighbours", "gates"])
 def test_the_encoder_is_opened_on_the_device_that_is_named(name, artefacts, two_cards, monkeypatch, tmp_path):
     opened = []
     words = CASES[name].words(artefacts.paths(CASES[name]))

@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import pytest
-from safetensors.numpy import load_file, save_file
 
 from cases import CASES, contents, differences, left_over
 from forks import run_here
@@ -30,6 +29,15 @@ PROVENANCE = {"command", "settings", "seed", "versions", "inputs"}
 def assert_refused(ended):
     assert ended.code == 2 and len(ended.errors) == 1 and not ended.has_traceback, ended
     assert ended.stdout == ""
+
+
+def overwriting(case):
+    """The flag with which a case replaces its output, where it does."""
+    return ["--overwrite"] if "overwrite" in case.settings and not case.in_parts else []
+
+
+def interrupt():
+    raise KeyboardInterrupt
 
 
 def copied(source, folder):
@@ -86,10 +94,13 @@ def test_an_output_that_exists_is_refused_and_replaced_only_on_request(case, art
     else:
         assert_refused(again)
     assert contents(tmp_path / "run") == before
-    if "overwrite" in case.settings and not case.in_parts:
-        replaced = run_here([*words, "--overwrite"], tmp_path / "run")
-        assert replaced.code == 0, replaced
-        assert differences(done, output) == [] and left_over(tmp_path / "run", *done.parent.iterdir()) == []
+    if not overwriting(case):
+        return
+    # All trainings replace alike: of the others it is enough that they begin.
+    stops = [1, interrupt] if "learning_rate" in case.settings and case.name != "avg" else []
+    replaced = run_here([*words, "--overwrite"], tmp_path / "run", *stops)
+    assert replaced.code == (130 if stops else 0), replaced
+    assert differences(done, output) == [] and left_over(tmp_path / "run", *done.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -112,8 +123,7 @@ def test_an_output_is_not_written_through_a_link(case, artefacts, tmp_path):
     (tmp_path / "run").mkdir()
     target = tmp_path / "precious" / ("thesis.txt" if case.ending else "")
     (tmp_path / "run" / case.output).symlink_to(target)
-    more = ["--overwrite"] if "overwrite" in case.settings and not case.in_parts else []
-    assert_refused(run_here(case.words(artefacts.paths(case), *more), tmp_path / "run"))
+    assert_refused(run_here(case.words(artefacts.paths(case), *overwriting(case)), tmp_path / "run"))
     assert contents(tmp_path / "precious") == before and (tmp_path / "run" / case.output).is_symlink()
 
 
@@ -177,12 +187,12 @@ def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(case, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("moment", ["anywhere", "last"])
 @each_output
-def test_a_run_killed_anywhere_is_completed_to_the_same_bytes(case, number, artefacts, tmp_path, run_python):
+def test_a_run_killed_anywhere_is_completed_to_the_same_bytes(case, moment, artefacts, tmp_path, run_python):
     changes = artefacts.run_of(case.name).changes
-    points = [1, changes, changes - 1, *random.Random(case.name).sample(range(1, changes + 1), 3)]
-    kill_and_repeat(case, artefacts, tmp_path, points[number], run_python)
+    at = changes if moment == "last" else random.Random(case.name).randint(1, changes)
+    kill_and_repeat(case, artefacts, tmp_path, at, run_python)
 
 
 def with_copy(case, source, artefacts, folder):
@@ -225,8 +235,7 @@ def test_an_output_does_not_overlap_an_input(case, source, artefacts, tmp_path):
     inside = [path / "new"] if (path / "provenance.json").is_file() else []
     for output in [path.parent, *([path] if path.exists() else []), *inside]:
         words[-1] = str(output)
-        for more in ([], ["--overwrite"]):
-            assert_refused(run_here([*words, *more], tmp_path / "run"))
+        assert_refused(run_here([*words, *overwriting(case)], tmp_path / "run"))
     assert contents(tmp_path) == before
 
 
@@ -245,22 +254,6 @@ WITH_DEVICE = [case for case in DISTURBED if "device" in case.settings and case.
 
 @pytest.mark.parametrize("case", WITH_DEVICE, ids=NAME)
 def test_a_device_that_is_not_there_is_refused_before_any_work(case, artefacts, tmp_path):
-    for device in ("cuda:7", "gpu"):
-        ended = run_here(case.words(artefacts.paths(case), "--device", device), tmp_path)
-        assert_refused(ended)
-        assert f"there is no --device {device} here (" in ended.errors[0] and not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("name", ["encode", "index", "int8", "join", "student"])
-def test_a_model_with_weights_that_are_not_numbers_is_not_opened(name, value, artefacts, tmp_path):
-    case = CASES[name]
-    model = "gran" if name == "encode" else "avg"
-    path, words = with_copy(case, (model, ""), artefacts, tmp_path)
-    weights = load_file(path / "model.safetensors")
-    weights["embeddings"][2, 1] = value
-    save_file(weights, path / "model.safetensors", {"format": "pt"})
-    (tmp_path / "run").mkdir()
-    ended = run_here(words, tmp_path / "run")
+    ended = run_here(case.words(artefacts.paths(case), "--device", "cuda:7"), tmp_path)
     assert_refused(ended)
-    assert str(path) in ended.errors[0] and left_over(tmp_path / "run") == []
+    assert "there is no --device cuda:7 here (" in ended.errors[0] and not list(tmp_path.iterdir())

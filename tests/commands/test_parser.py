@@ -5,12 +5,9 @@ from __future__ import annotations
 import dataclasses
 import re
 import typing
-from pathlib import Path
 
 import pytest
 
-import hf_paraphrase
-from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.parser import VerbParser, parse
 from hf_paraphrase.commands.verbs import all_recipes
@@ -182,9 +179,9 @@ def test_every_option_of_text_is_marked_as_a_path_has_choices_or_is_a_known_word
 
 
 @pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
-def test_the_help_of_every_verb_has_every_flag_once_and_explains_it(settings_class, monkeypatch):
-    shown = help_of(settings_class, monkeypatch)
-    assert len(shown) == len(VerbParser(settings_class, "verb")._actions) and all(shown.values())
+def test_help_explains_every_flag_once_under_all_names_that_verbs_give_it(settings_class, monkeypatch):
+    shown, parser = help_of(settings_class, monkeypatch), VerbParser(settings_class, "verb")
+    assert len(shown) == len(parser._actions) and all(shown.values())
     for names, text in shown.items():
         assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
         assert text.count("(default: ") + text.count("[default: ") <= 1, names
@@ -192,17 +189,11 @@ def test_the_help_of_every_verb_has_every_flag_once_and_explains_it(settings_cla
         constraints = constraints_of(field)
         if field.name == "resume":
             assert all(flag(other) in field.metadata["help"] for other in constraints.only_with)
-        if field.name.endswith("seed"):
-            assert (constraints.at_least, constraints.at_most) == (0, (1 << 32) - 1), "what generators take"
-
-
-@pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
-def test_a_flag_works_by_each_of_the_names_that_verbs_give_it(settings_class):
-    actions = VerbParser(settings_class, "verb")._option_string_actions
-    for field in dataclasses.fields(settings_class):
         for names in SYNONYMS:
             if field.name in names and (settings_class.__name__, field.name) not in OF_A_MARGIN:
-                assert all(actions[flag(name)].dest == field.name for name in names), field.name
+                assert all(parser._option_string_actions[flag(name)].dest == field.name for name in names), field.name
+        if field.name.endswith("seed"):
+            assert (constraints.at_least, constraints.at_most) == (0, (1 << 32) - 1), "what generators take"
 
 
 # ----- near names
@@ -238,25 +229,3 @@ def test_a_query_may_begin_with_hyphens(place, tmp_path, capsys):
     assert main(["search", "--config", "search.yaml"]) == 0
     assert main(["search", "--model", "builtin", "--corpus", "sentences.txt", "--query", "--not a flag"]) == 0
     assert "-hello\t1" in capsys.readouterr().out
-
-
-def test_outputs_may_have_the_name_of_the_built_in_encoder(place, tmp_path, capsys):
-    folder = tmp_path / "sts" / "STS16-en-test"
-    folder.mkdir(parents=True)
-    (folder / "STS.input.headlines.txt").write_text("a cat\ta dog\na cat\ta cat\na cat\tbread\n")
-    (folder / "STS.gs.headlines.txt").write_text("1\n5\n0\n")
-    for words in (
-        "encode --input sentences.txt --output builtin.npy",
-        "evaluate --data sts --suite sts --output builtin.json",
-        "export --format safetensors --output builtin",
-    ):
-        for more in ([], ["--overwrite"]) if "." in words else ([],):
-            assert main([*words.split(), "--model", "builtin", *more]) == 0, capsys.readouterr().err
-    # The name is that of the encoder; the folder has its path, or its name as a path object.
-    assert main(["export", "--model", "builtin", "--format", "safetensors", "--output", "other"]) == 0
-    assert read_provenance(tmp_path / "other")["inputs"][0]["name"] == "builtin"
-    assert hf_paraphrase.encode(model=Path("builtin"), input="sentences.txt", output="vectors.npy").dimension == 512
-    assert (
-        main(["export", "--model", "./builtin", "--format", "safetensors", "--output", "builtin", "--overwrite"]) == 2
-    )
-    assert "the output is the input of --model" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def cluster():
     from ray.cluster_utils import Cluster
 
     # A node that is killed is soon known to be.
-    quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 2, "health_check_timeout_ms": 500}
+    quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 6, "health_check_timeout_ms": 500}
     head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
     cluster = Cluster(initialize_head=True, head_node_args=head)
     try:
@@ -172,6 +172,20 @@ def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_sta
     assert "train-00007.json" not in finished and not (tmp_path / "made").exists()
     assert main(score_lively(tmp_path / "made", "--resume", on_ray=False)) == 0
     assert DataFolder(tmp_path / "made").count() == 60
+
+
+def test_what_the_cluster_does_not_have_and_a_damaged_input_are_one_line(score_lively, pairs, tmp_path, capsys):
+    assert main(score_lively(tmp_path / "made", "--ray-cpus", "17")) == 2
+    assert "no node of the Ray cluster has 17 CPU and 0 GPU for a worker" in capsys.readouterr().err.splitlines()[-1]
+    (file,) = (pairs / "data").iterdir()
+    content = file.read_bytes()
+    try:
+        file.write_bytes(content[:100] + bytes(300) + content[400:])
+        assert main(score_lively(tmp_path / "made")) == 2
+    finally:
+        file.write_bytes(content)
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert str(file) in error and "Traceback" not in error and not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize(

@@ -119,3 +119,25 @@ def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_ou
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
     with part(tmp_path, "2/2") as late:
         assert late.finished
+
+
+# ----- engines
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),
+        ("score --pairs p --output o --engine ray --workers 2", "--workers is for --engine local"),
+        ("encode --input p --output o.npy --engine ray", "--engine ray is for data folders (give --columns too)"),
+        (
+            "encode --input p --output o --columns a --engine ray --device cuda:1",
+            "--engine ray and --device cuda:1 exclude each other (--device cpu or cuda)",
+        ),
+        ("score --pairs p --output o --engine spark", "invalid choice: 'spark': one of local, ray"),
+    ],
+)
+def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
+    assert main(words.split()) == 2
+    error = capsys.readouterr().err
+    assert problem in error and error.count("\n") == 1

@@ -76,7 +76,7 @@ LABELLED = st.lists(
 ).filter(lambda pairs: len({label for _, label in pairs}) == 2)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(LABELLED)
 def test_detection_equals_trying_every_threshold_also_with_ties(detection, pairs):
     scores, labels = [score for score, _ in pairs], [label for _, label in pairs]
@@ -107,7 +107,6 @@ def test_golden_values_of_detection(detection):
     ("name", "inputs", "message"),
     [
         ("sts_correlation", {"predictions": [0.1, math.nan], "references": [1, 2]}, r"predictions\[1\] is nan"),
-        ("sts_correlation", {"predictions": [0.1, 0.2], "references": [1, 2], "groups": ["a"]}, "1 groups for 2"),
         ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [1, 1]}, "all 2 references are 1"),
         ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [4, 1]}, r"references\[0\] is 4"),
     ],

@@ -163,7 +163,7 @@ def test_the_dev_loss_is_nats_a_word_of_all_dev_sentences_whatever_expansion_is_
     assert lines == [f"step 0: dev loss {total / words:.3f} nats a word (perplexity {math.exp(total / words):,.1f})"]
 
 
-def test_the_last_update_is_measured_and_kept_whatever_the_interval(tokenizer, tmp_path, trainer_flow):
+def test_the_last_update_is_measured_and_kept_whatever_the_interval(tokenizer, tmp_path):
     trainer = trainer_of(tokenizer, tmp_path, steps=10, interval=3)
     trainer.train()
     assert [entry["step"] for entry in trainer.scores()] == [3, 6, 9, 10]
