@@ -88,6 +88,8 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
         write_text_whole(output / CARD, _card(results, output))
         sample = {str(output / "sample"): fingerprint(output / "sample")}
         write_provenance(output, command="quickstart", settings=settings.record(), inputs=sample, results=results)
+        if is_ours(_replaced(output)):
+            shutil.rmtree(_replaced(output))
     return Quickstart(output, results)
 
 
@@ -100,9 +102,18 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
             remedy = "repeat the original command with --resume, or start again with --overwrite"
             raise OutputError(message, path=output, remedy=remedy)
         return
-    if check_output(output, overwrite=settings.overwrite).is_dir():
-        shutil.rmtree(output)
+    if check_output(output, overwrite=settings.overwrite).is_dir() and any(output.iterdir()):
+        # What is replaced is kept until the end of the run; after a kill the folder that is replaced is incomplete.
+        if any(check_output(_replaced(output), overwrite=True).glob("*")):
+            shutil.rmtree(output)
+        else:
+            output.rename(_replaced(output))
+            log(f"the earlier folder is {_replaced(output)} until this run has finished")
     write_provenance(output, command="quickstart", settings=settings.record())
+
+
+def _replaced(output: Path) -> Path:
+    return output.absolute().with_name(f"{output.name}.replaced")
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,20 @@ def test_steps_of_a_replaced_run_are_not_reused(tmp_path, interrupted):
     assert interrupted == [[], [], ["bitext"]]
 
 
+def test_a_replaced_folder_is_kept_until_its_replacement_has_finished(tmp_path, capsys, interrupted):
+    output, earlier = tmp_path / "quickstart", tmp_path / "quickstart.replaced"
+    words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
+    assert main(words) == 130
+    (output / "bleu.json").write_text("[1]")
+    # Killed twice: what is kept is the folder that was there before both.
+    for _ in range(2):
+        assert main([*words, "--overwrite"]) == 130
+        assert (earlier / "bleu.json").read_text() == "[1]" and not (output / "bleu.json").exists()
+    (earlier / "provenance.json").unlink()
+    assert main([*words, "--overwrite"]) == 2
+    assert f"{earlier}: " in capsys.readouterr().err and (earlier / "bleu.json").exists()
+
+
 def test_what_a_later_step_would_refuse_is_refused_before_the_first(tmp_path, capsys):
     assert main(["quickstart", "--output", str(tmp_path / "quickstart"), "--num-beams", "3"]) == 2
     assert "--num-return-sequences 4 must be 1 to --num-beams 3" in capsys.readouterr().err
