@@ -17,9 +17,7 @@ def write_set(folder, name, pairs, golds):
 
 
 def test_a_blank_gold_line_leaves_the_pair_out_and_keeps_the_others_aligned(tmp_path):
-    write_set(
-        tmp_path / "STS16-en-test", "headlines", ["a\tb", "no tab, not scored", "c\td\tnote\tnote"], ["1", "", "5"]
-    )
+    write_set(tmp_path / "STS16-en-test", "headlines", ["a\tb", "not\tscored", "c\td\tnote\tnote"], ["1", "", "5"])
     (graded,) = find_sts_sets(tmp_path).sets
     assert graded.key == "STS16 headlines"
     assert (graded.sentences1, graded.sentences2, graded.scores.tolist()) == (["a", "c"], ["b", "d"], [1.0, 5.0])
@@ -83,9 +81,8 @@ def test_a_copy_is_read_once_but_two_different_files_for_one_set_are_refused(tmp
 @pytest.mark.parametrize(
     ("pairs", "golds", "line", "words"),
     [
-        (["a\tb", "c d"], ["1", "2"], 2, "1 tab-separated field"),
-        (["a\tb", "c\td"], ["1"], 2, "2 lines, but 1"),
-        (["a\tb"], ["1", "2"], 2, "1 lines, but 2"),
+        (["a\tb", "c d"], ["1", "2"], 2, "no tab where 2 to"),
+        (["a\tb", "c\td"], ["1"], 1, "1 lines, but .* has 2"),
         (["a\tb", "c\td"], ["1", "x"], 2, "score `x` is not a number from 0 to 5"),
         (["a\tb"], ["nan"], 1, "score `nan` is not a number"),
         (["a\tb"], ["-1"], 1, "score `-1` is not a number"),
@@ -173,7 +170,7 @@ def test_the_twitter_test_scores_all_pairs_the_debatable_ones_too(tmp_path):
     assert graded.sentences1 == ["s0", "s3", "s5"]
     np.testing.assert_allclose(graded.scores, [0.0, 0.6, 1.0])
     (tmp_path / "test.label").write_text("false\t0.0\n")
-    with pytest.raises(InputError, match="3 lines, but 1"):
+    with pytest.raises(InputError, match=r"1 lines, but .* has 3"):
         find_sts_sets(tmp_path)
 
 
