@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from ...artefacts.artefact import Artefact, Card, check_early
 from ...errors import UsageError, choice_of
-from ...messages import log
+from ...messages import log, printable
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
 from ..folder import DataFolder, write_split
@@ -130,7 +130,7 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
         "language": list(source.languages),
         **({"license": license} if license else {}),
         "task_categories": list(source.TASKS),
-        "pretty_name": source.title,
+        "pretty_name": printable(" ".join(source.title.split())),
         "tags": list(source.TAGS),
         "configs": list(configs.values()),
         "dataset_info": list(infos.values()),
@@ -147,7 +147,7 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
         "settings": source.record(),
         "infos": list(infos.values()),
         "files": source.origins(),
-        "example": json.dumps(example, ensure_ascii=False),
+        "example": printable(json.dumps(example, ensure_ascii=False)),
         "skipped": bool(rows.skipped),
         "ngrams": getattr(source, "decontaminate_ngrams", None),
         "similarity": getattr(source, "decontaminate_similarity", None),
