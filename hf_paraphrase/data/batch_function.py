@@ -77,10 +77,7 @@ def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: lis
 
 
 def add_report(total: Report, report: Mapping[str, Any]) -> None:
-    """Adds the report of a batch to that of the batches before it: numbers add up, lists join, mappings by their keys.
-
-    Keys stay in the order in which they first occur.
-    """
+    """Adds the report of a batch to that of those before it: numbers add up, lists join, mappings by their keys."""
     for name, value in report.items():
         if isinstance(value, Mapping):
             add_report(total.setdefault(name, {}), value)

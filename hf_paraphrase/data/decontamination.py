@@ -22,22 +22,18 @@ from ..messages import log
 from ..registry import BUILTIN, MATCHERS
 from ..settings import Settings, recipe, setting
 from .batch_function import BatchFunction, Progress, Report, no_progress
-from .fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, as_texts
-from .folder import DataFolder, batches_of, open_parquet
+from .fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, Matcher, as_texts
+from .folder import DataFolder
 from .records import csv_records
-from .schema import is_text, usual_pair_columns
-from .sources.tmx import tmx_texts
+from .schema import is_text
+from .sources.translation_files import tmx_texts
 from .text_blocks import COMPRESSED, LineErrors, clean_returns, files_below, read_blocks
-from .text_files import PLAIN_OR_COMPRESSED, read_lines
 
 LIST_HEADER = f"# fingerprints of hf_paraphrase, version {VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NOT_SENTENCES = {".md", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
 _NOT_DATA = re.compile(r"^(_|00-readme|readme|licen[cs]e|copying|provenance|config)", re.IGNORECASE)
-
-
-class _NotText(InputError):
-    """A file that holds something other than text."""
 
 
 @dataclass(kw_only=True)
@@ -52,11 +48,11 @@ class DecontaminationSettings(Settings):
         [],
         path=True,
     )
-    decontaminate_ngrams: int = setting(
+    decontaminate_ngrams: int | None = setting(
         "words in an n-gram: rows of which a side shares 70 percent of its n-grams with an evaluation set, or has a "
-        "sentence of one in it, go as well; 8 is usual, 0 = whole sentences only",
-        0,
-        at_least=0,
+        "sentence of one in it, go as well; 8 is usual",
+        None,
+        at_least=SHORTEST_NGRAM,
         only_with="decontaminate",
     )
     decontaminate_similarity: float | None = setting(
@@ -74,16 +70,6 @@ class DecontaminationSettings(Settings):
         only_with="decontaminate_similarity",
     )
 
-    def check(self) -> None:
-        """Refuses n-grams that are too short to tell anything."""
-        super().check()
-        size = self.decontaminate_ngrams
-        if 0 < size < SHORTEST_NGRAM:
-            raise UsageError(
-                f"--decontaminate-ngrams {size}: n-grams must have {SHORTEST_NGRAM} words or more",
-                remedy="8 is usual; 0 compares whole sentences only",
-            )
-
     def decontaminator(self, *columns: str) -> Decontaminator | None:
         """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
@@ -99,14 +85,11 @@ class DecontaminationSettings(Settings):
 
 @dataclass(frozen=True)
 class Decontaminator(BatchFunction):
-    """Leaves out the rows of which a sentence is in an evaluation set.
-
-    Sets, n-grams, similarity and encoder are those of :func:`load_fingerprints`.
-    """
+    """Leaves out the rows of which a sentence is in an evaluation set; see :func:`load_fingerprints`."""
 
     sets: tuple[str, ...]
     columns: tuple[str, ...] = ("sentence1", "sentence2")
-    ngrams: int = 0
+    ngrams: int | None = None
     similarity: float | None = None
     encoder: str = BUILTIN
 
@@ -137,10 +120,8 @@ class FingerprintSettings(Settings):
     output: str = setting("the list to write, .txt or .txt.gz; the version, then one fingerprint a line, sorted")
     data: list[str] = setting(
         "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
-        [],
         path=True,
     )
-    text: list[str] = setting(f"text files of one sentence a line (UTF-8; {PLAIN_OR_COMPRESSED})", [], path=True)
     overwrite: bool = setting("replace an existing file", False)
 
     def check(self) -> None:
@@ -150,8 +131,6 @@ class FingerprintSettings(Settings):
             raise UsageError(
                 "fingerprint: --output must end in .txt or .txt.gz", path=self.output, remedy="name a list"
             )
-        if not self.data and not self.text:
-            raise UsageError("fingerprint: no set is given", remedy="--data FOLDER or --text FILE")
 
 
 @recipe(FingerprintSettings)
@@ -159,17 +138,9 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
     """Writes a list of fingerprints of evaluation sets, and returns those of each set."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
-        for path in map(Path, settings.text):
-            number = read.add(str(path), pa.concat_arrays(list(read_lines(path, LineErrors()))))
-            if not number:
-                raise InputError("no line has four words or more", path=path, remedy="give one sentence a line")
-            log(f"{path}: {number:,} sentences of four words or more")
         if read.version_1:
-            raise InputError(
-                "a list of version 1, which cannot become one of version 2",
-                path=min(read.version_1),
-                remedy="give the evaluation set itself",
-            )
+            problem = "a list of version 1, which cannot become one of version 2"
+            raise InputError(problem, path=min(read.version_1), remedy="give the evaluation set itself")
         every = np.unique(np.concatenate(list(read.sets.values())))
         lines = [LIST_HEADER, *(f"{number:016x}" for number in every.tolist())]
         data = "".join(f"{line}\n" for line in lines).encode()
@@ -181,140 +152,113 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
 
 
 def load_fingerprints(
-    paths: Iterable[str | Path], *, ngrams: int = 0, similarity: float | None = None, encoder: str = BUILTIN
+    paths: Iterable[str | Path], *, ngrams: int | None = None, similarity: float | None = None, encoder: str = BUILTIN
 ) -> Fingerprints:
     """Reads evaluation sets, or lists of fingerprints, and logs for each file how many sentences it has.
 
-    Args:
-        paths: Any of: a list of fingerprints (text of 16 hexadecimal digits a line); a text file of sentences, of
-            which every tab-separated field counts; CSV, JSON, JSON lines, a translation memory (.tmx), Parquet; or a
-            folder of all these, searched throughout, in which what is not read is logged. Each file or data folder is
-            a set.
-        ngrams: Words in an n-gram, to compare rows by n-grams as well; 0 to compare whole sentences only.
-        similarity: The least cosine, to compare rows by the vectors of the encoder as well.
-        encoder: The encoder.
+    A path is a list of fingerprints (16 hexadecimal digits a line); a text file, of which every tab-separated field is
+    a sentence; CSV, JSON, JSON lines, TMX or Parquet; or a folder of these. Rows are also compared by n-grams of
+    words, and by the vectors of the encoder with a cosine of at least `similarity`, if these are given.
     """
-    read = Fingerprints(
-        {},
-        words=Containment(ngrams) if ngrams else None,
-        whole=None if similarity is None else MATCHERS["similarity"](similarity, encoder),
-    )
+    matchers: list[Matcher] = [Containment(ngrams)] if ngrams else []
+    if similarity is not None:
+        matchers.append(MATCHERS["similarity"](similarity, encoder))
+    read = Fingerprints({}, matchers)
     for path in map(Path, paths):
         total = 0
-        for name, content in _read_path(path):
-            if isinstance(content, pa.Array):
-                number, what = read.add(name, content), "sentences of four words or more"
-            else:
-                numbers, version = content
-                read.add_numbers(name, numbers, version)
-                number, what = len(numbers), f"fingerprints of version {version}, which match the same words only,"
-            if number:
-                log(f"{name}: {number:,} {what} to keep out")
-            total += number
+        for name, file in _files_of(path):
+            total += _add_file(read, name, file)
         if not total:
-            raise InputError(
-                "nothing to check against: no fingerprint and no sentence of four words",
-                path=path,
-                remedy="give a file of sentences, a list of fingerprints, or a folder of these",
-            )
+            problem = "nothing to check against: no fingerprint and no sentence of four words"
+            remedy = "give a file of sentences, a list of fingerprints, or a folder of these"
+            raise InputError(problem, path=path, remedy=remedy)
     return read
 
 
-def _read_path(path: Path) -> Iterator[tuple[str, pa.Array | tuple[np.ndarray, int]]]:
-    """Returns for each set its name, and its sentences as strings or its fingerprints with their version."""
+def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
+    """Lists the files with sentences, each with the name of its set; logs the others of a folder."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
     if not path.is_dir():
-        yield path.name, _read_file(path)
+        yield path.name, path
         return
     root = path.resolve()
     unread: list[str] = []
-    checked: set[Path] = set()
     for item in files_below(root):
         inner = item.relative_to(root)
         is_shard = item.suffix == ".parquet" and item.parent.name == "data"
         name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
-        if is_shard and item.parent not in checked:
-            checked.add(item.parent)
+        if any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES or not _is_text(item):
+            unread.append(name)
+            continue
+        if is_shard:
             folder = DataFolder(item.parent.parent)
             for split in folder.splits:
                 folder.shards(split)  # all of them are there
-        if any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES:
-            unread.append(name)
-            continue
-        try:
-            yield name, _read_file(item)
-        except _NotText:
-            unread.append(name)
+        yield name, item
     if unread:
         log(f"not read, for they are no sentences: {', '.join(unread)}")
 
 
-def _texts_in(batches: Iterable[pa.RecordBatch]) -> pa.Array:
-    texts = [as_texts(column) for batch in batches for column in batch.columns]
-    return pa.concat_arrays([pa.array([], pa.string()), *texts])
+def _is_text(path: Path) -> bool:
+    head = next(read_blocks(path), b"")
+    return path.suffix == ".parquet" or head.startswith(_UTF_16) or b"\0" not in head
 
 
-def _sentence_columns(schema: pa.Schema, path: Path) -> list[str]:
-    """Chooses the two sides of pairs, the target side of bitext, or else everything that is text."""
-    if pair := usual_pair_columns(schema.names):
-        return list(pair.values())
-    for name in ("target", "text"):
-        if name in schema.names:
-            return [name]
-    texts = [field.name for field in schema if is_text(field.type)]
-    if not texts:
-        raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(schema.names)}")
-    return texts
+def _add_file(read: Fingerprints, name: str, path: Path) -> int:
+    """Adds the sentences or the fingerprints of a file to a set; returns and logs how many there are."""
+    if not _is_text(path):
+        raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
+    raw = b"" if path.suffix == ".parquet" else b"".join(read_blocks(path))
+    version = VERSION if raw.startswith(LIST_HEADER.encode()) else 1
+    body = raw.removeprefix(LIST_HEADER.encode()).strip() + b"\n"
+    if re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body):
+        numbers = np.unique(np.array([int(line, 16) for line in body.split()], np.uint64))
+        read.add_numbers(name, numbers, version)
+        log(
+            f"{name}: {len(numbers):,} fingerprints of version {version}, which match the same words only, to keep out"
+        )
+        return len(numbers)
+    number = read.add(name, _sentences_of(path, raw))
+    if number:
+        log(f"{name}: {number:,} sentences of four words or more to keep out")
+    return number
 
 
-def _read_file(path: Path) -> pa.Array | tuple[np.ndarray, int]:
+def _sentences_of(path: Path, raw: bytes) -> pa.Array:
+    """Reads every sentence of a file: of Parquet the sides of pairs, the target side of bitext, or else all texts."""
+    if path.suffix == ".parquet":
+        folder = DataFolder(path)
+        schema = folder.schema()
+        columns = [field.name for field in schema if is_text(field.type)]
+        for names in (["sentence1", "sentence2"], ["target"], ["text"]):
+            if set(names) <= set(schema.names):
+                columns = names
+                break
+        if not columns:
+            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(schema.names)}")
+        texts = [as_texts(column) for batch in folder.batches(columns=columns) for column in batch.columns]
+        return pa.concat_arrays([pa.array([], pa.string()), *texts])
     if _suffix(path) == ".tmx":
-        return pa.array([text for texts in tmx_texts(path) for text in texts], pa.string())
-    if _suffix(path) == ".parquet":
-        with open_parquet(path) as file:
-            return _texts_in(batches_of(file, path, columns=_sentence_columns(file.schema_arrow, path)))
-    raw = b"".join(read_blocks(path))
-    if (listed := _listed(raw)) is not None:
-        return listed
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = raw.decode("utf-16", "replace")
-    elif b"\0" in raw:
-        raise _NotText("this is not a text file", path=path, remedy="give text, or a prepared data folder")
-    else:
-        try:
-            text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            # A set in an old encoding shall still be checked against; its ASCII sentences come out right.
-            text = raw.decode("latin-1")
-    return pa.array(list(_sentences(clean_returns(text).split("\n"), path)), pa.string())
-
-
-def _listed(raw: bytes) -> tuple[np.ndarray, int] | None:
-    """Reads a list of fingerprints (fingerprints,) with its version; None for a file that is something else."""
-    header = LIST_HEADER.encode()
-    version = VERSION if raw.startswith(header) else 1
-    body = raw.removeprefix(header).strip() + b"\n"
-    if not re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body):
-        return None
-    return np.unique(np.array([int(line, 16) for line in body.split()], np.uint64)), version
-
-
-def _sentences(lines: list[str], path: Path) -> Iterator[str]:
-    suffix = _suffix(path)
-    if suffix in {".json", ".jsonl"}:
-        yield from _json_strings(lines)
-        return
-    if suffix == ".csv":
-        malformed: list[int] = []
-        errors = LineErrors("skip", lambda path, line, reason: malformed.append(line))
-        for _, fields in csv_records(iter(enumerate(lines, start=1)), path, errors):
-            yield from fields
-        yield from (part for line in malformed for part in re.split("[,;]", lines[line - 1]))
+        return pa.array(tmx_texts(path), pa.string())
+    try:
+        text = raw.decode("utf-16" if raw.startswith(_UTF_16) else "utf-8-sig")
+    except UnicodeDecodeError:
+        # A set in an old encoding shall still be checked against; its ASCII sentences come out right.
+        text = raw.decode("latin-1")
+    lines = clean_returns(text).split("\n")
+    if _suffix(path) in {".json", ".jsonl"}:
+        return pa.array(list(_json_strings(lines)), pa.string())
+    fields: list[str] = []
+    if _suffix(path) == ".csv":
+        errors = LineErrors("skip")
+        for _, record in csv_records(iter(enumerate(lines, start=1)), path, errors):
+            fields += record
+        for _, number, _ in errors.skipped:
+            fields += re.split("[,;]", lines[number - 1])
         # The STS benchmark has tabs under this name, and quotes that mean nothing.
         lines = [line for line in lines if "\t" in line]
-    for line in lines:
-        yield from line.split("\t")
+    return pa.array([*fields, *(field for line in lines for field in line.split("\t"))], pa.string())
 
 
 def _json_strings(lines: list[str]) -> Iterator[str]:

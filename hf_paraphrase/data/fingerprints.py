@@ -1,12 +1,9 @@
 """Fingerprints of normalised sentences, by which training data are kept separate from evaluation data.
 
-A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence (`same_text.words_of`: NFKC,
-case folding, letters, marks and digits, single spaces). Sentences of fewer than four words have none: they are so
-common that they tell nothing. A list of fingerprints can be handed on where the sentences themselves cannot. Where
-these are at hand, sentences that only contain or resemble evaluation sentences can be found too, by their n-grams.
-
-That is version 2 of the definition. Version 1 lower-cased and took combining marks for the ends of words, so that
-different sentences of Hindi, Thai, Tamil or Arabic shared fingerprints; lists of it are still matched by it.
+A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence (`same_text.words_of`).
+Sentences of fewer than four words have none: they are so common that they tell nothing. A list of fingerprints can be
+handed on where the sentences cannot. Version 1 of the definition lower-cased and took combining marks for the ends of
+words, so that different sentences of Hindi or Arabic shared fingerprints; lists of it are still matched by it.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
@@ -54,26 +51,21 @@ def normalise_as_version_1(text: str) -> str:
 
 def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
     """Returns texts as version 1 saw them; those in ASCII are the same in both versions."""
-    texts = pc.fill_null(texts, "")
     other = pc.invert(pc.string_is_ascii(texts))
     old = [normalise_as_version_1(text) for text in texts.filter(other).to_pylist()]
     return pc.replace_with_mask(normal, other, pa.array(old, pa.string()))
 
 
 class Matcher(Protocol):
-    """A way to find sentences that are not in an evaluation set, but like one that is."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The sets."""
+    """A way to find sentences that are like one of an evaluation set; they come as they are and as their words."""
 
     def label(self, name: str) -> str:
         """Returns the name under which rows that a set matched in this way only are counted."""
 
-    def add(self, name: str, texts: pa.Array) -> None:
+    def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
         """Adds sentences to a set."""
 
-    def match(self, texts: pa.Array) -> Mapping[str, Sequence[int] | np.ndarray]:
+    def match(self, texts: pa.Array, words: pa.Array) -> Mapping[str, Sequence[int] | np.ndarray]:
         """Finds for each set that matches any sentence the numbers of those, ascending."""
 
 
@@ -87,7 +79,6 @@ class Containment:
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.names: list[str] = []
         self._sets_of: dict[str, set[str]] = {}
         self._begun_by: dict[str, list[tuple[str, str]]] = {}
 
@@ -95,20 +86,19 @@ class Containment:
         """Returns the name under which rows that a set matched by n-grams only are counted."""
         return f"{name} ({self.size}-grams)"
 
-    def add(self, name: str, texts: pa.Array) -> None:
+    def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
         """Adds a set of sentences."""
-        self.names.append(name)
-        for text in texts.to_pylist():
+        for text in words.to_pylist():
             ngrams = self._ngrams(text)
             for ngram in ngrams:
                 self._sets_of.setdefault(ngram, set()).add(name)
             if ngrams:
                 self._begun_by.setdefault(ngrams[0], []).append((name, f" {text} "))
 
-    def match(self, texts: pa.Array) -> dict[str, list[int]]:
+    def match(self, texts: pa.Array, words: pa.Array) -> dict[str, list[int]]:
         """Finds for each set that matches any sentence the numbers of those, ascending."""
         rows_by_set: dict[str, list[int]] = {}
-        for row, text in enumerate(texts.to_pylist()):
+        for row, text in enumerate(words.to_pylist()):
             ngrams = self._ngrams(text)
             known = [ngram for ngram in ngrams if ngram in self._sets_of]
             shared = Counter(name for ngram in known for name in self._sets_of[ngram])
@@ -125,30 +115,22 @@ class Containment:
 
 
 class Fingerprints:
-    """The fingerprints of several named sets of sentences, uint64 numbers, and what else matches those that are known.
+    """Named sets of sentences as fingerprints (uint64; some of version 1), and other ways to match the sentences."""
 
-    Of the matchers `words` is given the words of the sentences, and `whole` the sentences as they are. `version_1` are
-    the names of the sets whose fingerprints are of version 1.
-    """
-
-    def __init__(
-        self, sets: Mapping[str, np.ndarray], words: Matcher | None = None, whole: Matcher | None = None
-    ) -> None:
-        self._words, self._whole = words, whole
+    def __init__(self, sets: Mapping[str, np.ndarray], matchers: Sequence[Matcher] = ()) -> None:
+        self._matchers = matchers
         self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
         self.version_1: set[str] = set()
 
     def add(self, name: str, texts: pa.Array) -> int:
         """Adds a set of sentences; returns how many have a fingerprint."""
-        normal = words_of_all(texts)
-        numbers, has_one = fingerprint_normalised(normal)
+        words = words_of_all(texts)
+        numbers, has_one = fingerprint_normalised(words)
         if not has_one.any():
             return 0
         self.add_numbers(name, numbers[has_one])
-        if self._words is not None:
-            self._words.add(name, normal)
-        if self._whole is not None:
-            self._whole.add(name, texts.filter(pa.array(has_one)))
+        for matcher in self._matchers:
+            matcher.add(name, texts.filter(pa.array(has_one)), words.filter(pa.array(has_one)))
         return int(has_one.sum())
 
     def add_numbers(self, name: str, numbers: np.ndarray, version: int = VERSION) -> None:
@@ -161,53 +143,34 @@ class Fingerprints:
     def _by_version(self) -> list[tuple[int, set[str], np.ndarray]]:
         """The sets of each version, and all their fingerprints."""
         names = {1: self.version_1, VERSION: self.sets.keys() - self.version_1}
-        every = {
-            version: np.concatenate([self.sets[name] for name in named]) for version, named in names.items() if named
-        }
-        return [(version, set(names[version]), np.unique(values)) for version, values in every.items()]
-
-    def __len__(self) -> int:
-        return len(np.unique(np.concatenate([np.empty(0, np.uint64), *self.sets.values()])))
-
-    @property
-    def names(self) -> list[str]:
-        """The names under which rows that are matched are counted."""
-        matchers = [matcher for matcher in (self._words, self._whole) if matcher is not None]
         return [
-            label
-            for name in self.sets
-            for label in (name, *(matcher.label(name) for matcher in matchers if name in matcher.names))
+            (version, set(named), np.unique(np.concatenate([self.sets[name] for name in named])))
+            for version, named in names.items()
+            if named
         ]
 
     def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
         """Finds for each set that matches any the rows (rows,), bool, of which any column holds a sentence of it.
 
-        As `name (8-grams)` those come that a set matches by n-grams and not exactly, as `name (similarity 0.9)` those
-        that it matches by similarity and in no other way.
+        What a set matches in another way only stands under its label, such as `name (8-grams)`.
         """
-        rows_by_set: dict[str, np.ndarray] = {}
-        others: list[tuple[Matcher, dict[str, np.ndarray]]] = [
-            (matcher, {}) for matcher in (self._words, self._whole) if matcher is not None
-        ]
+        size = len(columns[0])
+        labels: list[Callable[[str], str]] = [str, *(matcher.label for matcher in self._matchers)]
+        found: list[dict[str, np.ndarray]] = [{} for _ in labels]
         for column in map(as_texts, columns):
-            normal = words_of_all(column)
-            for version, names, known in self._by_version:
-                texts = normal if version == VERSION else _of_version_1(column, normal)
-                numbers, has_one = fingerprint_normalised(texts)
-                rows = np.flatnonzero(has_one & is_among(numbers, known))
-                for name in names if len(rows) else ():
-                    _add(rows_by_set, name, rows[is_among(numbers[rows], self.sets[name])], len(normal))
-            for matcher, masks in others:
-                texts = normal if matcher is self._words else pc.fill_null(column, "")
-                for name, found in matcher.match(texts).items():
-                    _add(masks, name, np.asarray(found), len(normal))
-        matched = {name: rows_by_set[name] for name in self.sets if name in rows_by_set}
-        for matcher, masks in others:
-            for name, mask in masks.items():
-                for earlier in matched.keys() & {name, *(other.label(name) for other, _ in others)}:
-                    mask &= ~matched[earlier]
-                if mask.any():
-                    matched[matcher.label(name)] = mask
+            texts, words = pc.fill_null(column, ""), words_of_all(column)
+            ways = [self._equal_sentences(texts, words), *(way.match(texts, words) for way in self._matchers)]
+            for masks, rows_by_set in zip(found, ways, strict=True):
+                for name, rows in rows_by_set.items():
+                    masks.setdefault(name, np.zeros(size, dtype=bool))[rows] = True
+        matched: dict[str, np.ndarray] = {}
+        earlier: dict[str, np.ndarray] = {}
+        for label, masks in zip(labels, found, strict=True):
+            for name in (name for name in self.sets if name in masks):
+                new = masks[name] & ~earlier.get(name, np.zeros(size, dtype=bool))
+                earlier[name] = earlier.get(name, new) | new
+                if new.any():
+                    matched[label(name)] = new
         return matched
 
     def match(self, columns: Sequence[Texts]) -> tuple[np.ndarray, dict[str, int]]:
@@ -222,10 +185,15 @@ class Fingerprints:
         """Returns which sentences occur in any of the sets: (sentences,), bool."""
         return self.match([texts])[0]
 
-
-def _add(masks: dict[str, np.ndarray], name: str, rows: np.ndarray, size: int) -> None:
-    if len(rows):
-        masks.setdefault(name, np.zeros(size, dtype=bool))[rows] = True
+    def _equal_sentences(self, texts: pa.Array, words: pa.Array) -> dict[str, np.ndarray]:
+        """Finds for each set the numbers of the sentences with a fingerprint that is in it."""
+        rows_by_set: dict[str, np.ndarray] = {}
+        for version, names, known in self._by_version:
+            numbers, has_one = fingerprint_normalised(words if version == VERSION else _of_version_1(texts, words))
+            rows = np.flatnonzero(has_one & is_among(numbers, known))
+            for name in names if len(rows) else ():
+                rows_by_set[name] = rows[is_among(numbers[rows], self.sets[name])]
+        return rows_by_set
 
 
 def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -50,24 +51,18 @@ class DataFolder:
             raise InputError(problem, path=self.path, remedy=remedy)
         self._files = _parquet_files(self.path)
         if not self._files:
-            self._files = _parquet_files(self._converted(path))
+            inside = chain(self.path.glob("*"), self.path.glob("*/*"))
+            if self.path.is_dir() and not any(_is_other_data(file.name) for file in inside):
+                problem = "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet"
+                remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
+                raise InputError(problem, path=self.path, remedy=remedy)
+            self._files = _parquet_files(dataset_folder(path))
         self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
         self._lists = lists
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
         self._theirs: dict[str, dict[str, str]] = {}
         self._counts: dict[str, list[int]] = {}
-
-    def _converted(self, path: str | os.PathLike[str]) -> Path:
-        """Makes Parquet of other files of data."""
-        files = chain(self.path.glob("*"), self.path.glob("*/*"))
-        if self.path.is_dir() and not any(_is_other_data(file.name) for file in files):
-            raise InputError(
-                "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet",
-                path=self.path,
-                remedy="make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER",
-            )
-        return dataset_folder(path)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
@@ -84,16 +79,16 @@ class DataFolder:
         """Lists the files of a split in order."""
         if split not in self._files:
             raise InputError(f"no split `{split}`", path=self.path, remedy=f"the splits are {', '.join(self.splits)}")
-        paths = {index: path for index, _, path in self._files[split]}
-        count = self._files[split][-1][1]
-        if sorted(paths) != list(range(count)):
-            raise InputError(f"{len(paths)} of {count} shards of split `{split}` are there", path=self.path)
-        return [paths[index] for index in range(count)]
+        files = self._files[split]
+        count = files[-1][1]
+        if [index for index, _, _ in files] != list(range(count)):
+            raise InputError(f"{len(files)} of {count} shards of split `{split}` are there", path=self.path)
+        return [path for _, _, path in files]
 
     def schema(self, split: str = "train") -> pa.Schema:
         """Returns the Arrow schema of a split without metadata."""
         if split not in self._schemas:
-            with open_shard(self.shards(split)[0]) as file:
+            with open_parquet(self.shards(split)[0]) as file:
                 schema = file.schema_arrow.remove_metadata()
             is_bitext = {"source", "target"} <= set(schema.names)
             theirs = {} if is_bitext else usual_pair_columns(schema.names)
@@ -103,16 +98,6 @@ class DataFolder:
             require_texts(schema, str(self.path), lists=self._lists)
             self._theirs[split], self._schemas[split] = theirs, schema
         return self._schemas[split]
-
-    def _read(self, split: str, path: Path, columns: Sequence[str] | None, **options: Any) -> Iterator[pa.RecordBatch]:
-        """Streams the batches of a file of a split under our names."""
-        schema = self.schema(split)
-        names = schema.names if columns is None else list(columns)
-        theirs = [self._theirs[split].get(name, name) for name in names]
-        with open_shard(path) as file:
-            require_columns(file.schema_arrow.names, theirs, str(path))
-            for batch in batches_of(file, path, columns=theirs, **options):
-                yield batch.select(theirs).rename_columns(names)
 
     def require(self, *columns: str, split: str = "train") -> pa.Schema:
         """Returns the schema of a split, which has these columns."""
@@ -129,7 +114,7 @@ class DataFolder:
         if split not in self._counts:
             counts = []
             for path in self.shards(split):
-                with open_shard(path) as file:
+                with open_parquet(path) as file:
                     counts.append(file.metadata.num_rows)
             self._counts[split] = counts
         return self._counts[split]
@@ -140,7 +125,7 @@ class DataFolder:
         for split in self.splits:
             size = 0
             for path in self.shards(split):
-                with open_shard(path) as file:
+                with open_parquet(path) as file:
                     groups = range(file.num_row_groups)
                     size += sum(file.metadata.row_group(number).total_byte_size for number in groups)
             sizes.append({"name": split, "num_examples": self.count(split), "num_bytes": size})
@@ -156,13 +141,39 @@ class DataFolder:
     ) -> Iterator[pa.RecordBatch]:
         """Streams columns of a split, or of those of its rows (rows of the split,), bool, as record batches."""
         begin = 0
-        for path in self.shards(split):
-            for batch in self._read(split, path, columns, batch_size=batch_size):
-                if rows is not None:
-                    chosen = rows[begin : begin + batch.num_rows]
-                    begin += batch.num_rows
-                    batch = batch.filter(pa.array(chosen))
-                yield batch
+        for batch in self._read(split, columns, batch_size, 0, sys.maxsize):
+            if rows is not None:
+                chosen = rows[begin : begin + batch.num_rows]
+                begin += batch.num_rows
+                batch = batch.filter(pa.array(chosen))
+            yield batch
+
+    def _read(
+        self, split: str, columns: Sequence[str] | None, batch_size: int, start: int, stop: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Streams the rows `start` to `stop` under our names; only row groups that have any are read."""
+        schema = self.schema(split)
+        names = schema.names if columns is None else list(columns)
+        theirs = [self._theirs[split].get(name, name) for name in names]
+        row = 0
+        for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
+            begin, row = row, row + rows
+            if begin >= stop or row <= start:
+                continue
+            with open_parquet(path) as file:
+                require_columns(file.schema_arrow.names, theirs, str(path))
+                sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+                ends = begin + np.cumsum(sizes)
+                groups = np.flatnonzero((ends > start) & (ends - sizes < stop))
+                first = int(ends[groups[0]] - sizes[groups[0]])
+                options: dict[str, Any] = {"batch_size": batch_size, "row_groups": groups.tolist(), "columns": theirs}
+                for batch in batches_of(file, path, **options):
+                    kept = batch.slice(max(0, start - first), max(0, stop - max(start, first)))
+                    first += batch.num_rows
+                    if kept.num_rows:
+                        yield kept.select(theirs).rename_columns(names)
+                    if first >= stop:
+                        break
 
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
         """Reads a split, or some of its columns, into memory."""
@@ -174,33 +185,13 @@ class DataFolder:
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
         """Streams the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
         rows = self.schema(split).empty_table()
-        for piece in self._pieces(split, start, stop, batch_size):
-            rows = pa.concat_tables([rows, piece])
+        for batch in self._read(split, None, batch_size, start, stop):
+            rows = pa.concat_tables([rows, pa.Table.from_batches([batch])])
             while rows.num_rows >= batch_size:
                 yield rows.slice(0, batch_size)
                 rows = rows.slice(batch_size)
         if rows.num_rows:
             yield rows
-
-    def _pieces(self, split: str, start: int, stop: int, batch_size: int) -> Iterator[pa.Table]:
-        """Gives the wanted rows of each batch that has any, reading the row groups that have any."""
-        row = 0
-        for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
-            if rows and row < stop and row + rows > start:
-                with open_shard(path) as file:
-                    sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
-                ends = row + np.cumsum(sizes)
-                groups = np.flatnonzero((ends > start) & (ends - sizes < stop))
-                first = int(ends[groups[0]] - sizes[groups[0]])
-                options = {"batch_size": batch_size, "row_groups": groups.tolist()}
-                for batch in self._read(split, path, None, **options):
-                    kept = batch.slice(max(0, start - first), max(0, stop - max(start, first)))
-                    first += batch.num_rows
-                    if kept.num_rows:
-                        yield pa.Table.from_batches([kept])
-                    if first >= stop:
-                        break
-            row += rows
 
 
 def _is_other_data(name: str) -> bool:
@@ -250,13 +241,7 @@ def write_split(
 ) -> int:
     """Streams rows into the Parquet shards `data/SPLIT-*` of a folder; returns how many they are.
 
-    Args:
-        folder: The data folder.
-        split: The split's name, e.g. `train`.
-        batches: The rows; columns are ordered and cast to `schema`. Without any there is one shard without rows.
-        schema: The schema of the shards.
-        rows_per_shard: A new shard begins once this many rows are in one.
-        repeating: The columns whose values repeat, for which a dictionary is worth building; all by default.
+    Columns are ordered and cast to the schema. For the `repeating` ones, all by default, a dictionary is built.
     """
     directory = Path(folder) / "data"
     directory.mkdir(parents=True, exist_ok=True)
@@ -291,17 +276,6 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         return pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
 
 
-def open_shard(path: Path) -> pq.ParquetFile:
-    """Opens a Parquet file whose columns of sentences are text, for use in a `with` statement."""
-    file = open_parquet(path)
-    try:
-        require_texts(file.schema_arrow, str(path))
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
 def batches_of(
     file: pq.ParquetFile,
     path: Path,
@@ -318,15 +292,6 @@ def batches_of(
             # Otherwise nothing looks at the bytes before someone wants a text, far from here.
             batch.validate(full=True)
             yield batch
-
-
-def table_of(
-    file: pq.ParquetFile, path: Path, columns: Sequence[str], *, row_groups: Sequence[int] | None = None
-) -> pa.Table:
-    """Reads columns of an open file into memory, in the order in which they are asked for."""
-    schema = pa.schema([file.schema_arrow.field(name) for name in columns])
-    batches = batches_of(file, path, row_groups=row_groups, columns=columns)
-    return pa.Table.from_batches([batch.select(list(columns)) for batch in batches], schema)
 
 
 @contextmanager

@@ -23,10 +23,7 @@ def check_language(code: str, flag: str) -> str:
 
 @lru_cache(maxsize=4096)
 def language_tag(code: str) -> str | None:
-    """Returns a tag in its one standard form: `fr-FR` for `FR_fr`, `fr` for `fra`; None if it is not a tag.
-
-    What gettext adds to a language, as in `sr@latin` or `fr_FR.UTF-8`, is left out.
-    """
+    """Returns a tag in its standard form: `fr-FR` for `FR_fr`, `fr` for `fra` and `fr.UTF-8`; None if it is none."""
     code = re.split(r"[.@]", code.strip())[0]
     try:
         return langcodes.standardize_tag(code) if langcodes.tag_is_valid(code) else None
@@ -36,11 +33,7 @@ def language_tag(code: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def is_language(tag: str, code: str) -> bool:
-    """Returns whether text marked `tag` is in the language `code`.
-
-    A region or script that `code` does not name may be there (`fr-CA` is `fr`); one that it names must be (`fr` is
-    not `fr-CA`).
-    """
+    """Returns whether text marked `tag` is in a language: `fr-CA` is `fr`, but `fr` is not `fr-CA`."""
     stated, wanted = language_tag(tag), language_tag(code)
     if stated is None or wanted is None:
         return False

@@ -28,12 +28,8 @@ class PairRows:
     """The rows of pairs with `sentence1` and `sentence2`, or whatever else their columns are called.
 
     Bitext has `source` and `target`. A row whose second side is a list, as in `{"query": …, "pos": [..]}`, is a pair
-    for each of its texts.
-
-    Attributes:
-        columns: The names of the columns.
-        sides: The names of the two with the sentences.
-        negatives: The names of those with texts that are no paraphrase of the first side, or lists of them.
+    for each of its texts. `columns` are the names of the columns, `sides` of those with the sentences, and `negatives`
+    of those with texts, or lists of texts, that are no paraphrase of the first side.
     """
 
     def __init__(self, source: PairSource, split: str = "train") -> None:
@@ -66,36 +62,32 @@ class PairRows:
     def batches(
         self, columns: Sequence[str], *, max_pairs: int | None = None, seed: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Streams the rows, or a random sample of those of a data folder or a file.
-
-        Yields:
-            The number of the row at which the block begins, and the block of the columns.
-        """
+        """Streams blocks of columns, or of a random sample of a folder, with the numbers of their first rows."""
         require_columns(self.columns, columns, str(self.path or "the pairs"))
-        source, theirs = self._source, [self._theirs.get(name, name) for name in columns]
-        rows: int | None = None
-        blocks: Iterable[Any]
+        blocks: Iterable[pa.RecordBatch]
+        chosen: np.ndarray | None = None
         if self.folder is not None:
             rows, blocks = self.folder.count(self.split), self.folder.batches(self.split, columns)
+            if max_pairs is not None and max_pairs < rows:
+                chosen = np.zeros(rows, bool)
+                chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
         else:
-            blocks = source.select_columns(theirs).iter(batch_size=BATCH_ROWS)
-        chosen: np.ndarray | None = None
-        if rows is not None and max_pairs is not None and max_pairs < rows:
-            chosen = np.zeros(rows, bool)
-            chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
+            blocks = self._batches_of_dataset(columns)
         start = 0
-        for block in blocks:
-            try:
-                batch: pa.RecordBatch = block
-                if not isinstance(block, pa.RecordBatch):
-                    values = {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
-                    batch = pa.RecordBatch.from_pydict(values)
-            except (pa.ArrowException, TypeError) as error:
-                raise InputError(f"the rows of pairs from {start} on do not fit together: {error}") from error
+        for batch in blocks:
             end = start + batch.num_rows
-            batch = batch if chosen is None else batch.filter(pa.array(chosen[start:end]))
-            yield start, self._one_pair_a_row(batch)
+            yield start, self._one_pair_a_row(batch if chosen is None else batch.filter(pa.array(chosen[start:end])))
             start = end
+
+    def _batches_of_dataset(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        theirs = [self._theirs.get(name, name) for name in columns]
+        try:
+            for block in self._source.select_columns(theirs).iter(batch_size=BATCH_ROWS):
+                yield pa.RecordBatch.from_pydict(
+                    {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
+                )
+        except (pa.ArrowException, TypeError) as error:
+            raise InputError(f"the rows of pairs do not fit together: {error}") from error
 
     def _one_pair_a_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Repeats rows whose second side is a list, and checks that the sides are text."""
@@ -130,29 +122,22 @@ class PairRows:
 def _dataset_of(rows: Any) -> Any:
     from datasets import Dataset
 
-    listed = list(rows) if isinstance(rows, Iterable) else [rows]
-    if others := [row for row in listed if not isinstance(row, Mapping)]:
+    try:
+        listed = [dict(row) for row in rows]
+        dataset = Dataset.from_list(listed)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        problem = f"{type(rows).__name__} is not a source of pairs: {error}"
         remedy = "give a data folder, a Dataset, or dictionaries with sentence1 and sentence2"
-        raise UsageError(f"{type(others[0]).__name__} is not a source of pairs", remedy=remedy)
+        raise UsageError(problem, remedy=remedy) from error
     if not listed:
         raise InputError("there are no pairs", remedy="give dictionaries with sentence1 and sentence2")
-    try:
-        return Dataset.from_list([dict(row) for row in listed])
-    except (pa.ArrowException, TypeError) as error:
-        raise InputError(f"the rows of pairs do not fit together: {error}") from error
+    return dataset
 
 
 def iterate_pairs(
     pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0, split: str = "train"
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Streams the two sides of pairs, a block at a time; a missing value is an empty text.
-
-    Args:
-        pairs: The pairs, with the columns `sentence1` and `sentence2`, or a bitext with `source` and `target`.
-        max_pairs: Take a random sample of N pairs of a data folder, in its order; None for all.
-        seed: Seed of the sample.
-        split: The split of a data folder.
-    """
+    """Streams the two sides of pairs or bitext, or of a random sample of a data folder, a block at a time."""
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
         yield rows.texts(batch)

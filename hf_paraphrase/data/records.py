@@ -1,4 +1,4 @@
-"""Reads the named columns of CSV, JSON lines and Parquet files as texts, a block at a time, with line numbers.
+"""Records: named columns of CSV, JSON lines and Parquet files as texts, and rows of any layout with all columns.
 
 CSV is read by the `csv` module, strictly: quotes are doubled inside quoted fields, and a quoted field that is not
 closed within 100 lines, or is followed by anything but the delimiter, is an error that does not swallow the lines
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,16 +19,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..errors import InputError
-from ..inputs import delimiter_of
-from .folder import batches_of, open_parquet
-from .schema import holds_values, is_text
-from .text_files import Block, LineErrors, StrictLines, read_lines, without_returns
+from ..errors import HfParaphraseError, InputError, UsageError
+from ..inputs import dataset_builder, delimiter_of, input_state
+from .folder import BATCH_ROWS, batches_of, open_parquet
+from .schema import holds_values, is_text, require_columns, require_texts
+from .text_blocks import COMPRESSED, DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_text
+from .text_files import Block, LineErrors, StrictLines, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
 _TEXTS = ("sentence", "sentence1", "sentence2")
 _LONGEST_RECORD_LINES = 100
+_BUILDERS = {None: "text", "jsonl": "json", "parquet": "parquet"}
 csv.field_size_limit(sys.maxsize)
 
 
@@ -37,11 +41,10 @@ def column_names(path: Path, kind: str) -> list[str]:
         with open_parquet(path) as file:
             return list(file.schema_arrow.names)
     errors = StrictLines()
+    lines = all_lines(path, errors)
     if kind == "csv":
-        return next(csv_records(_numbered(path, errors), path, errors), (1, []))[1]
-    for _, text in _numbered(path, errors):
-        return list(_json_object(text, path, errors) or {})
-    return []
+        return next(csv_records(lines, path, errors), (1, []))[1]
+    return next((list(_json_object(text, path, errors) or {}) for _, text in lines), [])
 
 
 def read_records(
@@ -55,28 +58,28 @@ def read_records(
 ) -> Iterator[Block]:
     """Streams columns of a `csv`, `jsonl` or `parquet` file as texts; `columns` are their names in the file.
 
-    Of those that are `optional` a value is null where a JSON object lacks it or has a list or an object. The `remedy`
-    is what to do about a column that is not there or has no texts, for the message.
+    Those that are `optional` may be absent in a JSON object; the `remedy` is for a column that does not fit.
     """
-    if kind == "jsonl":
-        return read_objects(_objects(path, columns, errors, optional), path, columns, errors)
-    return _read_csv(path, columns, errors, remedy) if kind == "csv" else _read_parquet(path, columns, remedy)
+    if kind == "parquet":
+        return _read_parquet(path, columns, remedy)
+    objects = _objects(path, errors) if kind == "jsonl" else _csv_objects(path, columns, errors, remedy)
+    return read_objects(objects, path, columns, errors, optional=optional)
 
 
-def _read_csv(path: Path, columns: Mapping[str, str], errors: LineErrors, remedy: str) -> Iterator[Block]:
-    records = csv_records(_numbered(path, errors), path, errors)
+def _csv_objects(
+    path: Path, columns: Mapping[str, str], errors: LineErrors, remedy: str
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Streams the records of CSV with their line numbers."""
+    records = csv_records(all_lines(path, errors), path, errors)
     line, header = next(records, (1, []))
-    places = [_place(header, theirs, path, remedy, line) for theirs in columns.values()]
-
-    def rows() -> Iterator[tuple[int, list[str | None]]]:
-        for number, fields in records:
-            if len(fields) == len(header):
-                yield number, [fields[place] for place in places]
-            else:
-                message = f"{len(fields)} field{'s' if len(fields) > 1 else ''} where the header has {len(header)}"
-                errors.handle(message, path, number, "fix the line")
-
-    return _blocks(list(columns), rows())
+    for theirs in columns.values():
+        _require_once(header, theirs, path, remedy, line)
+    for number, fields in records:
+        if len(fields) == len(header):
+            yield number, dict(zip(header, fields, strict=True))
+        else:
+            message = f"{len(fields)} field{'s' if len(fields) > 1 else ''} where the header has {len(header)}"
+            errors.handle(message, path, number, "fix the line")
 
 
 def csv_records(lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
@@ -117,49 +120,38 @@ def _split(lines: list[str], delimiter: str) -> list[str] | None:
         raise
 
 
-def _numbered(path: Path, errors: LineErrors) -> Iterator[tuple[int, str]]:
-    number = 1
-    for lines in read_lines(path, errors):
-        yield from ((line, text) for line, text in enumerate(lines.to_pylist(), start=number) if text is not None)
-        number += len(lines)
-
-
-def _place(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> int:
-    """Finds a wanted column among those that there are."""
+def _require_once(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> None:
     if present.count(theirs) != 1:
-        raise InputError(
-            f"{'no' if theirs not in present else 'more than one'} column `{theirs}` in the header",
-            path=path,
-            line=line,
-            remedy=f"{remedy}; the header has {', '.join(map('`{}`'.format, present))}",
-        )
-    return present.index(theirs)
+        problem = f"{'no' if theirs not in present else 'more than one'} column `{theirs}` in the header"
+        remedy = f"{remedy}; the header has {', '.join(map('`{}`'.format, present))}"
+        raise InputError(problem, path=path, line=line, remedy=remedy)
 
 
-def _objects(
-    path: Path, columns: Mapping[str, str], errors: LineErrors, optional: Sequence[str]
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _objects(path: Path, errors: LineErrors) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Streams the objects of JSON lines with their line numbers."""
-    keys = [columns[name] for name in optional]
-    for line, text in _numbered(path, errors):
+    for line, text in all_lines(path, errors):
         if text.strip() and (value := _json_object(text, path, errors, line)) is not None:
-            plain = {key: value[key] for key in keys if isinstance(value.get(key), str | int | float)}
-            yield line, {**value, **dict.fromkeys(keys), **plain}
+            yield line, value
 
 
 def read_objects(
-    objects: Iterable[tuple[int, Mapping[str, Any]]], path: Path, columns: Mapping[str, str], errors: LineErrors
+    objects: Iterable[tuple[int, Mapping[str, Any]]],
+    path: Path,
+    columns: Mapping[str, str],
+    errors: LineErrors,
+    *,
+    optional: Sequence[str] = (),
 ) -> Iterator[Block]:
-    """Streams values of numbered JSON objects as texts."""
+    """Streams values of numbered JSON objects as texts; `optional` ones may be absent."""
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
         for number, value in objects:
             try:
-                yield number, [_json_text(name, value, theirs) for name, theirs in columns.items()]
+                yield number, [_json_text(name, value, key, name in optional) for name, key in columns.items()]
             except ValueError as error:
                 errors.handle(f"not a JSON object as expected: {error}", path, number, "fix it")
 
-    return _blocks(list(columns), rows())
+    return blocks_of(list(columns), rows())
 
 
 def _json_object(text: str, path: Path, errors: LineErrors, line: int = 1) -> dict[str, Any] | None:
@@ -174,15 +166,17 @@ def _json_object(text: str, path: Path, errors: LineErrors, line: int = 1) -> di
     return None
 
 
-def _json_text(name: str, values: Mapping[str, Any], key: str) -> str | None:
-    if key not in values:
-        raise ValueError(f"no key `{key}` among {', '.join(map(str, values)) or 'none'}")
-    value = values[key]
+def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool) -> str | None:
+    value = values.get(key)
     if value is None:
+        if key not in values and not is_optional:
+            raise ValueError(f"no key `{key}` among {', '.join(map(str, values)) or 'none'}")
         return None
     if name in _TEXTS and not isinstance(value, str):
         raise ValueError(f"{name} is not a text")
     if not isinstance(value, str | int | float):
+        if is_optional:
+            return None
         raise ValueError(f"{name} is a list or an object")
     text = value if isinstance(value, str) else json.dumps(value)
     try:
@@ -197,7 +191,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], remedy: str) -> Iterat
         raise InputError("no such file", path=path, remedy="check the path")
     with open_parquet(path) as file:
         for theirs in columns.values():
-            _place(file.schema_arrow.names, theirs, path, remedy)
+            _require_once(file.schema_arrow.names, theirs, path, remedy)
         wanted = list(dict.fromkeys(columns.values()))
         tables = batches_of(file, path, batch_size=_BLOCK_ROWS, columns=wanted)
         yield from numbered_texts(tables, columns, path, remedy)
@@ -223,7 +217,7 @@ def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path
     return without_returns(column.cast(pa.string()))
 
 
-def _blocks(names: list[str], rows: Iterable[tuple[int, list[str | None]]]) -> Iterator[Block]:
+def blocks_of(names: list[str], rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[Block]:
     """Puts rows with their line numbers into blocks of columns."""
     stream = iter(rows)
     while block := list(islice(stream, _BLOCK_ROWS)):
@@ -232,3 +226,122 @@ def _blocks(names: list[str], rows: Iterable[tuple[int, list[str | None]]]) -> I
             name: without_returns(pa.array(column, pa.string())) for name, column in zip(names, columns, strict=True)
         }
         yield np.array([line for line, _ in block], np.int64), texts
+
+
+def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subset: str | None = None) -> Any:
+    """Opens text, CSV, JSON lines or Parquet files of one kind, or one folder or name on the Hub, as a `Dataset`.
+
+    Arrow files that are mapped into memory lie in the cache.
+    """
+    paths = [Path(item) for item in inputs]
+    are_files = len(paths) > 1 or paths[0].is_file()
+    is_path = paths[0].suffix or inputs[0].count("/") > 1 or inputs[0].startswith(("/", "."))
+    if not are_files and is_path and not paths[0].is_dir():
+        raise InputError("no such file or folder", path=inputs[0], remedy="check the path")
+    try:
+        if are_files:
+            return _rows_of_files(paths, cache, split)
+        # Of a name on the Hub the subset and of a folder its files.
+        builder = dataset_builder(inputs[0], subset)
+        if paths[0].is_dir() and builder.name == "csv":
+            if split not in builder.config.data_files:
+                raise ValueError(f"there is no split {split}")
+            return _csv_rows([Path(file) for file in builder.config.data_files[split]], cache)
+        builder.download_and_prepare()
+        return builder.as_dataset(split)
+    except HfParaphraseError:
+        raise
+    except Exception as error:
+        raise cannot_open(error, inputs[0]) from error
+
+
+def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
+    import datasets
+
+    for path in paths:
+        check_readable(path)
+    kind, *others = {kind_of_rows(path) for path in paths}
+    if others:
+        raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
+    if kind == "csv":
+        return _csv_rows(paths, cache)
+    for path in paths if kind != "parquet" else ():
+        # That all is UTF-8 is not checked by the reader of JSON.
+        for _ in lines_of_text(path):
+            pass
+    files = {split: [str(path) for path in paths]}
+    return datasets.load_dataset(_BUILDERS[kind], data_files=files, split=split, cache_dir=str(cache))
+
+
+def kind_of_rows(path: Path) -> str | None:
+    """Returns the kind of a file; tab-separated values with a header are CSV."""
+    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
+    return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
+
+
+def _csv_rows(paths: Sequence[Path], cache: Path) -> Any:
+    """Reads CSV files of the same columns, whose values are all text."""
+    import datasets
+
+    names = column_names(paths[0], "csv")
+    for path in paths:
+        header = column_names(path, "csv")
+        if set(header) != set(names):
+            remedy = f"those of {paths[0]} are {', '.join(names)}"
+            raise InputError(f"the columns are {', '.join(header)}", path=path, line=1, remedy=remedy)
+    schema = pa.schema([(name, pa.string()) for name in names])
+    cache.mkdir(parents=True, exist_ok=True)
+    place = cache / f"{input_state(paths)}.arrow"
+    temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
+    with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+        for path in paths:
+            for _, columns in read_records(path, "csv", dict(zip(names, names, strict=True)), StrictLines()):
+                writer.write_batch(pa.record_batch(columns, schema=schema))
+    temporary.replace(place)
+    return datasets.Dataset.from_file(str(place))
+
+
+def cannot_open(error: Exception, name: str) -> InputError:
+    """Makes the error for whatever it is that the library meets in files of others."""
+    cause = error.__cause__ or error
+    reason = " ".join(str(cause).split())[:300]
+    remedy = "check that there are rows, and the name, --split and --subset"
+    if isinstance(cause, UnicodeDecodeError):
+        remedy = "check that the file is UTF-8"
+    return InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy)
+
+
+def text_columns(dataset: Any, columns: Sequence[str], name: str) -> list[str]:
+    """Returns the columns of texts: those given, else those of the usual names, else the only one that holds text."""
+    schema = dataset.features.arrow_schema
+    if columns:
+        require_columns(schema.names, columns, name)
+        require_texts(schema, name, columns)
+        return list(columns)
+    texts = [field.name for field in schema if is_text(field.type) or pa.types.is_null(field.type)]
+    usual = [column for column in DEFAULT_COLUMNS if column in texts]
+    if not usual and len(texts) != 1:
+        remedy = f"name one; there are {', '.join(texts) or 'none'}"
+        raise InputError(
+            f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}", path=name, remedy=remedy
+        )
+    return usual or texts
+
+
+def texts_of(dataset: Any, columns: Sequence[str]) -> pa.ChunkedArray:
+    """Returns the texts of all rows; those of several columns are joined by a space."""
+    parts = [pa.chunked_array([], pa.string())]
+    for table in arrow_tables(dataset.select_columns(list(columns))):
+        texts = [table.column(column).cast(pa.string()).fill_null("") for column in columns]
+        parts.append(texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, " "))
+    return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
+
+
+def arrow_tables(dataset: Any, chosen: np.ndarray | None = None) -> Iterator[pa.Table]:
+    """Streams the rows, or the chosen ones (rows,), bool, as tables."""
+    start = 0
+    for table in dataset.with_format("arrow").iter(BATCH_ROWS) if len(dataset) else ():
+        part = table if chosen is None else table.filter(pa.array(chosen[start : start + table.num_rows]))
+        start += table.num_rows
+        if part.num_rows:
+            yield part

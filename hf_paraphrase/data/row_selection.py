@@ -55,10 +55,9 @@ def first_occurrences(keys: np.ndarray) -> np.ndarray:
 
 
 def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | None = None) -> np.ndarray:
-    """Draws rows for a held-out part (rows,), bool, so that no key is both in it and outside it.
+    """Draws candidates for a held-out part (rows,), bool, so that no key is both in it and outside it.
 
-    Rows of one key (rows,) go together, so fewer than `size` are drawn where groups of equal rows do not fit. Only
-    candidates (rows,), bool, are drawn.
+    Rows of one key go together, so fewer than `size` are drawn where groups of equal rows do not fit.
     """
     groups, numbers = np.unique(keys if candidates is None else keys[candidates], return_counts=True)
     drawn: list[int] = []
@@ -89,7 +88,7 @@ def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
 
 
 class RowStore(AbstractContextManager["RowStore"]):
-    """Rows written once, in batches, to a temporary Arrow file, and then read in any selection and order.
+    """Rows written once to a temporary Arrow file, and then read in any selection and order.
 
     The file is not mapped into memory: the pages of a mapped file count as memory of the process.
     """

@@ -101,3 +101,15 @@ def has_words(texts: pa.Array) -> NDArray[np.bool_]:
         pc.match_substring_regex(texts, _VISIBLE).fill_null(False).to_numpy(zero_copy_only=False)
     )
     return visible
+
+
+def count_words(texts: pa.Array) -> NDArray[np.int64]:
+    """Counts the words between white space as `len(text.split())` does: (sentences,), int64; a null has none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(texts)
+    lengths = pc.list_value_length(pc.utf8_split_whitespace(trimmed))
+    counts = pc.if_else(pc.equal(trimmed, ""), 0, lengths).fill_null(0).cast(pa.int64())
+    numbers: NDArray[np.int64] = counts.to_numpy(zero_copy_only=False)
+    return numbers

@@ -92,11 +92,8 @@ def require_texts(
         if lists and pa.types.is_list(kind):
             kind = kind.value_type
         if not is_text(kind) and not pa.types.is_null(kind):
-            raise InputError(
-                f"the column {name} is of type {kind}, not text",
-                path=path,
-                remedy="prepare the data again, with texts in that column",
-            )
+            remedy = "prepare the data again, with texts in that column"
+            raise InputError(f"the column {name} is of type {kind}, not text", path=path, remedy=remedy)
 
 
 def is_text(kind: pa.DataType) -> bool:

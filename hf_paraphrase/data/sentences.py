@@ -11,12 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, StrPath
-from .text_blocks import BLOCK_BYTES, check_readable, kind_of_records, lines_of_blocks, lines_of_text
+from .text_blocks import (
+    BLOCK_BYTES,
+    DEFAULT_COLUMNS,
+    check_readable,
+    kind_of_records,
+    lines_of_blocks,
+    lines_of_text,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
 _BLOCK_LINES = 20_000
 
 
@@ -33,11 +39,8 @@ def naming(path: StrPath) -> Iterator[None]:
 def lines_of_file(source: Path) -> Iterator[list[str]]:
     """Streams the lines of a file in lists of at most 20,000; refuses one that holds records with columns."""
     if (kind := kind_of_records(source)) is not None:
-        raise InputError(
-            f"a {kind} file, of which a line is not a sentence",
-            path=source,
-            remedy="give one sentence a line, or name its columns with --columns where there is that",
-        )
+        remedy = "give one sentence a line, or name its columns with --columns where there is that"
+        raise InputError(f"a {kind} file, of which a line is not a sentence", path=source, remedy=remedy)
     yield from _in_lists(lines_of_text(source))
 
 
@@ -59,36 +62,33 @@ class SentenceCorpus:
     def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
         self.path, self.split = path, split or "train"
         self.columns: list[str] = []
-        self._kind = None if path.is_dir() else kind_of_records(path)
-        if path.is_dir():
-            # A file of text needs none of them.
-            from .folder import DataFolder
-            from .schema import require_texts
-
-            self._folder = DataFolder(path)
-            self._choose(columns, self._folder.schema(self.split).names)
-            require_texts(self._folder.schema(self.split), str(path), self.columns)
-        elif self._kind is not None and split is None:
-            from .records import column_names
-
-            self._choose(columns, column_names(path, self._kind))
+        self._kind = "folder" if path.is_dir() else kind_of_records(path)
+        if self._kind is not None and (self._kind == "folder" or split is None):
+            self._choose(columns)
         elif columns or split is not None:
             raise InputError("columns and splits are those of a data folder, but this is a file", path=path)
         else:
             check_readable(path)
 
-    def _choose(self, columns: Sequence[str], present: list[str]) -> None:
-        from .schema import columns_named, require_columns
+    def _choose(self, columns: Sequence[str]) -> None:
+        # A file of text needs none of them.
+        from .folder import DataFolder
+        from .records import column_names
+        from .schema import columns_named, require_columns, require_texts
 
+        if self._kind == "folder":
+            self._folder = DataFolder(self.path)
+            present = self._folder.schema(self.split).names
+        else:
+            present = column_names(self.path, str(self._kind))
         columns = columns_named(columns, present)
         require_columns(present, columns, str(self.path))
         self.columns = columns or [name for name in DEFAULT_COLUMNS if name in present]
         if not self.columns:
-            raise InputError(
-                f"no column is called {', '.join(DEFAULT_COLUMNS)}",
-                path=self.path,
-                remedy=f"rename one of {', '.join(present)} to sentence, or name it by --columns where there is that",
-            )
+            remedy = f"rename one of {', '.join(present)} to sentence, or name it by --columns where there is that"
+            raise InputError(f"no column is called {', '.join(DEFAULT_COLUMNS)}", path=self.path, remedy=remedy)
+        if self._kind == "folder":
+            require_texts(self._folder.schema(self.split), str(self.path), self.columns)
 
     def blocks(self) -> Iterator[list[str | None]]:
         """Streams the texts; those of a data folder row by row, the columns of a row after each other."""
@@ -100,10 +100,7 @@ class SentenceCorpus:
             yield [text for row in zip(*sides, strict=True) for text in row]
 
     def tables(self) -> Iterator[pa.Table]:
-        """Streams the texts of :meth:`blocks` as the column `sentence`, beside the other columns of their rows.
-
-        Lists and objects are left out. Those of a CSV, JSON lines or Parquet file are texts.
-        """
+        """Streams the texts of :meth:`blocks` as the column `sentence`, beside other columns of their rows."""
         import numpy as np
         import pyarrow as pa
 
@@ -112,43 +109,39 @@ class SentenceCorpus:
         if not self.columns:
             yield from (pa.table({"sentence": lines}) for lines in lines_of_file(self.path))
             return
-        present = self._other_columns()
-        taken = {*self.columns, "sentence", "position", ""}
-        others = [name for name in present if name not in taken and present.count(name) == 1]
+        others = self._other_columns()
         for batch in self._batches(others):
             sides = [batch[name].to_pylist() for name in self.columns]
             texts = [text for row in zip(*sides, strict=True) for text in row]
             rows = int64_array(np.repeat(np.arange(len(sides[0])), len(sides)))
-            table = pa.table({"sentence": pa.array(texts, pa.string())})
-            for name in others:
-                column = batch[name].take(rows)
-                is_coded = pa.types.is_dictionary(column.type)
-                table = table.append_column(name, column.dictionary_decode() if is_coded else column)
-            yield table
+            columns = [batch[name].take(rows) for name in others]
+            plain = [column.dictionary_decode() if hasattr(column, "indices") else column for column in columns]
+            yield pa.table([pa.array(texts, pa.string()), *plain], names=["sentence", *others])
 
     def _other_columns(self) -> list[str]:
         from .folder import open_parquet
+        from .records import column_names
         from .schema import holds_values
 
-        if self._kind is None:
+        if self._kind == "folder":
             schema = self._folder.schema(self.split)
+            present = [field.name for field in schema if holds_values(field.type)]
         elif self._kind == "parquet":
             with open_parquet(self.path) as file:
-                schema = file.schema_arrow
+                present = [field.name for field in file.schema_arrow if holds_values(field.type)]
         else:
-            from .records import column_names
-
-            return column_names(self.path, self._kind)
-        return [field.name for field in schema if holds_values(field.type)]
+            present = column_names(self.path, str(self._kind))
+        taken = {*self.columns, "sentence", "position", ""}
+        return [name for name in present if name not in taken and present.count(name) == 1]
 
     def _batches(self, others: Sequence[str]) -> Iterator[Any]:
         """Streams the columns of texts and some others, each batch with arrays by their names."""
-        if self._kind is None:
+        if self._kind == "folder":
             yield from self._folder.batches(self.split, [*self.columns, *others])
             return
         from .records import read_records
         from .text_blocks import StrictLines
 
         names = {name: name for name in [*self.columns, *others]}
-        for _, texts in read_records(self.path, self._kind, names, StrictLines(), optional=others):
+        for _, texts in read_records(self.path, str(self._kind), names, StrictLines(), optional=others):
             yield texts

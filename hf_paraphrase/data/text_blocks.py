@@ -14,17 +14,16 @@ import lzma
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, Any
 
-from ..errors import InputError, OutputError, UsageError
+from ..errors import InputError
 
 BLOCK_BYTES = 4 << 20
-SKIPPED_LINES = "skipped_lines.tsv"
-"""The list of all malformed lines that `--on-error skip` left out, as a file beside the data."""
+DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
+"""The usual names of columns of sentences."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
@@ -44,30 +43,25 @@ _PACKED = {
 """How files that are no text begin."""
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0){4}")
 """How it begins: with its byte order mark, or with four characters of ASCII."""
-_DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass
 class LineErrors:
-    """What becomes of a malformed line: it ends the work (`raise`), or it is left out, counted and recorded (`skip`).
+    """What becomes of a malformed line: it ends the work (`raise`), or it is left out (`skip`).
 
-    `left_out` counts well-formed records that give no row by the reason.
+    `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines.
     """
 
     policy: str = "raise"
-    record: Callable[[Path, int, str], object] | None = None
     left_out: Counter[str] = field(default_factory=Counter)
-    _lines: set[tuple[Path, int]] = field(default_factory=set)
+    skipped: dict[tuple[Path, int, str], None] = field(default_factory=dict)
     _aligned_with: dict[Path, Path] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.policy not in {"raise", "skip"}:
-            raise UsageError(f"unknown error policy `{self.policy}`", remedy="one of raise, skip")
 
     @property
     def count(self) -> int:
         """The number of lines left out; line i of two aligned files is one line."""
-        return len(self._lines)
+        return len({(self._aligned_with.get(path, path), line) for path, line, _ in self.skipped})
 
     def align(self, paths: Iterable[Path]) -> None:
         """Notes that line i of these files is one record."""
@@ -75,13 +69,11 @@ class LineErrors:
         self._aligned_with |= dict.fromkeys(others, first)
 
     def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line, or counts it."""
+        """Raises for a malformed line, or notes it."""
         if self.policy == "raise":
             remedy = f"{remedy}, or leave such lines out: --on-error skip"
             raise InputError(text, path=path, line=line, remedy=remedy)
-        if self.record is not None:
-            self.record(path, line, text)
-        self._lines.add((self._aligned_with.get(path, path), line))
+        self.skipped[path, line, text] = None
 
 
 class StrictLines(LineErrors):
@@ -92,33 +84,6 @@ class StrictLines(LineErrors):
         raise InputError(text, path=path, line=line, remedy=remedy)
 
 
-class SkippedLines(AbstractContextManager["SkippedLines"]):
-    """Writes file, line and reason of every line left out, each once; there is no file where there is none."""
-
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
-        self._stream: TextIO | None = None
-        self._listed: set[tuple[Path, int, str]] = set()
-
-    def record(self, path: Path, line: int, reason: str) -> None:
-        """Adds a line; fits as `LineErrors(record=…)`."""
-        if self.path is None or (path, line, reason) in self._listed:
-            return
-        self._listed.add((path, line, reason))
-        try:
-            if self._stream is None:
-                self._stream = self.path.open("w", encoding="utf-8", errors="surrogateescape", newline="\n")
-                self._stream.write("file\tline\treason\n")
-            self._stream.write(f"{' '.join(str(path).split())}\t{line}\t{' '.join(reason.split())}\n")
-        except OSError as error:
-            raise OutputError(f"cannot write: {error.strerror}", path=self.path) from error
-
-    def __exit__(self, *_: object) -> None:
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
-
-
 def lines_of_text(path: Path) -> Iterator[list[str]]:
     """Streams the lines of a plain or compressed file as strings, a block of a few megabytes at a time."""
     return lines_of_blocks(read_blocks(path), path)
@@ -127,7 +92,7 @@ def lines_of_text(path: Path) -> Iterator[list[str]]:
 def lines_of_blocks(blocks: Iterable[bytes], path: str | Path) -> Iterator[list[str]]:
     """Streams the lines of the bytes of a file, or of something else of this name."""
     first_line = 1
-    for block in _whole_lines(blocks, path):
+    for block in whole_lines(blocks, path):
         try:
             lines = clean_returns(block.decode("utf-8")).split("\n")
         except UnicodeDecodeError:
@@ -164,26 +129,18 @@ def check_readable(path: Path) -> None:
 
 def read_blocks(path: Path) -> Iterator[bytes]:
     """Streams the decompressed bytes of a file."""
-    kind = _KINDS.get(path.suffix)
-    lines = 0
-    if path.is_dir():
-        raise InputError("this is a folder, not a file", path=path, remedy="name the file in it")
     try:
         with _open(path) as stream:
-            while block := stream.read(BLOCK_BYTES):
-                lines += block.count(b"\n")
-                yield block
+            yield from iter(lambda: stream.read(BLOCK_BYTES), b"")
     except FileNotFoundError as error:
         raise InputError("no such file", path=path, remedy="check the path") from error
-    except (*_DECOMPRESSION_ERRORS, OSError) as error:
-        if isinstance(error, OSError) and (kind is None or error.errno is not None):
-            raise InputError(f"cannot read: {error.strerror or error}", path=path) from error
-        raise InputError(
-            f"damaged or truncated {kind} data after {lines} whole lines",
-            path=path,
-            line=lines + 1,
-            remedy="fetch the file again; an uncompressed file must not carry this suffix",
-        ) from error
+    except IsADirectoryError as error:
+        raise InputError("this is a folder, not a file", path=path, remedy="name the file in it") from error
+    except (OSError, *_DECOMPRESSION_ERRORS) as error:
+        kind = _KINDS.get(path.suffix)
+        problem = f"damaged or truncated {kind} data" if kind else f"cannot read: {error}"
+        remedy = "fetch it again; an uncompressed file must not have the suffix of a compression"
+        raise InputError(problem, path=path, remedy=remedy) from error
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -195,12 +152,8 @@ def _open(path: Path) -> IO[bytes]:
     return pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
 
 
-def whole_lines(path: Path) -> Iterator[bytes]:
+def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
     """Streams blocks that end where a line ends; the line feed at the end of a block is taken off."""
-    return _whole_lines(read_blocks(path), path)
-
-
-def _whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
     rest: list[bytes] = []
     mark, has_line_feed = _BYTE_ORDER_MARK, False
     for number, block in enumerate(blocks):
@@ -218,11 +171,8 @@ def _whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
         mark = b""
     if last := b"".join(rest).removeprefix(mark):
         if not has_line_feed and b"\r" in last[:-1]:
-            raise InputError(
-                "carriage returns and no line feed, which alone ends a line",
-                path=path,
-                remedy="convert its line ends, for example with tr '\\r' '\\n'",
-            )
+            remedy = "convert its line ends, for example with tr '\\r' '\\n'"
+            raise InputError("carriage returns and no line feed, which alone ends a line", path=path, remedy=remedy)
         yield last
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
 from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
 from .text_blocks import check_readable as check_readable
-from .text_blocks import decoded_lines, empty_file, whole_lines
+from .text_blocks import decoded_lines, empty_file, read_blocks, whole_lines
 
 Block = tuple[np.ndarray, dict[str, pa.Array]]
 """Line numbers (rows,), int64, from 1, and for each column strings (rows,), null where the file has no value."""
@@ -52,15 +52,10 @@ class HeaderSettings(Settings):
     )
 
 
-def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> Iterator[pa.Array]:
-    """Streams the lines of a plain or compressed file in blocks; one that is not UTF-8 and is skipped is null.
-
-    The encoding is `utf-8`, or `latin-1` for the old sets that are known to be in it.
-    """
+def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
+    """Streams the lines of a file in blocks; one that is not UTF-8 and is skipped is null."""
     first_line = 1
-    for block in whole_lines(path):
-        if encoding == "latin-1":
-            block = block.decode(encoding).encode()
+    for block in whole_lines(read_blocks(path), path):
         lines = _decode(block, path, first_line, errors)
         first_line += len(lines)
         yield lines
@@ -68,14 +63,17 @@ def read_lines(path: Path, errors: LineErrors, *, encoding: str = "utf-8") -> It
         raise empty_file(path)
 
 
+def all_lines(path: Path, errors: LineErrors) -> Iterator[tuple[int, str]]:
+    """Streams the lines with their numbers, which count from 1."""
+    number = 1
+    for lines in read_lines(path, errors):
+        yield from ((line, text) for line, text in enumerate(lines.to_pylist(), start=number) if text is not None)
+        number += len(lines)
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Streams the lines that are not blank with their numbers, which count from 1."""
-    number = 0
-    for block in read_lines(path, StrictLines()):
-        for line in block.to_pylist():
-            number += 1
-            if line.strip(" \t"):
-                yield number, line
+    return ((number, line) for number, line in all_lines(path, StrictLines()) if line.strip(" \t"))
 
 
 def first_line_of(path: Path) -> str:
@@ -104,12 +102,9 @@ def read_aligned(paths: Sequence[Path], names: Sequence[str], errors: LineErrors
     counts = [line - 1 + len(block) + sum(map(len, stream)) for block, stream in zip(pending, streams, strict=True)]
     shortest, longest = int(np.argmin(counts)), int(np.argmax(counts))
     if counts[shortest] != counts[longest]:
-        raise InputError(
-            f"{counts[shortest]} lines, but {paths[longest]} has {counts[longest]}",
-            path=paths[shortest],
-            line=counts[shortest],
-            remedy="the two files must be aligned line by line",
-        )
+        problem = f"{counts[shortest]} lines, but {paths[longest]} has {counts[longest]}"
+        remedy = "the two files must be aligned line by line"
+        raise InputError(problem, path=paths[shortest], line=counts[shortest], remedy=remedy)
 
 
 def read_fields(
@@ -121,60 +116,44 @@ def read_fields(
     remedy: str = "fix the line, or name the fields with --columns (`_` for one to leave out)",
     may_be_quoted: bool = False,
 ) -> Iterator[Block]:
-    r"""Streams the named fields of a tab-separated file without header, quoting or escapes.
+    """Streams the named fields of a tab-separated file without header, quoting or escapes.
 
-    Args:
-        path: The file.
-        columns: The fields in their order; `_` names one to leave out. Fields named `_` at the end may be absent.
-        errors: What to do about a line with too few or too many fields, or one that is not UTF-8.
-        header_lines: Lines at the beginning to leave out; line numbers count them.
-        remedy: What to do about a line with the wrong number of fields, for the message.
-        may_be_quoted: Whether lines that can only be CSV with tabs and quotes are looked for, and are malformed.
+    A field named `_` is left out, and may be absent at the end. Lines that can only be CSV with tabs and quotes are
+    malformed if they `may_be_quoted`.
     """
-    most = len(columns)
-    fewest = max(index for index, name in enumerate(columns) if name != "_") + 1
-    expected = str(most) if fewest == most else f"{fewest} to {most}"
+    blocks = read_lines(path, errors)
     first_line = 1
-    stream = read_lines(path, errors)
-    for lines in _without_quoted(stream, path, range(fewest, most + 1), errors) if may_be_quoted else stream:
-        if header := max(0, min(len(lines), header_lines + 1 - first_line)):
-            lines = lines.slice(header)
-            first_line += header
-        num_fields = count_fields(lines, "\t")
-        good = (num_fields >= fewest) & (num_fields <= most)
-        for index in np.flatnonzero(~good & (num_fields > 0)):
-            number = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
-            errors.handle(
-                f"{number} where {expected} tab-separated fields are expected ({', '.join(columns)})",
-                path,
-                first_line + int(index),
-                remedy,
-            )
-        fields = Fields(lines if good.all() else lines.filter(pa.array(good)), "\t")
-        named = {name: fields.column(index) for index, name in enumerate(columns) if name != "_"}
-        yield np.flatnonzero(good).astype(np.int64) + first_line, named
-        first_line += len(lines)
+    for texts in _without_quoted(blocks, path, columns, errors) if may_be_quoted else blocks:
+        lines = np.arange(first_line, first_line + len(texts))
+        first_line += len(texts)
+        header = max(0, header_lines + 1 - int(lines[0])) if len(lines) else 0
+        yield _split_lines(lines[header:], texts.slice(header), path, columns, errors, remedy)
+
+
+def _split_lines(
+    lines: np.ndarray, texts: pa.Array, path: Path, columns: Sequence[str], errors: LineErrors, remedy: str
+) -> Block:
+    """Splits numbered lines at tabs; those with the wrong number of fields are reported and left out."""
+    fewest, most = _num_fields(columns)
+    num_fields = count_fields(texts, "\t")
+    good = (num_fields >= fewest) & (num_fields <= most)
+    expected = str(most) if fewest == most else f"{fewest} to {most}"
+    for index in np.flatnonzero(~good & (num_fields > 0)):
+        number = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
+        message = f"{number} where {expected} tab-separated fields are expected ({', '.join(columns[:fewest])})"
+        errors.handle(message, path, int(lines[index]), remedy)
+    fields = pc.split_pattern(texts if good.all() else texts.filter(pa.array(good)), "\t")
+    return lines[good], {name: pc.list_element(fields, index) for index, name in enumerate(columns) if name != "_"}
+
+
+def _num_fields(columns: Sequence[str]) -> tuple[int, int]:
+    """Returns the least and the greatest number of fields on a line."""
+    return max(index for index, name in enumerate(columns) if name != "_") + 1, len(columns)
 
 
 def count_fields(lines: pa.Array, separator: str) -> np.ndarray:
     """Counts the fields of each line (lines,); -1 for a null."""
     return pc.count_substring(lines, separator).fill_null(-2).to_numpy(zero_copy_only=False) + 1
-
-
-class Fields:
-    """Lines split at a separator."""
-
-    def __init__(self, lines: pa.Array, separator: str) -> None:
-        self._fields = pc.split_pattern(lines, separator)
-        self.starts = self._fields.offsets.to_numpy()[:-1]
-
-    def column(self, index: int) -> pa.Array:
-        """Returns a field that every line has: (lines,)."""
-        return self.take(pa.array(self.starts + index))
-
-    def take(self, places: pa.Array) -> pa.Array:
-        """Returns the fields at these places in all fields of all lines."""
-        return self._fields.values.take(places)
 
 
 def read_tsv(
@@ -271,28 +250,42 @@ def typed(
         yield (lines, table) if good.all() else (lines[good], table.filter(pa.array(good)))
 
 
-def read_typed_fields(
-    path: Path, fields: Sequence[Field], errors: LineErrors, *, remedy: str = "fix the line", **options: Any
+def read_tables(
+    path: Path, fields: Sequence[Field], errors: LineErrors, *, remedy: str = "fix the line", header_lines: int = 0
+) -> Iterator[pa.Table]:
+    """Streams a tab-separated file as typed tables."""
+    blocks = read_fields(path, [field.name for field in fields], errors, remedy=remedy, header_lines=header_lines)
+    return (table for _, table in typed(blocks, _named(fields), path, errors, remedy))
+
+
+def read_aligned_tables(
+    paths: Sequence[Path], fields: Sequence[Sequence[Field]], errors: LineErrors, remedy: str = "fix the line"
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
-    """Streams a tab-separated file as typed tables; the options are those of :func:`read_fields`."""
-    blocks = read_fields(path, [field.name for field in fields], errors, remedy=remedy, **options)
-    return typed(blocks, [field for field in fields if field.name != "_"], path, errors, remedy)
+    """Streams tab-separated files that are aligned line by line as one typed table, with line numbers."""
+    for numbers, sides in read_aligned(paths, [str(path) for path in paths], errors):
+        found: list[tuple[np.ndarray, pa.Table]] = []
+        for path, own in zip(paths, fields, strict=True):
+            names = [field.name for field in own]
+            block = _split_lines(numbers, sides[str(path)], path, names, errors, remedy)
+            found += typed([block], _named(own), path, errors, remedy)
+        lines = reduce(np.intersect1d, [lines for lines, _ in found])
+        tables = [table.filter(pa.array(np.isin(own, lines))) for own, table in found]
+        yield lines, pa.table({name: table.column(name) for table in tables for name in table.column_names})
 
 
-def read_tables(path: Path, fields: Sequence[Field], errors: LineErrors, **options: Any) -> Iterator[pa.Table]:
-    """Streams the tables of :func:`read_typed_fields`."""
-    return (table for _, table in read_typed_fields(path, fields, errors, **options))
+def _named(fields: Sequence[Field]) -> list[Field]:
+    return [field for field in fields if field.name != "_"]
 
 
 def _without_quoted(
-    blocks: Iterable[pa.Array], path: Path, num_fields: range, errors: LineErrors
+    blocks: Iterable[pa.Array], path: Path, columns: Sequence[str], errors: LineErrors
 ) -> Iterator[pa.Array]:
-    """Reports the lines that are parts of CSV with quotes, and makes them null.
+    """Reports the lines that can only be CSV with quotes, and makes them null: other quotes are text.
 
-    Quotes are text, so that only evidence counts: a quotation in doubled quotes within a quoted field, on a line with
-    no other quotes than those of quoted fields, or a quoted field over several lines of which one by itself has the
-    wrong number of fields.
+    These have a quotation in doubled quotes within a quoted field and no other quotes, or are a quoted field over
+    several lines of which one by itself has the wrong number of fields.
     """
+    fewest, most = _num_fields(columns)
     rest, first_line = pa.array([], pa.string()), 1
     for block in chain(blocks, [None]):
         lines = rest if block is None else pa.concat_arrays([rest, block]) if len(rest) else block
@@ -309,7 +302,7 @@ def _without_quoted(
             if close == len(lines):
                 # What closes it may be in the next block.
                 end = len(lines) if block is None else begin
-            elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), num_fields):
+            elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), range(fewest, most + 1)):
                 bad[begin : close + 1] = True
         for index in np.flatnonzero(bad[:end]):
             errors.handle(
@@ -332,7 +325,8 @@ def _is_quoted_record(lines: list[str | None], num_fields: range) -> bool:
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
     # Arrow checks the bytes in place; `bytes.decode` would copy them, and Arrow copy them back.
-    text = pa.Array.from_buffers(pa.string(), 1, [None, _offsets(0, len(block)), pa.py_buffer(block)])
+    offsets = pa.py_buffer(np.array([0, len(block)], np.int32))
+    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(block)])
     try:
         text.validate(full=True)
     except pa.ArrowInvalid:
@@ -346,7 +340,3 @@ def without_returns(texts: pa.Array) -> pa.Array:
     if not pc.any(pc.match_substring(texts, "\r"), min_count=0).as_py():
         return texts
     return pc.replace_substring(pc.replace_substring_regex(texts, r"\r+(\n|\z)", r"\1"), "\r", " ")
-
-
-def _offsets(*offsets: int) -> pa.Buffer:
-    return pa.py_buffer(np.array(offsets, dtype=np.int32))

@@ -54,21 +54,16 @@ class SimilarSentences:
         self._embedder = KnownTexts(SentenceEncoder.from_pretrained(encoder))
         self._sets: dict[str, NDArray[np.float32]] = {}
 
-    @property
-    def names(self) -> list[str]:
-        """The sets."""
-        return list(self._sets)
-
     def label(self, name: str) -> str:
         """Returns the name under which rows that a set matched by similarity only are counted."""
         return f"{name} (similarity {self._threshold:g})"
 
-    def add(self, name: str, texts: pa.Array) -> None:
+    def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
         """Adds sentences to a set."""
         vectors = self._vectors(texts)
         self._sets[name] = np.concatenate([self._sets.get(name, vectors[:0]), vectors[vectors.any(axis=1)]])
 
-    def match(self, texts: pa.Array) -> dict[str, NDArray[np.int64]]:
+    def match(self, texts: pa.Array, words: pa.Array) -> dict[str, NDArray[np.int64]]:
         """Finds for each set that matches any sentence the numbers of those, ascending."""
         vectors = self._vectors(texts)
         rows_by_set = {}

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.folder import open_parquet, table_of
+from ..data.folder import DataFolder
 from ..data.same_text import is_blank
 from ..data.sources.graded import SET_NAMES, recognise_graded_file
 from ..data.text_blocks import files_below
@@ -127,10 +127,10 @@ def _sets_in(path: Path) -> Iterator[_Found]:
 
 def _prepared_sets(path: Path) -> Iterator[_Found]:
     """Returns the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
-    with open_parquet(path) as file:
-        if not set(_PREPARED) <= set(file.schema_arrow.names):
-            return
-        table = table_of(file, path, _PREPARED)
+    folder = DataFolder(path)
+    if not set(_PREPARED) <= set(folder.schema().names):
+        return
+    table = folder.table(columns=_PREPARED)
     keys = zip(table.column("benchmark").to_pylist(), table.column("subset").to_pylist(), strict=True)
     for family, name in dict.fromkeys(keys):
         own = pc.and_(pc.equal(table.column("benchmark"), family), pc.equal(table.column("subset"), name))

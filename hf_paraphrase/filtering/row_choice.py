@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.batch_function import Progress, Report, add_report, no_progress
-from ..data.cleaning import count_words
 from ..data.folder import DataFolder
+from ..data.same_text import count_words
 from ..errors import InputError
 from ..tables import format_table
 from .filter_steps import FilterSteps, PairFilter

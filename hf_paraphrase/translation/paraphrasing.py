@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from ..artefacts.artefact import Card, check_early
 from ..artefacts.provenance import inherited_metadata
-from ..data.any_rows import arrow_tables, kind_of_rows, open_rows, text_columns
 from ..data.folder import DataFolder, write_split
+from ..data.records import arrow_tables, kind_of_rows, open_rows, text_columns
 from ..data.schema import SENTENCES, columns_named, require_columns
-from ..data.sentences import DEFAULT_COLUMNS, lines_of_file
+from ..data.sentences import lines_of_file
+from ..data.text_blocks import DEFAULT_COLUMNS
 from ..errors import InputError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports

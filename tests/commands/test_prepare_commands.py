@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from huggingface_hub import DatasetCard
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -53,9 +54,20 @@ def test_every_rule_is_on_standard_error_in_the_card_and_in_the_provenance(files
     assert main(bitext(files, *words)) == 0
     assert "train: 57 rows of 60 lines (identical_sides 1, too_long 1, duplicate 1)" in capsys.readouterr().err
     card = (files / "out" / "README.md").read_text()
-    assert "| identical_sides | 1 |\n| too_long | 1 |\n| duplicate | 1 |\n| rows | 57 |" in card
+    rules = {"identical_sides": 1, "too_long": 1, "duplicate": 1, "rows": 57}
+    assert "\n".join(f"| train | {rule} | {count} |" for rule, count in rules.items()) in card
     counts = json.loads((files / "out" / "provenance.json").read_text())["results"]["counts"]["train"]
     assert (counts["identical_sides"], counts["too_long"], counts["duplicate"], counts["rows"]) == (1, 1, 1, 57)
+
+
+def test_names_of_files_and_texts_are_text_on_a_card(tmp_path):
+    path = tmp_path / "x <img src=x>\n# Bought \u202e\x1b.tsv"
+    path.write_text("```\u202e# a\tb\n")
+    assert main(["prepare", "pairs", "--tsv", str(path), "--output", str(tmp_path / "out")]) == 0
+    card = DatasetCard.load(tmp_path / "out" / "README.md")
+    assert card.data.pretty_name.startswith("Paraphrase pairs (x <img src=x> # Bought ")
+    assert "<img" not in card.text and "\n# Bought" not in card.text and "\n```\\" not in card.text
+    assert not {"\u202e", "\x1b"} & {*card.content, *card.data.pretty_name}
 
 
 def test_kinds_are_listed_and_an_unknown_one_is_refused(capsys):

@@ -145,3 +145,35 @@ def test_pairs_of_a_dataset_may_have_the_usual_names():
     for wrong in (3, [("a", "b")]):
         with pytest.raises(UsageError, match="is not a source of pairs"):
             list(iterate_pairs(wrong))
+
+
+NOT_UTF_8 = pa.Array.from_buffers(
+    pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 3], np.int32)), pa.py_buffer(b"a\xff\xfe")]
+)
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "inside", "not UTF-8"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda folder: folder.table("train", ["sentence1"]),
+        lambda folder: list(folder.row_range("train", 0, 10_000)),
+        lambda folder: folder.count(),
+    ],
+    ids=["table", "row_range", "count"],
+)
+def test_a_damaged_shard_is_an_input_error_that_names_it(tmp_path, damage, read, request):
+    if damage in ("inside", "not UTF-8") and "count" in request.node.callspec.id:
+        return  # the footer is whole
+    texts = NOT_UTF_8 if damage == "not UTF-8" else [f"number {row} {row * 7919 % 1009}" for row in range(5_000)]
+    table = pa.table({"sentence1": texts, "sentence2": texts})
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "data" / "train-00000-of-00001.parquet"
+    pq.write_table(table, path)
+    content = path.read_bytes()
+    if damage == "inside":
+        content = content[:4] + bytes(byte ^ 0xFF for byte in content[4:2_000]) + content[2_000:]
+    path.write_bytes(content[: {"empty": 0, "truncated": -1}.get(damage)])
+    with pytest.raises(InputError, match="not a readable Parquet file") as caught:
+        read(DataFolder(tmp_path))
+    assert caught.value.path == str(path) and len(str(caught.value)) < 600

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_selection as row_selection
 from hf_paraphrase.data.batch_function import mapped_in_order
-from hf_paraphrase.data.cleaning import CleaningRules, clean, count_words
 from hf_paraphrase.data.row_selection import RowStore, first_occurrences, hold_out, repeat_keys
+from hf_paraphrase.data.same_text import count_words
+from hf_paraphrase.data.sources.bitext import clean
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=15), max_size=8))
@@ -25,17 +26,15 @@ def test_each_row_counts_under_the_first_rule_that_applies():
             "target": ["a", "a", "a", "a b c", "", "a"],
         }
     )
-    kept, counts = clean(rows, CleaningRules(max_length=3, max_length_ratio=1.5))
+    kept, counts = clean(rows, max_length=3, max_length_ratio=1.5)
     assert kept.to_pylist() == [{"source": "a", "target": "a"}, {"source": "a b", "target": "a b c"}]
     assert counts == {"empty_side": 3, "too_long": 1, "length_ratio": 0}
     assert clean(rows)[1] == {"empty_side": 3}
-    assert clean(rows, CleaningRules(max_length_ratio=3.9))[1] == {"empty_side": 3, "length_ratio": 1}
+    assert clean(rows, max_length_ratio=3.9)[1] == {"empty_side": 3, "length_ratio": 1}
 
 
 def counted(rows: list[tuple[str, str]], **rules) -> dict[str, int]:
-    kept, counts = clean(
-        pa.table({"source": [s for s, _ in rows], "target": [t for _, t in rows]}), CleaningRules(**rules)
-    )
+    kept, counts = clean(pa.table({"source": [s for s, _ in rows], "target": [t for _, t in rows]}), **rules)
     assert kept.num_rows == len(rows) - sum(counts.values())
     return {rule: count for rule, count in counts.items() if count}
 
@@ -46,13 +45,6 @@ def test_sides_that_are_the_same_text_and_sides_without_any_are_left_out():
         (text, "d") for text in ("\u200b", "\ufeff", "\u200e", "\xad", "\u2060", "\u3164", "\u2800", "\x07", "\xa0")
     ]
     assert counted(rows, drop_identical=True) == {"empty_side": 9, "identical_sides": 3}
-
-
-def test_lengths_are_counted_in_words():
-    rows = [("我 爱 你", "I love you so"), ("我爱你", "I"), ("a", "a b c")]
-    assert counted(rows, min_length=2) == {"too_short": 2}
-    assert counted(rows, max_length=3) == {"too_long": 1}
-    assert counted(rows, max_length_ratio=2) == {"length_ratio": 1}
 
 
 TEXTS = st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=12)

@@ -17,9 +17,7 @@ def write_set(folder, name, pairs, golds):
 
 
 def test_a_blank_gold_line_leaves_the_pair_out_and_keeps_the_others_aligned(tmp_path):
-    write_set(
-        tmp_path / "STS16-en-test", "headlines", ["a\tb", "no tab, not scored", "c\td\tnote\tnote"], ["1", "", "5"]
-    )
+    write_set(tmp_path / "STS16-en-test", "headlines", ["a\tb", "not\tscored", "c\td\tnote\tnote"], ["1", "", "5"])
     (graded,) = find_sts_sets(tmp_path).sets
     assert graded.key == "STS16 headlines"
     assert (graded.sentences1, graded.sentences2, graded.scores.tolist()) == (["a", "c"], ["b", "d"], [1.0, 5.0])
@@ -72,8 +70,8 @@ def test_a_copy_is_read_once_but_two_different_files_for_one_set_are_refused(tmp
 @pytest.mark.parametrize(
     ("pairs", "golds", "line", "words"),
     [
-        (["a\tb", "c d"], ["1", "2"], 2, "1 tab-separated field"),
-        (["a\tb"], ["1", "2"], 2, "1 lines, but 2"),
+        (["a\tb", "c d"], ["1", "2"], 2, "no tab where 2 to"),
+        (["a\tb", "c\td"], ["1"], 1, "1 lines, but .* has 2"),
         (["a\tb", "c\td"], ["1", "x"], 2, "score `x` is not a number from 0 to 5"),
     ],
 )

@@ -44,8 +44,7 @@ class JudgedPair:
 def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list[SamplePair]]:
     """Returns the French–English bitext of the sample, the same for the same arguments on every machine.
 
-    No English and no French sentence is in two splits, whatever its case and punctuation; neither are two sentences
-    that a chain of translations links.
+    No sentence is in two splits, whatever its case and punctuation, nor are two that a chain of translations links.
     """
     if not FEWEST_PAIRS <= num_pairs <= TOTAL_PAIRS:
         raise InputError(
@@ -66,8 +65,7 @@ def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list
 def sample_paraphrases() -> dict[str, list[JudgedPair]]:
     """Returns human paraphrases among hard negatives: of each sentence one paraphrase and five other sentences.
 
-    None of the sentences is in a split of :func:`sample_bitext`. The splits are "validation" (300 sentences) and
-    "test" (800); the pairs of a sentence follow each other.
+    None is in a split of :func:`sample_bitext`. The splits are "validation" (300 sentences) and "test" (800).
     """
     splits: dict[str, list[JudgedPair]] = {"validation": [], "test": []}
     for split, sentence, paraphrase, *negatives in _rows(PARAPHRASE_FILE):

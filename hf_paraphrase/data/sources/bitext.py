@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...artefacts.remote_paths import to_path
 from ...errors import UsageError
 from ...settings import flag, seed_setting, setting
-from ..cleaning import CleaningRules, clean
 from ..decontamination import DecontaminationSettings
-from ..folder import DataFolder
 from ..languages import check_language, primary_language
+from ..same_text import count_words, has_words, same_texts
 from ..schema import BITEXT
 from ..text_blocks import LineErrors
 from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
-from .gettext_catalogue import find_catalogues, read_catalogues
 from .preparation import recipe_of
-from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Selection, Source
-from .tmx import read_tmx
+from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
+from .translation_files import find_catalogues, read_catalogues, read_tmx
 
 HELD_OUT = ("validation", "test")
 REPEATING = ("source_lang", "target_lang")
@@ -33,7 +32,6 @@ OpenBlocks = Callable[[LineErrors], Iterator[Block]]
 """Opens files as one stream of the columns `source` and `target`."""
 
 _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "target": ("target",)}
-_LISTED_FILES = 20
 
 
 @dataclass(kw_only=True)
@@ -46,7 +44,8 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
     SUMMARY: ClassVar[str] = (
         "two line-aligned text files, a tab-separated file, a translation memory (TMX), or gettext catalogues"
     )
-    DESCRIPTION: ClassVar[str] = "Parallel text, one sentence pair a row."
+    TASKS: ClassVar[tuple[str, ...]] = ("translation",)
+    TAGS: ClassVar[tuple[str, ...]] = ("bitext", "parallel-corpus")
     TEMPLATE: ClassVar[str] = "bitext"
 
     source_lang: str = setting("language code of the source side, e.g. fr")
@@ -102,6 +101,11 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
     )
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        """The codes of the languages."""
+        return (self.source_lang, self.target_lang)
+
+    @property
     def title(self) -> str:
         """The languages, and what the training rows come from in a word."""
         name = to_path(self.gettext or self.tmx or self.tsv or self.source_file or "").name
@@ -113,9 +117,8 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         check_language(self.target_lang, "--target-lang")
         aligned = self.source_file is not None or self.target_file is not None
         if aligned + sum(name is not None for name in (self.tsv, self.tmx, self.gettext)) != 1:
-            raise UsageError(
-                "give either --source-file and --target-file, or --tsv, --tmx or --gettext", remedy="one of them"
-            )
+            flags = "--source-file and --target-file, or --tsv, --tmx or --gettext"
+            raise UsageError(f"give either {flags}", remedy="one of them")
         for prefix in ("", "validation_", "test_"):
             names = (f"{prefix}source_file", f"{prefix}target_file")
             first, second = (getattr(self, name) for name in names)
@@ -123,47 +126,29 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
                 given, missing = map(flag, reversed(names) if first is None else names)
                 raise UsageError(f"{given} needs {missing}", remedy="give both sides")
             if first is not None and Path(first).resolve() == Path(second).resolve():
-                raise UsageError(
-                    f"{' and '.join(map(flag, names))} are the same file", path=first, remedy="give both sides"
-                )
+                problem = f"{' and '.join(map(flag, names))} are the same file"
+                raise UsageError(problem, path=first, remedy="give both sides")
         super().check()
 
     def parts(self) -> list[Part]:
         """Returns the training part, and those that are given as files."""
         files, read = self._training_files()
-        rules = CleaningRules(self.drop_identical, self.min_length, self.max_length, self.max_length_ratio)
-        selection = Selection(
-            repeats=_REPEATS[self.drop_duplicates],
-            sizes={part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))},
-            shuffle=self.shuffle,
-            seed=self.seed,
-        )
-        parts = [self._part("train", files, read, rules, training=True, selection=selection)]
+        rules = {
+            "drop_identical": self.drop_identical,
+            "min_length": self.min_length,
+            "max_length": self.max_length,
+            "max_length_ratio": self.max_length_ratio,
+        }
+        sizes = {part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))}
+        selection = {"repeats": _REPEATS[self.drop_duplicates], "sizes": sizes, "shuffle": self.shuffle}
+        parts = [self._part("train", files, read, rules, training=True, **selection)]
         for split in HELD_OUT:
             source, target = getattr(self, f"{split}_source_file"), getattr(self, f"{split}_target_file")
             if source is not None and target is not None:
-                parts.append(self._part(split, *_aligned(source, target), CleaningRules()))
+                parts.append(self._part(split, *_aligned(source, target), {}))
         return parts
 
-    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
-        """Returns the languages, the columns, and what each rule left."""
-        read = {part: found for part, found in counts.items() if "lines" in found}
-        names = list(dict.fromkeys(path.name for path in self.files()))
-        # provenance.json has them all.
-        more = [f"and {len(names) - _LISTED_FILES} more"] if len(names) > _LISTED_FILES else []
-        return {
-            "source_lang": self.source_lang,
-            "target_lang": self.target_lang,
-            "files": names[:_LISTED_FILES] + more,
-            "unit": "lines",
-            "columns": BITEXT.names,
-            "splits": folder.sizes(),
-            "rules": read,
-            "drawn": [part for part in counts if part not in read],
-            "seed": self.seed,
-        }
-
-    def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: CleaningRules, **options: Any) -> Part:
+    def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: dict[str, Any], **options: Any) -> Part:
         languages = (self.source_lang, self.target_lang)
         prefix = "-".join(languages if split == "train" else (*languages, split))
         return Part(
@@ -171,8 +156,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             BITEXT,
             files,
             partial(_read, read),
-            texts=("source", "target"),
-            compared=("target",),
+            texts=("target",),
             clean=partial(_cleaned, prefix, languages, rules),
             repeating=REPEATING,
             **options,
@@ -184,10 +168,8 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         if self.tsv is not None:
             names = [name.strip() for name in self.columns.split(",")]
             if sorted(name for name in names if name != "_") != ["source", "target"]:
-                raise UsageError(
-                    f"--columns `{self.columns}` must name source and target once each, and `_` for other fields",
-                    remedy="e.g. --columns target,source for a file with English first",
-                )
+                problem = f"--columns `{self.columns}` must name source and target once each, and `_` for other fields"
+                raise UsageError(problem, remedy="e.g. --columns target,source for a file with English first")
             return [Path(self.tsv)], partial(read_tsv, Path(self.tsv), names, header=self.header, names=codes)
         if self.tmx is not None:
             return [Path(self.tmx)], partial(read_tmx, Path(self.tmx), *codes)
@@ -218,11 +200,58 @@ def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
 
 
 def _cleaned(
-    prefix: str, languages: tuple[str, str], rules: CleaningRules, lines: pa.Table
+    prefix: str, languages: tuple[str, str], rules: dict[str, Any], lines: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
     """Makes rows of lines, without those that a rule does not let through."""
-    rows, counts = clean(lines, rules)
+    rows, counts = clean(lines, **rules)
     number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
     identifier = pc.binary_join_element_wise(prefix, number, "-")
     codes = [pa.repeat(pa.scalar(code), rows.num_rows) for code in languages]
     return pa.table([identifier, *rows.columns[1:], *codes], schema=BITEXT), counts
+
+
+def clean(
+    table: pa.Table,
+    *,
+    drop_identical: bool = False,
+    min_length: int = 0,
+    max_length: int = 0,
+    max_length_ratio: float = 0.0,
+) -> tuple[pa.Table, dict[str, int]]:
+    """Leaves out rows with an empty side, and those that a rule does not let through; a limit of 0 is none.
+
+    Returns the rows that stay, and how many went by each rule; a row counts under the first rule that meets it.
+    """
+    source, target = (table.column(name).combine_chunks() for name in ("source", "target"))
+    good = {"empty_side": has_words(source) & has_words(target)}
+    if drop_identical or min_length or max_length or max_length_ratio:
+        lengths = count_words(source), count_words(target)
+        shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
+    if drop_identical:
+        # Only sides with as many words that begin alike are worth folding.
+        rows = np.flatnonzero(good["empty_side"] & (shorter == longer))
+        rows = rows[_may_begin_alike(*(side.take(pa.array(rows)) for side in (source, target)))]
+        good["identical_sides"] = np.ones(len(source), dtype=bool)
+        sides = (same_texts(side.take(pa.array(rows))) for side in (source, target))
+        good["identical_sides"][rows] = pc.not_equal(*sides).to_numpy(zero_copy_only=False)
+    if min_length:
+        good["too_short"] = shorter >= min_length
+    if max_length:
+        good["too_long"] = longer <= max_length
+    if max_length_ratio:
+        good["length_ratio"] = longer <= max_length_ratio * shorter
+    keep = np.ones(len(source), dtype=bool)
+    counts: dict[str, int] = {}
+    for rule, stay in good.items():
+        counts[rule] = int((keep & ~stay).sum())
+        keep &= stay
+    return (table if keep.all() else table.filter(pa.array(keep))), counts
+
+
+def _may_begin_alike(source: pa.Array, target: pa.Array) -> np.ndarray:
+    """Returns which texts do not begin with two different letters or digits of ASCII: (sentences,), bool."""
+    first, second = (
+        pc.ascii_lower(pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(side), 0, 1)) for side in (source, target)
+    )
+    both_ascii = pc.and_(pc.ascii_is_alnum(first), pc.ascii_is_alnum(second))
+    return pc.or_(pc.equal(first, second), pc.invert(both_ascii)).to_numpy(zero_copy_only=False)

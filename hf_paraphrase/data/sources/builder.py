@@ -1,10 +1,8 @@
-"""The `datasets` builder of any source: `SourceBuilder("opusparcus", lang="fr", data_dir="opusparcus_v1")`.
+"""The `datasets` builder of any source.
 
-    builder.download_and_prepare()
-    pairs = builder.as_dataset(split="train")
-
-`builder.as_streaming_dataset(split="train")` reads the files without a cache. `prepare SOURCE` makes a data folder of
-the same rows, which opens without this package.
+builder = SourceBuilder("opusparcus", lang="fr", data_dir="opusparcus_v1")
+builder.download_and_prepare()
+pairs = builder.as_dataset(split="train")
 """
 
 from __future__ import annotations
@@ -16,12 +14,9 @@ from typing import Any
 
 import datasets
 import pyarrow as pa
-from datasets.exceptions import DatasetGenerationError
 
-from ...errors import HfParaphraseError, UsageError
 from ...inputs import input_state
 from ...registry import SOURCES
-from ...settings import constraints_of, default_of, flag
 from .rows import SourceRows
 from .source import Part, Source
 
@@ -35,40 +30,28 @@ class SourceConfig(datasets.BuilderConfig):
 
 
 class SourceBuilder(datasets.ArrowBasedBuilder):
-    """Builds one configuration, the first without a name, of a source of `hf_paraphrase.registry.SOURCES`.
-
-    The `settings` are the flags of `prepare SOURCE` as keywords.
-    """
+    """Builds one configuration, the first without a name, of a source; settings are the flags of `prepare SOURCE`."""
 
     BUILDER_CONFIG_CLASS = SourceConfig
 
     def __init__(
         self, source: str, config_name: str | None = None, cache_dir: str | None = None, **settings: Any
     ) -> None:
-        source_class: type[Source] = SOURCES[source]
-        for field in dataclasses.fields(source_class):
-            if default_of(field) is dataclasses.MISSING and field.name not in settings:
-                raise UsageError(f"no {flag(field.name)}", remedy=f"give {field.metadata.get('help', field.name)}")
-            # The cache knows a configuration by its settings, so that paths must be absolute.
-            if constraints_of(field).path and (value := settings.get(field.name)):
-                many = isinstance(value, list | tuple)
-                paths = [str(Path(path).resolve()) for path in (value if many else [value])]
-                settings[field.name] = paths if many else paths[0]
-        self._source = source_class(**settings)
+        self._source: Source = SOURCES[source](**settings)
         self._configuration = config_name or self._source.parts()[0].configuration
         super().__init__(
             cache_dir=cache_dir,
             dataset_name=source,
             config_name=self._configuration,
-            # It shall not give the rows of what a file held before.
-            hash=input_state(self._source.inputs()),
+            # It shall not give the rows of another file of this name, or of what a file held before.
+            hash=input_state(Path(path).absolute() for path in self._source.inputs()),
             source=source,
             settings=settings,
         )
 
     def _info(self) -> datasets.DatasetInfo:
         source = self._source
-        return datasets.DatasetInfo(description=source.DESCRIPTION, citation=source.CITATION, license=source.LICENSE)
+        return datasets.DatasetInfo(description=source.DESCRIPTION or source.SUMMARY, license=source.LICENSE)
 
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         with self._opened() as rows:
@@ -83,15 +66,6 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
 
     def _opened(self) -> SourceRows:
         return SourceRows(self._source, configuration=self._configuration)
-
-    def download_and_prepare(self, *arguments: Any, **options: Any) -> None:
-        """Reads the files into the cache; bad input reaches the caller as it is."""
-        try:
-            super().download_and_prepare(*arguments, **options)
-        except DatasetGenerationError as error:
-            if isinstance(error.__cause__, HfParaphraseError):
-                raise error.__cause__ from None
-            raise
 
 
 def part_features(part: Part) -> datasets.Features:

@@ -33,11 +33,9 @@ class MsrpSource(Source, LineErrorSettings):
 
     SUMMARY: ClassVar[str] = "Microsoft Research Paraphrase Corpus: labelled pairs"
     TITLE: ClassVar[str] = "Microsoft Research Paraphrase Corpus"
-    DESCRIPTION: ClassVar[str] = "Microsoft Research Paraphrase Corpus: news sentences labelled as paraphrases or not."
     URL: ClassVar[str] = "https://www.microsoft.com/en-us/download/details.aspx?id=52398"
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TEMPLATE: ClassVar[str] = "msrp"
-    PARTS: ClassVar[tuple[str, ...]] = tuple(_FILES)
 
     data_dir: str = setting(
         "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt are", path=True

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
@@ -65,11 +66,9 @@ class OpusparcusSource(Source, TrainingSettings):
     """
 
     SUMMARY: ClassVar[str] = "Opusparcus 1.0: subtitle paraphrases in six languages"
-    DESCRIPTION: ClassVar[str] = "Opusparcus 1.0: paraphrases from film and television subtitles."
     LICENSE: ClassVar[str] = "cc-by-nc-4.0"
     URL: ClassVar[str] = "https://huggingface.co/datasets/GEM/opusparcus"
     TEMPLATE: ClassVar[str] = "opusparcus"
-    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on", path=True)
     lang: str = setting("the language", choices=LANGUAGES, names=["--lang", "--language"])
@@ -88,41 +87,35 @@ class OpusparcusSource(Source, TrainingSettings):
         """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
         files = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _FILES.items()})
         if "train" not in files and (self.quality is not None or self.decontaminate):
-            raise InputError(
-                f"no training pairs of {self.lang} below this folder",
-                path=self.data_dir,
-                remedy="--quality and --decontaminate concern the training part only",
-            )
+            remedy = "--quality and --decontaminate concern the training part only"
+            raise InputError(f"no training pairs of {self.lang} below this folder", path=self.data_dir, remedy=remedy)
         most = None if self.quality is None else pairs_at_quality(self.lang, self.quality)
-        judged = {name: partial(_read, path, name, self.lang, None) for name, path in files.items() if name != "train"}
-        parts = []
-        for split, path in files.items():
-            if split == "train":
-                read = partial(_without_judged, partial(_read, path, split, self.lang, most), list(judged.values()))
-                parts.append(Part(split, SCHEMA, [path], read, training=True))
-            else:
-                parts.append(Part(split, SCHEMA, [path], judged[split]))
+        reads = {name: partial(_read, path, name, self.lang) for name, path in files.items()}
+        judged = [read for split, read in reads.items() if split != "train"]
+        parts, labelled = [], []
         schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
-        for split, read in judged.items():
-            read = partial(_labelled_only, read)
-            parts.append(Part(split, schema, [files[split]], read, configuration="labelled", may_be_empty=True))
-        return parts
+        for split, read in reads.items():
+            if split == "train":
+                training = partial(_training_pairs, read, judged, most)
+                parts.append(Part(split, SCHEMA, [files[split]], training, training=True))
+                continue
+            parts.append(Part(split, SCHEMA, [files[split]], read))
+            decided = partial(_labelled_only, read)
+            labelled.append(Part(split, schema, [files[split]], decided, "labelled", may_be_empty=True))
+        return parts + labelled
 
 
 def pairs_at_quality(lang: str, quality: int) -> int:
     """Returns the number of pairs to take for an estimated percentage of good ones."""
-    pairs_by_quality = PUBLISHED[lang]
-    if quality not in pairs_by_quality:
-        qualities = ", ".join(str(percent) for percent in sorted(pairs_by_quality, reverse=True))
-        raise UsageError(
-            f"no number of pairs is known for --quality {quality} in {lang}; known are {qualities}",
-            remedy="take one of these, or give --first N to filter",
-        )
-    return pairs_by_quality[quality]
+    if quality not in PUBLISHED[lang]:
+        qualities = ", ".join(map(str, sorted(PUBLISHED[lang], reverse=True)))
+        problem = f"no number of pairs is known for --quality {quality} in {lang}; known are {qualities}"
+        raise UsageError(problem, remedy="take one of these, or give --first N to filter")
+    return PUBLISHED[lang][quality]
 
 
-def _read(path: Path, split: str, lang: str, most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads the first rows, and adds the language and for annotated rows the label, which is null at 2.5."""
+def _read(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads rows, and adds the language and for annotated rows the label, which is null at 2.5."""
     identifier = f"{lang}-{_LETTERS[split]}"
     fields = [Field("id", pattern=f"{identifier}[0-9]+", example=f"{identifier}12")]
     fields += [Field("sentence1"), Field("sentence2")]
@@ -130,38 +123,34 @@ def _read(path: Path, split: str, lang: str, most: int | None, errors: LineError
         fields += [Field(name, pa.type_for_alias(kind)) for name, kind in _RANKING.items()]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
-    taken = 0
     for table in read_tables(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
-        if most is not None:
-            table = table.slice(0, most - taken)
-        taken += table.num_rows
         table = table.append_column("lang", pa.repeat(pa.scalar(lang), table.num_rows))
         if split != "train":
             score = table.column("score")
-            label = pc.if_else(pc.greater(score, UNDECIDED), 1, 0).cast(pa.int64())
-            table = table.append_column(
-                "label", pc.if_else(pc.equal(score, UNDECIDED), pa.scalar(None, pa.int64()), label)
-            )
+            label = pc.greater(score, UNDECIDED).cast(pa.int64())
+            table = table.append_column("label", pc.if_else(pc.equal(score, UNDECIDED), None, label))
         yield table
-        if taken == most:
-            return
 
 
-def _without_judged(read: Read, judged: Sequence[Read], errors: LineErrors) -> Iterator[pa.Table]:
-    """Leaves out training pairs that are development or test pairs too, in either order, however short they are."""
+def _training_pairs(read: Read, judged: Sequence[Read], most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
+    """Gives the first rows, without those that are development or test pairs too, in either order, however short."""
     judged_keys = [np.empty(0, np.uint64)]
-    for other in judged:
-        # Errors in these files are reported where they are read themselves.
-        for table in other(LineErrors("skip")):
-            sides = _sides(table)
-            judged_keys += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
+    # Errors in these files are reported where they are read themselves.
+    for table in chain.from_iterable(other(LineErrors("skip")) for other in judged):
+        sides = _sides(table)
+        judged_keys += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
     keys = np.unique(np.concatenate(judged_keys))
+    taken = 0
     for table in read(errors):
+        table = table if most is None else table.slice(0, most - taken)
+        taken += table.num_rows
         matched = is_among(repeat_keys(*_sides(table)), keys)
         if matched.any():
             errors.left_out["evaluation_pair"] += int(matched.sum())
             table = table.filter(pa.array(~matched))
         yield table
+        if taken == most:
+            return
 
 
 def _sides(table: pa.Table) -> list[pa.Array]:
@@ -170,6 +159,6 @@ def _sides(table: pa.Table) -> list[pa.Array]:
 
 def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:
     for table in read(errors):
-        decided = table.column("label").is_valid()
-        errors.left_out["undecided"] += table.num_rows - int(pc.sum(decided).as_py() or 0)
-        yield table.filter(decided)
+        decided = table.filter(table.column("label").is_valid())
+        errors.left_out["undecided"] += table.num_rows - decided.num_rows
+        yield decided

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -15,13 +15,13 @@ from ...errors import HfParaphraseError, InputError, UsageError
 from ...inputs import dataset_builder
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
-from ..folder import DataFolder, check_split_name
+from ..folder import check_split_name
 from ..languages import check_language
-from ..records import column_names, numbered_texts, read_records
-from ..schema import PAIRS, is_text, usual_pair_columns
+from ..records import cannot_open, column_names, numbered_texts, read_records
+from ..schema import PAIRS, is_text, require_columns, usual_pair_columns
 from ..text_blocks import LineErrors
 from ..text_files import Field, HeaderSettings, read_tsv, typed
-from .preparation import card_columns, recipe_of
+from .preparation import recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
 
 _NAME = re.compile(r"[A-Za-z]\w*")
@@ -41,7 +41,6 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
     SUMMARY: ClassVar[str] = (
         "paraphrase pairs of a TSV, CSV, JSON lines or Parquet file or of the Hub, graded or labelled or neither"
     )
-    DESCRIPTION: ClassVar[str] = "Paraphrase pairs."
     TEMPLATE: ClassVar[str] = "pairs"
 
     tsv: str = setting("the file: tab-separated fields, no quoting, one pair a line", "", path=True)
@@ -116,6 +115,10 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         local = [self.path] if self.kind == "dataset" and self.path.exists() else []
         return [*local, *super().inputs()]
 
+    def origins(self) -> list[str]:
+        """Names the file or the data set."""
+        return [self.path.name if self.path.exists() else self.dataset]
+
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
         self._names()
@@ -125,32 +128,21 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         check_language(self.lang, "--lang")
         super().check()
 
-    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
-        """Returns the file, its columns, and what became of its lines."""
-        return {
-            "lang": self.lang,
-            "files": [self.path.name if self.path.exists() else self.dataset],
-            "columns": card_columns(folder.schema(self.split)),
-            "splits": folder.sizes(),
-            "rules": counts[self.split],
-        }
-
     @cached_property
     def _columns(self) -> tuple[dict[str, str], list[Field]]:
         """The names of the columns in the file, and the fields to make."""
-        schema = self._first.schema if self.kind == "dataset" else None
-        if schema is not None and not is_given(self, "columns"):
-            return _all_columns(schema, self.dataset)
         names = dict(self._names())
+        if self.kind == "dataset":
+            first = next(self._tables(), None)
+            if first is None:
+                raise InputError(f"the split `{self.split}` has no rows", path=self.dataset)
+            if not is_given(self, "columns"):
+                return _all_columns(first.schema, self.dataset)
+            require_columns(first.schema.names, names.values(), self.dataset)
+        elif self.kind != "tsv" and not is_given(self, "columns"):
+            names |= usual_pair_columns(column_names(self.path, self.kind))
         others = [name for name in names if name not in {"_", *PAIRS.names}]
-        fields = [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *others)]
-        if schema is not None and (absent := [theirs for theirs in names.values() if theirs not in schema.names]):
-            raise InputError(
-                f"no column `{absent[0]}`",
-                path=self.dataset,
-                remedy=f"name the columns, e.g. --columns sentence1=…; there are {', '.join(schema.names)}",
-            )
-        return names, fields
+        return names, [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *others)]
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
         names, fields = self._columns
@@ -159,19 +151,9 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         elif self.kind == "dataset":
             blocks = numbered_texts(self._tables(), names, self.dataset, _NAME_IT)
         else:
-            if not is_given(self, "columns"):
-                names = names | usual_pair_columns(column_names(self.path, self.kind))
             blocks = read_records(self.path, self.kind, names, errors, remedy=_NAME_IT)
         remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"
         return (table for _, table in typed(blocks, fields, self.path, errors, remedy))
-
-    @cached_property
-    def _first(self) -> pa.Table:
-        """The first rows of the data set."""
-        first = next(self._tables(), None)
-        if first is None:
-            raise InputError(f"the split `{self.split}` has no rows", path=self.dataset)
-        return first
 
     def _tables(self) -> Iterator[pa.Table]:
         """Streams the rows of the data set as tables."""
@@ -181,12 +163,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         except HfParaphraseError:
             raise
         except Exception as error:
-            # Whatever it is that the library meets in files of others.
-            raise InputError(
-                f"load_dataset cannot open it: {str(error)[:300]}",
-                path=self.dataset,
-                remedy="check the name, --subset and --split",
-            ) from error
+            raise cannot_open(error, self.dataset) from error
 
 
 prepare_pairs = recipe_of("pairs", PairsSource)
@@ -195,12 +172,7 @@ prepare_pairs = recipe_of("pairs", PairsSource)
 def _all_columns(schema: pa.Schema, dataset: str) -> tuple[dict[str, str], list[Field]]:
     """Chooses the sides of pairs by their usual names, and all other columns of texts and numbers."""
     names = usual_pair_columns(schema.names)
-    if not names:
-        raise InputError(
-            "no columns are called sentence1 and sentence2, or by another usual name of pairs",
-            path=dataset,
-            remedy=f"name them, e.g. --columns sentence1=a,sentence2=b; there are {', '.join(schema.names)}",
-        )
+    require_columns({**names, **dict.fromkeys(schema.names)}, PAIRS.names, dataset)
     fields = [Field(name) for name in names]
     taken = set(names.values())
     for column in schema:

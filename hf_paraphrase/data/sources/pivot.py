@@ -6,11 +6,11 @@ translations of a sentence, such as Tatoeba, the same holds for whole sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ from ..folder import DataFolder
 from ..row_selection import text_keys
 from ..schema import BITEXT, PAIRS
 from ..text_blocks import LineErrors
-from .preparation import card_columns, recipe_of
+from .preparation import recipe_of
 from .source import OriginSettings, Part, SampleSettings, Source
 
 PIVOT = pa.schema([*PAIRS, ("source", pa.string()), ("source_lang", pa.string()), ("num_pivots", pa.int64())])
@@ -52,16 +52,25 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
     @property
     def title(self) -> str:
         """The names of the bitexts."""
-        return f"Pivot pairs ({', '.join(self._names())})"
+        return f"Pivot pairs ({', '.join(self.origins())})"
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The target language of the bitexts."""
+        batch = next(DataFolder(self.bitext[0]).batches(self.split, ["target_lang"]))
+        return (str(batch.column("target_lang")[0]),)
 
     def parts(self) -> list[Part]:
         """Returns the one part, `train`."""
-        compared = ("sentence1", "sentence2")
-        return [Part("train", PIVOT, (), self._read, training=True, texts=(), compared=compared)]
+        return [Part("train", PIVOT, (), self._read, training=True)]
 
     def inputs(self) -> list[str | Path]:
         """Lists the bitexts and the evaluation sets."""
         return [*map(to_path, self.bitext), *map(Path, self.decontaminate)]
+
+    def origins(self) -> list[str]:
+        """Names the bitexts."""
+        return [to_path(folder).resolve().name for folder in self.bitext]
 
     def check(self) -> None:
         """Checks the bitexts too."""
@@ -70,20 +79,6 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
             raise UsageError("--bitext names a folder twice", remedy="name each once")
         for folder in self.bitext:
             DataFolder(folder).require(*BITEXT.names, split=self.split)
-
-    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any]:
-        """Returns the bitexts, the columns, and what became of the candidates."""
-        batch = next(DataFolder(self.bitext[0]).batches(self.split, ["target_lang"]))
-        return {
-            "lang": str(pc.unique(batch.column("target_lang"))[0].as_py()),
-            "files": self._names(),
-            "columns": card_columns(PIVOT),
-            "splits": folder.sizes(),
-            "rules": counts["train"],
-        }
-
-    def _names(self) -> list[str]:
-        return [to_path(folder).resolve().name for folder in self.bitext]
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
         folders = [DataFolder(folder) for folder in self.bitext]
@@ -98,29 +93,30 @@ prepare_pivot = recipe_of("pivot", PivotSource)
 def pivot_pairs(
     folders: Sequence[DataFolder], split: str = "train", *, ranked: bool = False
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Finds all pairs of different target sentences that share a source sentence, each unordered pair once.
+    """Finds all pairs of different target sentences that share a source sentence, and counts those found again.
 
     The bitexts are read twice, with 8 bytes a row kept between: only rows whose source sentence occurs more than once
     are held in memory. Sentences with the same words are one sentence, the first of them. Ranked pairs with the most
-    shared translations come first, as Opusparcus puts those first that are the most likely paraphrases (Creutz 2018,
-    with a finer measure); others in the order in which their source sentences first occur.
-
-    Returns:
-        The pairs, and how many were left out as `repeated`, found through another source before.
+    shared translations come first, as in Opusparcus (Creutz 2018); others in the order of their source sentences.
     """
-    keys = _source_keys(folders, split)
-    _, groups, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+    _, groups, sizes = np.unique(_source_keys(folders, split), return_inverse=True, return_counts=True)
+    wanted, begin = sizes[groups] > 1, 0
     sentences: dict[tuple[str, str], dict[str, str]] = {}
-    for language, source, target, form in _rows(folders, split, sizes[groups] > 1):
-        if form and source:
-            sentences.setdefault((language, source), {}).setdefault(form, target)
+    for batch in _batches(folders, split):
+        rows = batch.filter(pa.array(wanted[begin : begin + batch.num_rows]))
+        begin += batch.num_rows
+        forms = normalise_all(rows.column("target")).to_pylist()
+        sides = (rows.column(name).to_pylist() for name in ("source_lang", "source", "target"))
+        for language, source, target, form in zip(*sides, forms, strict=True):
+            if form and source:
+                sentences.setdefault((language, source), {}).setdefault(form, target)
     examples: list[tuple[str, str, str, str]] = []
     pivots: dict[frozenset[str], int] = {}
-    for (language, source), forms in sentences.items():
-        for first, second in combinations(forms, 2):
+    for (language, source), targets in sentences.items():
+        for first, second in combinations(targets, 2):
             pair = frozenset((first, second))
             if pair not in pivots:
-                examples.append((forms[first], forms[second], source, language))
+                examples.append((targets[first], targets[second], source, language))
             pivots[pair] = pivots.get(pair, 0) + 1
     # Pairs were found and first counted in the same order.
     numbers = np.fromiter(pivots.values(), dtype=np.int64, count=len(pivots))
@@ -133,29 +129,15 @@ def pivot_pairs(
 def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:
     """Hashes the source language and sentence of every row of all folders: (rows,), uint64."""
     keys = [np.empty(0, np.uint64)]
-    language: str | None = None
-    for folder in folders:
-        folder.require(*BITEXT.names, split=split)
-        for batch in folder.batches(split, _COLUMNS):
-            for target_lang in pc.unique(batch.column("target_lang")).to_pylist():
-                if language is not None and target_lang != language:
-                    raise InputError(
-                        f"the target language is {target_lang}, but {language} before it",
-                        path=folder.path,
-                        remedy="pivot over bitexts with one target language",
-                    )
-                language = target_lang
-            keys.append(text_keys(*(pc.fill_null(batch.column(name), "") for name in ("source_lang", "source"))))
+    languages: dict[str, None] = {}
+    for batch in _batches(folders, split):
+        languages |= dict.fromkeys(pc.unique(batch.column("target_lang")).to_pylist())
+        keys.append(text_keys(*(pc.fill_null(batch.column(name), "") for name in ("source_lang", "source"))))
+    if len(languages) > 1:
+        remedy = "pivot over bitexts with one target language"
+        raise InputError(f"the target languages are {', '.join(languages)}", path=folders[0].path, remedy=remedy)
     return np.concatenate(keys)
 
 
-def _rows(folders: Sequence[DataFolder], split: str, wanted: np.ndarray) -> Iterator[tuple[str, str, str, str]]:
-    """Returns of the wanted rows the source language, the source, the target, and the words of the target."""
-    begin = 0
-    for folder in folders:
-        number = folder.count(split)
-        for batch in folder.batches(split, _COLUMNS, rows=wanted[begin : begin + number]):
-            forms = normalise_all(batch.column("target")).to_pylist()
-            sides = (batch.column(name).to_pylist() for name in ("source_lang", "source", "target"))
-            yield from zip(*sides, forms, strict=True)
-        begin += number
+def _batches(folders: Sequence[DataFolder], split: str) -> Iterator[pa.RecordBatch]:
+    return chain.from_iterable(folder.batches(split, _COLUMNS) for folder in folders)

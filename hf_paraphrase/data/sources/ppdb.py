@@ -19,7 +19,6 @@ from ..schema import PAIRS
 from ..text_files import (
     PLAIN_OR_COMPRESSED,
     Field,
-    Fields,
     LineErrors,
     count_fields,
     first_line_of,
@@ -40,7 +39,6 @@ class PpdbSource(Source, TrainingSettings):
 
     SUMMARY: ClassVar[str] = "PPDB 1.0 and 2.0: the database, its annotated sample"
     TITLE: ClassVar[str] = "PPDB: The Paraphrase Database"
-    DESCRIPTION: ClassVar[str] = "PPDB: paraphrases of words and phrases found by bilingual pivoting."
     LICENSE: ClassVar[str] = "cc-by-3.0"
     URL: ClassVar[str] = "http://paraphrase.org/"
     TEMPLATE: ClassVar[str] = "ppdb"
@@ -79,11 +77,11 @@ def _read_rules(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]
                 wanted = f"fields where 5 or 6 separated by `{_SEPARATOR.strip()}` are expected"
                 errors.handle(f"{counts[row]} {wanted}", path, first_line + int(row), _REMEDY)
             first_line += len(lines)
-            fields = Fields(lines.filter(pa.array(good)), _SEPARATOR)
-            last = pc.if_else(pa.array(counts[good] == 6), pa.array(fields.starts + 5), pa.scalar(None, pa.int64()))
-            lhs, first, second, features, alignment = map(fields.column, range(5))
+            fields = pc.split_pattern(lines.filter(pa.array(good)), _SEPARATOR)
+            lhs, first, second, features, alignment = (pc.list_element(fields, index) for index in range(5))
+            entailment = pc.list_element(pc.list_slice(fields, 5, 6, return_fixed_size_list=True), 0)
             sides = (pc.utf8_trim_whitespace(side) for side in (first, second))
-            yield pa.table([*sides, lhs, features, alignment, fields.take(last)], schema=_RULE)
+            yield pa.table([*sides, lhs, features, alignment, entailment], schema=_RULE)
 
 
 def _read_annotated(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, cast
@@ -13,13 +13,16 @@ from tqdm import tqdm
 
 from ...artefacts.artefact import Artefact, Card, check_early
 from ...errors import UsageError, choice_of
-from ...messages import log
+from ...messages import log, printable
 from ...registry import SOURCES
 from ...settings import Recipe, recipe
 from ..folder import DataFolder, write_split
-from ..text_blocks import SKIPPED_LINES
 from .rows import SourceRows
-from .source import OutputSettings, Source
+from .source import OutputSettings, Part, Source
+
+SKIPPED_LINES = "skipped_lines.tsv"
+"""The list of all malformed lines that `--on-error skip` left out, beside the data."""
+_SPELLING = {pa.string(): "string", pa.float64(): "float64", pa.int64(): "int64"}
 
 
 def prepare(source: str, **settings: Any) -> Any:
@@ -36,9 +39,9 @@ def preparation(name: str) -> Recipe[..., Any]:
     """Returns the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes."""
     if name not in SOURCES:
         raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
-    source_class = SOURCES[name]
+    source = SOURCES[name]
     # What makes something other than one data folder is registered as a recipe of its own.
-    return recipe_of(name, source_class) if isinstance(source_class, type) else cast("Recipe[..., Any]", source_class)
+    return recipe_of(name, source) if isinstance(source, type) else cast("Recipe[..., Any]", source)
 
 
 @cache
@@ -74,35 +77,29 @@ def _prepare(name: str, source: Any) -> DataFolder:
         staging = artefact.staging
         with (
             tqdm(desc="read", unit=" lines", unit_scale=True) as bar,
-            SourceRows(source, work=staging, progress=bar.update, listing=staging / SKIPPED_LINES) as rows,
+            SourceRows(source, work=staging, progress=bar.update) as rows,
         ):
             for shards in rows.names():
                 part = rows.parts[shards]
                 write_split(staging, shards, rows.tables(shards), part.schema, repeating=part.repeating)
-        counts = {shards: rows.counts[shards] for shards in rows.parts}
-        folder = DataFolder(staging)
-        results = {"counts": counts, "missing": source.missing(), "contamination": rows.contamination}
-        values = {
-            "command": command,
-            "title": source.title,
-            "url": getattr(source, "url", source.URL or None),
-            "license": getattr(source, "license", source.LICENSE or None),
-            "skipped": (staging / SKIPPED_LINES).is_file(),
-            "ngrams": getattr(source, "decontaminate_ngrams", 0),
-            "similarity": getattr(source, "decontaminate_similarity", None),
-            "checked": rows.checked,
+        if rows.skipped:
+            records = [("file", "line", "reason"), *rows.skipped]
+            lines = ["\t".join(" ".join(str(value).split()) for value in record) for record in records]
+            text = "".join(f"{line}\n" for line in lines)
+            (staging / SKIPPED_LINES).write_bytes(text.encode("utf-8", "surrogateescape"))
+        results = {
+            "counts": {shards: rows.counts[shards] for shards in rows.parts},
+            "contamination": rows.contamination,
         }
-        own = source.card(folder, counts) or _published(source, folder, rows)
         settings: dict[str, Any] = source.record() | ({"url": source.URL} if source.URL else {})
-        artefact.finish(results=results, card=Card(source.TEMPLATE, results | values | own), settings=settings)
+        values = results | _card_values(command, source, DataFolder(staging), rows)
+        artefact.finish(results=results, card=Card(source.TEMPLATE, values), settings=settings)
     _report(source, results)
     return DataFolder(source.output)
 
 
 def _report(source: Any, results: Mapping[str, Any]) -> None:
     """Logs what happened to every line."""
-    if results["missing"]:
-        log("not there: " + ", ".join(results["missing"]))
     for split, counts in results["counts"].items():
         left_out = [f"{rule} {count:,}" for rule, count in counts.items() if rule not in {"lines", "rows"} and count]
         origin = f" of {counts['lines']:,} lines" if "lines" in counts else " drawn"
@@ -113,56 +110,59 @@ def _report(source: Any, results: Mapping[str, Any]) -> None:
     log(f"data folder: {source.output}")
 
 
-def card_columns(schema: pa.Schema) -> list[dict[str, str]]:
-    """Names the columns of a schema with their types as `datasets` spells them in a card."""
-    spelling = {pa.string(): "string", pa.float64(): "float64", pa.int64(): "int64"}
-    return [{"name": field.name, "dtype": spelling[field.type]} for field in schema]
-
-
-def _published(source: Source, folder: DataFolder, rows: SourceRows) -> dict[str, Any]:
-    """Returns what the card of a published set says: its YAML head, its fields with an example, and every count."""
-    from .builder import part_features
-
-    sizes = {str(size["name"]): size for size in folder.sizes()}
-    configurations: dict[str, dict[str, Any]] = {}
-    for name, part in rows.parts.items():
-        features = part_features(part)
-        # No underscore: datasets spells its features for YAML in a method that is its own.
-        empty = {"name": part.configuration, "columns": list(features), "features": features._to_yaml_list()}
-        configuration = configurations.setdefault(part.configuration, empty | {"splits": []})
-        configuration["splits"].append(sizes[name] | {"name": part.split, "path": f"data/{name}-*"})
-    example = next(folder.batches(next(iter(rows.parts)))).slice(0, 1).to_pylist()[0]
-    return {
-        "front_matter": _front_matter(source, list(configurations.values())),
-        "configurations": list(configurations.values()),
-        "files": list(dict.fromkeys(path.name for part in rows.parts.values() for path in part.files)),
-        "example": json.dumps(example, ensure_ascii=False),
-        "description": source.DESCRIPTION,
-        "citation": source.CITATION,
-        "fields": source.FIELDS,
-    }
-
-
-def _front_matter(source: Source, configurations: Iterable[Mapping[str, Any]]) -> str:
-    """Writes the YAML head that `load_dataset` and the Hub read: configurations, splits, features and sizes."""
+def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows) -> dict[str, Any]:
+    """Returns what a card says besides the results; its YAML head is what `load_dataset` and the Hub read."""
     import yaml
 
-    configs, infos = [], []
-    for index, configuration in enumerate(configurations):
-        name = {"config_name": configuration["name"]}
-        files = [{"split": split["name"], "path": split["path"]} for split in configuration["splits"]]
-        sizes = [
-            {key: split[key] for key in ("name", "num_bytes", "num_examples")} for split in configuration["splits"]
-        ]
-        configs.append({**name, **({"default": True} if index == 0 else {}), "data_files": files})
-        infos.append({**name, "features": configuration["features"], "splits": sizes})
+    sizes = {str(size["name"]): size for size in folder.sizes()}
+    configs: dict[str, Any] = {}
+    infos: dict[str, Any] = {}
+    for name, part in rows.parts.items():
+        head = {"config_name": part.configuration}
+        default = {} if configs else {"default": True}
+        config = configs.setdefault(part.configuration, {**head, **default, "data_files": []})
+        info = infos.setdefault(part.configuration, {**head, "features": _features(part), "splits": []})
+        config["data_files"].append({"split": part.split, "path": f"data/{name}-*"})
+        numbers = {key: sizes[name][key] for key in ("num_bytes", "num_examples")}
+        info["splits"].append({"name": part.split, **numbers})
+    license = getattr(source, "license", source.LICENSE or None)
     header = {
         "language": list(source.languages),
-        **({"license": source.LICENSE} if source.LICENSE else {}),
+        **({"license": license} if license else {}),
         "task_categories": list(source.TASKS),
-        "pretty_name": source.title,
+        "pretty_name": printable(" ".join(source.title.split())),
         "tags": list(source.TAGS),
-        "configs": configs,
-        "dataset_info": infos,
+        "configs": list(configs.values()),
+        "dataset_info": list(infos.values()),
     }
-    return str(yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=10_000))
+    example = next(folder.batches(next(iter(rows.parts)))).slice(0, 1).to_pylist()[0]
+    return {
+        "front_matter": str(yaml.safe_dump(header, sort_keys=False, allow_unicode=True, width=10_000)),
+        "command": command,
+        "title": source.title,
+        "description": source.DESCRIPTION or source.SUMMARY,
+        "url": getattr(source, "url", source.URL or None),
+        "license": license,
+        "languages": source.languages,
+        "settings": source.record(),
+        "infos": list(infos.values()),
+        "files": source.origins(),
+        "example": printable(json.dumps(example, ensure_ascii=False)),
+        "skipped": bool(rows.skipped),
+        "ngrams": getattr(source, "decontaminate_ngrams", None),
+        "similarity": getattr(source, "decontaminate_similarity", None),
+        "checked": list(dict.fromkeys([*rows.checked, *rows.contamination])),
+    }
+
+
+def _features(part: Part) -> list[dict[str, Any]]:
+    """Names the columns of a part with their types as `datasets` spells them in a card."""
+    spelled = [{"name": field.name, "dtype": _SPELLING.get(field.type)} for field in part.schema]
+    if not part.class_names and all(column["dtype"] for column in spelled):
+        return spelled
+    # `datasets` takes a second to import.
+    from .builder import part_features
+
+    # No underscore: datasets spells its features for YAML in a method that is its own.
+    found: list[dict[str, Any]] = part_features(part)._to_yaml_list()
+    return found

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,7 @@ from ..decontamination import DecontaminationSettings
 from ..fingerprints import Fingerprints, normalise_all
 from ..row_selection import RowStore, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
 from ..same_text import has_words
-from ..text_blocks import LineErrors, SkippedLines
+from ..text_blocks import LineErrors
 from .source import Part, Source
 
 # Blocks wait for the workers, so more of them would take more memory; one reader keeps no more than these busy.
@@ -31,14 +32,14 @@ _MOST_WORKERS = 4
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
-@dataclasses.dataclass
-class _Block:
+class _Block(NamedTuple):
     """What became of a table: rows, counts by rule, keys of the rows, and which rows each evaluation set matches."""
 
     lines: int
     rows: pa.Table
     removed: dict[str, int]
-    keys: dict[str, np.ndarray]
+    repeats: np.ndarray | None
+    drawn: np.ndarray | None
     contaminated: dict[str, np.ndarray]
 
 
@@ -47,12 +48,11 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     Attributes:
         parts: The parts by the names of their shards, those that are drawn among them.
-        counts: For each part that was read from files: `lines`, then how many of them each rule left out or moved
-            (`malformed`, those of the source and of its cleaning, `empty_side`, `duplicate`, `to_test`,
-            `to_validation`, `contaminated`, `not_sampled`), and `rows`; `lines` is the sum of the others. For a drawn
-            part: `rows`. A part is there once all its tables were taken.
+        counts: For each part of which all tables were taken: `lines`, then how many of them each rule left out or
+            moved, and `rows`; `lines` is the sum of the others. For a drawn part: `rows`.
         contamination: For each evaluation set, how many training rows it matched.
         checked: The evaluation sets that the training rows were checked against.
+        skipped: File, line and reason of each malformed line that was left out.
     """
 
     def __init__(
@@ -62,7 +62,6 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         configuration: str | None = None,
         work: Path | None = None,
         progress: Callable[[int], object] = no_progress,
-        listing: Path | None = None,
     ) -> None:
         source.check()
         self.source = source
@@ -70,26 +69,23 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         if not parts:
             path = getattr(source, "data_dir", None)
             raise InputError(f"nothing is there for the configuration `{configuration}`", path=path)
-        most, seed = getattr(source, "max_pairs", None), getattr(source, "seed", 0)
-        if most is not None:
-            parts = [_sampled(part, most, seed) if part.training else part for part in parts]
         self.parts = {part.name: part for part in parts}
         self._drawn_from: dict[str, Part] = {}
         for part in parts:
-            for split in part.selection.sizes:
+            for split in part.sizes:
                 drawn = dataclasses.replace(part, split=split, files=(), training=False)
                 self.parts[drawn.name], self._drawn_from[drawn.name] = drawn, part
         if self._drawn_from:
             self.parts = dict(sorted(self.parts.items(), key=lambda item: _ORDER.get(item[1].split, 3)))
         self.counts: dict[str, dict[str, int]] = {}
         self.contamination: dict[str, int] = {}
+        self.skipped: dict[tuple[Path, int, str], None] = {}
         decontaminator = source.decontaminator() if isinstance(source, DecontaminationSettings) else None
         self._evaluation_sets = None if decontaminator is None else decontaminator.fingerprints
-        self.checked = [] if self._evaluation_sets is None else self._evaluation_sets.names
-        self._work = work
-        self._progress = progress
+        self.checked = [] if self._evaluation_sets is None else list(self._evaluation_sets.sets)
+        self._most = getattr(source, "max_pairs", None)
+        self._work, self._progress = work, progress
         self._stack = ExitStack()
-        self._skipped = self._stack.enter_context(SkippedLines(listing))
         self._stores: dict[str, RowStore] = {}
         self._rows: dict[str, np.ndarray] = {}
 
@@ -103,7 +99,8 @@ class SourceRows(AbstractContextManager["SourceRows"]):
     def tables(self, name: str) -> Iterator[pa.Table]:
         """Streams the rows of a part in their order; takes its files to the end."""
         part = self._drawn_from.get(name, self.parts[name])
-        if not part.selection:
+        is_sampled = part.training and self._most is not None
+        if not (part.repeats or part.sizes or part.shuffle or is_sampled):
             yield from self._stream(part)
             return
         if part.name not in self._stores:
@@ -121,7 +118,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         self._close(part, errors, counts, rows)
 
     def _errors(self) -> LineErrors:
-        return LineErrors(getattr(self.source, "on_error", "raise"), self._skipped.record)
+        return LineErrors(getattr(self.source, "on_error", "raise"))
 
     def _blocks(self, part: Part, errors: LineErrors, counts: Counter[str]) -> Iterator[_Block]:
         """Reads a part, and applies the rules that look at nothing but a row."""
@@ -139,13 +136,12 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         counts = {"lines": 0, "malformed": errors.count, **errors.left_out, **removed, "rows": rows}
         counts["lines"] = sum(counts.values())
         self.counts[part.name] = counts
+        self.skipped |= errors.skipped
         if not rows and not part.may_be_empty:
             gone = [f"{name} {count}" for name, count in counts.items() if count and name not in {"lines", "rows"}]
-            raise InputError(
-                f"no row of {part.name} is left ({', '.join(gone) or 'none was there'})",
-                path=next(iter(part.files), None),
-                remedy="check the file and the flags, or loosen the rules",
-            )
+            problem = f"no row of {part.name} is left ({', '.join(gone) or 'none was there'})"
+            path = next(iter(part.files), None)
+            raise InputError(problem, path=path, remedy="check the file and the flags, or loosen the rules")
 
     def _uncontaminated(
         self, part: Part, matches: dict[str, np.ndarray], stay: np.ndarray, counts: Counter[str]
@@ -163,45 +159,43 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     def _select(self, part: Part) -> None:
         """Stores the rows of a part, and decides which of them stay, which are drawn, and in which order they come."""
-        selection = part.selection
-        keys: dict[str, list[np.ndarray]] = {"repeats": [], "drawn": []}
+        seed = getattr(self.source, "seed", 0)
+        repeats, drawn = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
         matches: list[tuple[int, dict[str, np.ndarray]]] = []
         store = self._stores[part.name] = self._stack.enter_context(RowStore(part.schema, self._work))
         errors, counts = self._errors(), Counter[str]()
         for block in self._blocks(part, errors, counts):
-            for name, values in block.keys.items():
-                keys[name].append(values)
+            repeats += [] if block.repeats is None else [block.repeats]
+            drawn += [] if block.drawn is None else [block.drawn]
             matches.append((block.rows.num_rows, block.contaminated))
             store.append(block.rows)
         stay = np.ones(len(store), dtype=bool)
-        if selection.repeats and len(store):
-            stay = first_occurrences(np.concatenate(keys["repeats"]))
+        if part.repeats:
+            stay = first_occurrences(np.concatenate(repeats))
             counts["duplicate"] = int((~stay).sum())
-        if selection.sizes:
-            stay = self._draw(part, np.concatenate([np.empty(0, np.uint64), *keys["drawn"]]), stay, counts)
+        if part.sizes:
+            stay = self._draw(part, np.concatenate(drawn), stay, counts)
         masks = {
             name: np.concatenate([rows.get(name, np.zeros(number, dtype=bool)) for number, rows in matches])
             for name in dict.fromkeys(name for _, rows in matches for name in rows)
         }
         stay = self._uncontaminated(part, masks, stay, counts)
-        if selection.sample is not None:
-            chosen = sample(stay, selection.sample, selection.seed)
+        if part.training and self._most is not None:
+            chosen = sample(stay, self._most, seed)
             counts["not_sampled"] = int((stay & ~chosen).sum())
             stay = chosen
         rows = np.flatnonzero(stay)
-        self._rows[part.name] = shuffled(rows, selection.seed) if selection.shuffle else rows
+        self._rows[part.name] = shuffled(rows, seed) if part.shuffle else rows
         self._close(part, errors, counts, len(rows))
 
     def _draw(self, part: Part, keys: np.ndarray, stay: np.ndarray, counts: Counter[str]) -> np.ndarray:
         """Draws the held-out parts by the keys of all rows; returns which rows stay (rows,), bool."""
-        sizes, seed = part.selection.sizes, part.selection.seed
+        sizes, seed = part.sizes, getattr(self.source, "seed", 0)
         wanted = sum(sizes.values())
         if wanted >= stay.sum():
-            raise InputError(
-                f"{wanted} rows are to be held out, but there are only {stay.sum()}",
-                path=next(iter(part.files), None),
-                remedy="lower " + " and ".join(f"--{name}-size" for name in reversed(list(sizes))),
-            )
+            remedy = "lower " + " and ".join(f"--{name}-size" for name in reversed(list(sizes)))
+            problem = f"{wanted} rows are to be held out, but there are only {stay.sum()}"
+            raise InputError(problem, path=next(iter(part.files), None), remedy=remedy)
         for name, size in sizes.items():
             chosen = hold_out(keys, size, seed, stay)
             # Repeats that stayed under another rule go with their sentence, so that it is in one part only.
@@ -215,18 +209,16 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
 def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table) -> _Block:
     """Does the work on a table that needs nothing but the table and so runs in any thread."""
-    selection = part.selection
     rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
-    keys: dict[str, np.ndarray] = {}
-    if selection.repeats:
-        keys["repeats"] = repeat_keys(*(rows.column(name).combine_chunks() for name in selection.repeats))
-    if selection.sizes:
-        keys["drawn"] = text_keys(normalise_all(rows.column("target").combine_chunks()))
+    repeats = drawn = None
+    if part.repeats:
+        repeats = repeat_keys(*(rows.column(name).combine_chunks() for name in part.repeats))
+    if part.sizes:
+        drawn = text_keys(normalise_all(rows.column("target").combine_chunks()))
     contaminated: dict[str, np.ndarray] = {}
     if evaluation_sets is not None:
-        columns = part.texts if part.compared is None else part.compared
-        contaminated = evaluation_sets.matches([rows.column(name) for name in columns])
-    return _Block(table.num_rows, rows, removed, keys, contaminated)
+        contaminated = evaluation_sets.matches([rows.column(name) for name in part.texts])
+    return _Block(table.num_rows, rows, removed, repeats, drawn, contaminated)
 
 
 def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
@@ -246,7 +238,3 @@ def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
         for name in schema.names
     ]
     return pa.table(columns, names=schema.names).cast(schema)
-
-
-def _sampled(part: Part, most: int, seed: int) -> Part:
-    return dataclasses.replace(part, selection=dataclasses.replace(part.selection, sample=most, seed=seed))

@@ -6,12 +6,11 @@ sentences, one a line.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +18,13 @@ import pyarrow.compute as pc
 
 from ...errors import UsageError
 from ...settings import setting
-from ..text_files import INTEGER, LineErrors, first_line_of, read_aligned
+from ..schema import with_column
+from ..text_files import Field, LineErrors, first_line_of, read_aligned, read_aligned_tables
 from .source import Part, Source, TrainingSettings
 
 PLAIN = pa.schema([("id", pa.string()), ("sentence1", pa.string()), ("sentence2", pa.string())])
 ALIGNED = pa.schema([*PLAIN, ("title", pa.string()), ("paragraph1", pa.int64()), ("paragraph2", pa.int64())])
-_PLACE = ("title", "paragraph1", "paragraph2")
+SIDES = ("sentence1", "sentence2")
 
 
 @dataclass(kw_only=True)
@@ -33,7 +33,6 @@ class SimpwikiSource(Source, TrainingSettings):
 
     SUMMARY: ClassVar[str] = "sentences of English Wikipedia beside those of Simple English Wikipedia"
     TITLE: ClassVar[str] = "SimpWiki: English and Simple English Wikipedia"
-    DESCRIPTION: ClassVar[str] = "Aligned sentences of English Wikipedia and Simple English Wikipedia."
     LICENSE: ClassVar[str] = "cc-by-sa-3.0"
     URL: ClassVar[str] = "https://cs.pomona.edu/~dkauchak/simplification/"
     TEMPLATE: ClassVar[str] = "simpwiki"
@@ -54,36 +53,20 @@ class SimpwikiSource(Source, TrainingSettings):
 
 
 def _read(files: list[Path], aligned: bool, errors: LineErrors) -> Iterator[pa.Table]:
-    for lines, columns in read_aligned(files, ("sentence1", "sentence2"), errors):
-        if aligned:
-            lines, columns = _split(files, lines, columns, errors)
+    plain = ((lines, pa.table(sides)) for lines, sides in read_aligned(files, SIDES, errors))
+    for lines, table in _articles(files, errors) if aligned else plain:
         number = pc.utf8_lpad(pa.array(lines).cast(pa.string()), width=6, padding="0")
-        yield pa.table({"id": pc.binary_join_element_wise("simpwiki", number, "-"), **columns})
+        yield with_column(table, "id", pc.binary_join_element_wise("simpwiki", number, "-"))
 
 
-def _split(
-    files: list[Path], lines: np.ndarray, sides: dict[str, pa.Array], errors: LineErrors
-) -> tuple[np.ndarray, dict[str, pa.Array]]:
-    """Splits title, paragraph and sentence; the titles of the two sides must be the same."""
-    rows: dict[str, list[Any]] = {name: [] for name in ("line", "sentence1", "sentence2", *_PLACE)}
-    for line, *texts in zip(lines.tolist(), *(side.to_pylist() for side in sides.values()), strict=True):
-        fields = [text.split("\t") for text in texts]
-        problems = [(path, problem) for path, side in zip(files, fields, strict=True) if (problem := _problem(side))]
-        if not problems and fields[0][0] != fields[1][0]:
-            problems = [(files[1], f"title `{fields[1][0]}`, but `{fields[0][0]}` on the other side")]
-        if problems:
-            path, problem = problems[0]
-            errors.handle(problem, path, line, "fix the line in both files")
-            continue
-        (title, paragraph1, sentence1), (_, paragraph2, sentence2) = fields
-        values = (line, sentence1, sentence2, title, int(paragraph1), int(paragraph2))
-        for column, value in zip(rows.values(), values, strict=True):
-            column.append(value)
-    numbers = np.array(rows.pop("line"), np.int64)
-    return numbers, {name: pa.array(values, ALIGNED.field(name).type) for name, values in rows.items()}
-
-
-def _problem(fields: list[str]) -> str | None:
-    if len(fields) != 3:
-        return f"{len(fields)} tab-separated fields where 3 are expected (title, paragraph, sentence)"
-    return None if re.match(INTEGER, fields[1]) else f"paragraph `{fields[1]}` is not a whole number"
+def _articles(files: list[Path], errors: LineErrors) -> Iterator[tuple[np.ndarray, pa.Table]]:
+    """Streams titles, paragraphs and sentences; the titles of the two sides must be the same."""
+    sides = [("title", "paragraph1", "sentence1"), ("title2", "paragraph2", "sentence2")]
+    fields = [[Field(title), Field(number, pa.int64()), Field(text)] for title, number, text in sides]
+    for lines, table in read_aligned_tables(files, fields, errors, "fix the line in both files"):
+        titles = [table.column(name).to_pylist() for name in ("title", "title2")]
+        for line, one, other in zip(lines.tolist(), *titles, strict=True):
+            if one != other:
+                errors.handle(f"title `{other}`, but `{one}` on the other side", files[1], line, "fix both files")
+        same = pc.equal(table.column("title"), table.column("title2"))
+        yield lines[same.to_numpy()], table.filter(same)

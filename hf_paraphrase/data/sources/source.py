@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -20,7 +20,6 @@ from ...artefacts.provenance import is_url
 from ...errors import InputError, UsageError, no_folder
 from ...settings import Settings, setting
 from ..decontamination import DecontaminationSettings
-from ..folder import DataFolder
 from ..text_blocks import COMPRESSED, LineErrors, check_readable, files_below
 
 Read = Callable[[LineErrors], Iterable[pa.Table]]
@@ -31,36 +30,18 @@ Clean = Callable[[pa.Table], tuple[pa.Table, dict[str, int]]]
 
 
 @dataclass(frozen=True)
-class Selection:
-    """Which rows of a part are left out as repeats or moved to held-out parts, and whether the rest is shuffled.
-
-    Attributes:
-        repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
-        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn; no text of the
-            column `target` is in two parts.
-        sample: The most rows that stay; None for all.
-    """
-
-    repeats: tuple[str, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    shuffle: bool = False
-    sample: int | None = None
-    seed: int = 0
-
-    def __bool__(self) -> bool:
-        return bool(self.repeats or self.sizes or self.shuffle or self.sample is not None)
-
-
-@dataclass(frozen=True)
 class Part:
     """One split of one configuration of a source.
 
     Attributes:
         training: Whether rows that occur in evaluation sets are to be left out.
-        texts: The columns that must not be empty.
-        compared: The columns that are looked up in evaluation sets; those of `texts` if None.
+        texts: The columns that must not be empty, and that are looked up in evaluation sets.
         class_names: For a column of class numbers, the names of the classes.
         clean: Leaves rows out by rules; those with an empty text by default.
+        repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
+        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn; no text of the
+            column `target` is in two parts.
+        shuffle: Whether the rows that stay are put into random order.
         repeating: The columns whose values repeat, for `write_split`.
         may_be_empty: Whether a part without rows is not a sign of a wrong file.
     """
@@ -72,10 +53,11 @@ class Part:
     configuration: str = "default"
     training: bool = False
     texts: tuple[str, ...] = ("sentence1", "sentence2")
-    compared: tuple[str, ...] | None = None
     class_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     clean: Clean | None = None
-    selection: Selection = Selection()
+    repeats: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    shuffle: bool = False
     repeating: tuple[str, ...] | None = None
     may_be_empty: bool = False
 
@@ -143,23 +125,18 @@ class Source(Settings):
 
     Attributes:
         SUMMARY: What it is, in one line, for the list of `prepare --help`.
-        FIELDS: What each column is, for the card.
-        TEMPLATE: The template of the card in `dataset_cards/`.
-        PARTS: The names of the parts that the whole source has.
+        DESCRIPTION: What it is, for the card; the summary if it is empty.
+        TEMPLATE: The template of the card in `dataset_cards/`, `source` or one that extends it.
     """
 
     SUMMARY: ClassVar[str] = ""
     TITLE: ClassVar[str] = ""
     DESCRIPTION: ClassVar[str] = ""
-    CITATION: ClassVar[str] = ""
     LICENSE: ClassVar[str] = ""
     URL: ClassVar[str] = ""
-    LANGUAGES: ClassVar[tuple[str, ...]] = ("en",)
     TASKS: ClassVar[tuple[str, ...]] = ("sentence-similarity",)
     TAGS: ClassVar[tuple[str, ...]] = ("paraphrase",)
-    FIELDS: ClassVar[Mapping[str, str]] = {}
     TEMPLATE: ClassVar[str] = "source"
-    PARTS: ClassVar[tuple[str, ...]] = ()
 
     @property
     def title(self) -> str:
@@ -168,17 +145,12 @@ class Source(Settings):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The codes of the languages: that of the setting `lang`, if there is one."""
-        return (self.lang,) if hasattr(self, "lang") else self.LANGUAGES
+        """The codes of the languages."""
+        return (getattr(self, "lang", "en"),)
 
     def parts(self) -> list[Part]:
         """Lists the parts that are there."""
         raise NotImplementedError
-
-    def missing(self) -> list[str]:
-        """Names what belongs to the source and is not there."""
-        present = {part.name for part in self.parts()}
-        return [name for name in self.PARTS if name not in present]
 
     def files(self) -> list[Path]:
         """Lists the raw files, each once."""
@@ -194,9 +166,9 @@ class Source(Settings):
         for path in self.files():
             check_readable(path)
 
-    def card(self, folder: DataFolder, counts: Mapping[str, dict[str, int]]) -> dict[str, Any] | None:
-        """Returns what a template of the user needs besides what all cards say; None for that of a published set."""
-        return None
+    def origins(self) -> list[str]:
+        """Names what the rows come from, for the card."""
+        return list(dict.fromkeys(path.name for path in self.files()))
 
 
 class NothingThereError(InputError):
@@ -218,18 +190,14 @@ def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
     paths: dict[str, Path] = {}
     for path in files_below(folder):
         key = wanted.get(path.name.lower())
-        if key is not None and key in paths:
-            if paths[key].parent == path.parent and path.suffix in COMPRESSED:
-                continue  # the plain file beside it, which comes first
-            raise InputError(
-                f"{path.name} occurs twice, also as {paths[key]}", path=path, remedy="give a folder with one copy"
-            )
-        if key is not None:
-            paths[key] = path
+        if key is None:
+            continue
+        # A plain file comes before its compressed copy.
+        if paths.get(key, path).parent != path.parent:
+            problem = f"{path.name} occurs twice, also as {paths[key]}"
+            raise InputError(problem, path=path, remedy="give a folder with one copy")
+        paths.setdefault(key, path)
     if not paths:
-        raise NothingThereError(
-            "none of the files of this set is below this folder",
-            path=folder,
-            remedy=f"expected {', '.join(names.values())}",
-        )
+        remedy = f"expected {', '.join(names.values())}"
+        raise NothingThereError("none of the files of this set is below this folder", path=folder, remedy=remedy)
     return {key: paths[key] for key in names if key in paths}

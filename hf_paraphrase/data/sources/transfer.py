@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from ...errors import InputError
 from ...settings import setting
+from ..text_blocks import clean_returns, read_blocks
 from ..text_files import LineErrors, read_lines
 from .source import LineErrorSettings, Part, Source, find_files
 
@@ -44,9 +45,6 @@ class TransferSource(Source, LineErrorSettings):
 
     SUMMARY: ClassVar[str] = "transfer sets of SentEval: MR, CR, SUBJ, MPQA, TREC"
     TITLE: ClassVar[str] = "SentEval transfer sets"
-    DESCRIPTION: ClassVar[str] = (
-        "Labelled sentences on which fixed sentence embeddings are evaluated with a classifier."
-    )
     URL: ClassVar[str] = "https://github.com/facebookresearch/SentEval"
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TAGS: ClassVar[tuple[str, ...]] = ("sentence-embeddings",)
@@ -91,19 +89,12 @@ def _read_classes(paths: Sequence[Path], errors: LineErrors) -> Iterator[pa.Tabl
 
 
 def _read_questions(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    first_line = 1
-    for lines in read_lines(path, errors, encoding="latin-1"):
-        fields = pc.extract_regex(lines, r"(?s)^(?P<coarse>[A-Z]+):(?P<fine>[A-Za-z]+) (?P<text>.+)$")
-        coarse = pc.index_in(pc.struct_field(fields, "coarse"), pa.array(QUESTION_TYPES))
-        good = pc.and_(fields.is_valid(), coarse.is_valid()).to_numpy(zero_copy_only=False)
-        for row in np.flatnonzero(~good):
-            errors.handle(
-                "not a question with its type",
-                path,
-                first_line + int(row),
-                f"expected e.g. `NUM:dist How far …`, with one of {', '.join(QUESTION_TYPES)}",
-            )
-        first_line += len(lines)
-        keep = pa.array(good)
-        columns = [pc.struct_field(fields, name).filter(keep) for name in ("text", "fine")]
-        yield pa.table([columns[0], coarse.filter(keep).cast(pa.int64()), columns[1]], schema=TREC)
+    lines = clean_returns(b"".join(read_blocks(path)).decode("latin-1")).removesuffix("\n").split("\n")
+    fields = pc.extract_regex(pa.array(lines), r"(?s)^(?P<coarse>[A-Z]+):(?P<fine>[A-Za-z]+) (?P<text>.+)$")
+    text, coarse, fine = (pc.struct_field(fields, name) for name in ("text", "coarse", "fine"))
+    label = pc.index_in(coarse, pa.array(QUESTION_TYPES)).cast(pa.int64())
+    good = label.is_valid()
+    remedy = f"expected e.g. `NUM:dist How far …`, with one of {', '.join(QUESTION_TYPES)}"
+    for row in np.flatnonzero(~good.to_numpy(zero_copy_only=False)):
+        errors.handle("not a question with its type", path, int(row) + 1, remedy)
+    yield pa.table([text, label, fine], schema=TREC).filter(good)

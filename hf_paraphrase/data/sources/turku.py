@@ -62,11 +62,9 @@ class TurkuSource(Source, LineErrorSettings):
 
     SUMMARY: ClassVar[str] = "Turku Paraphrase Corpus, Finnish: pairs graded 1 to 4"
     TITLE: ClassVar[str] = "Turku Paraphrase Corpus"
-    DESCRIPTION: ClassVar[str] = "Turku Paraphrase Corpus: paraphrase pairs graded by people."
     LICENSE: ClassVar[str] = "cc-by-sa-4.0"
     URL: ClassVar[str] = "https://github.com/TurkuNLP/Turku-paraphrase-corpus"
     TEMPLATE: ClassVar[str] = "turku"
-    PARTS: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
 
     data_dir: str = setting(
         "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
@@ -111,25 +109,23 @@ def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
             else:
                 errors.handle(f"item {number}: rewrites are not pairs of texts", path, number, _REMEDY)
 
-    yield from _tables(pairs(), path, REWRITES.names, errors)
+    return _tables(pairs(), path, REWRITES.names, errors)
 
 
 def _tables(
     items: Iterator[tuple[int, dict[str, Any]]], path: Path, columns: list[str], errors: LineErrors
 ) -> Iterator[pa.Table]:
     names = {name: _ITEM[name] for name in columns}
-    whole = ((number, dict.fromkeys(names.values()) | item) for number, item in items)
-    blocks = read_objects(whole, path, names, errors)
+    blocks = read_objects(items, path, names, errors, optional=columns)
     return (table for _, table in typed(blocks, [_FIELDS[name] for name in columns], path, errors, _REMEDY))
 
 
 def _graded(table: pa.Table, errors: LineErrors) -> pa.Table:
     """Adds the score; pairs that the annotators gave no grade go."""
-    graded = pc.not_equal(table.column("grade"), _NO_GRADE)
-    errors.left_out["no_grade"] += table.num_rows - int(pc.sum(graded).as_py() or 0)
-    table = fitted(table, SCHEMA).filter(graded)
-    score = pc.utf8_slice_codeunits(table.column("grade"), 0, 1).cast(pa.float64())
-    return table.set_column(SCHEMA.get_field_index("score"), "score", score)
+    graded = table.filter(pc.not_equal(table.column("grade"), _NO_GRADE))
+    errors.left_out["no_grade"] += table.num_rows - graded.num_rows
+    score = pc.utf8_slice_codeunits(graded.column("grade"), 0, 1).cast(pa.float64())
+    return fitted(graded.append_column("score", score), SCHEMA)
 
 
 def _items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:

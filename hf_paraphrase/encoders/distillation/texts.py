@@ -186,7 +186,7 @@ def read_texts(
     corpora = list(corpora)
     names = list(dict.fromkeys([teacher_lang, *(bitext.language for bitext in bitexts)]))
     left_out: Counter[str] = Counter(empty=0, long=0, repeated=0, contaminated=0, untaught=0)
-    contamination = dict.fromkeys([] if held_out is None else held_out.fingerprints.names, 0)
+    contamination = dict.fromkeys([] if held_out is None else held_out.fingerprints.sets, 0)
     characters = GrowingArray(np.uint8, scratch, "the text")
     keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]

@@ -14,8 +14,8 @@ from tqdm.auto import tqdm
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.hub_models import BUILTIN
 from ...artefacts.provenance import inherited_metadata
-from ...data.any_rows import arrow_tables, open_rows, text_columns, texts_of
 from ...data.folder import DataFolder, write_split
+from ...data.records import arrow_tables, open_rows, text_columns, texts_of
 from ...data.schema import columns_named
 from ...errors import InputError, UsageError
 from ...messages import log, shown_line

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.cards import check_license
-from ...data.cleaning import count_words
 from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder, write_split
 from ...data.row_selection import hold_out, text_keys
+from ...data.same_text import count_words
 from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError

@@ -5,13 +5,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.sources.gettext_catalogue import find_catalogues, read_catalogues
-from hf_paraphrase.data.sources.tmx import single_line
+from hf_paraphrase.data.sources.bitext import BitextSource
+from hf_paraphrase.data.sources.rows import SourceRows
+from hf_paraphrase.data.sources.translation_files import find_catalogues, read_catalogues, single_line
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
 
-FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: {lang}\\n"\n{more}\n'
+FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: {lang}\\n"\n\n'
 MESSAGES = """
 # A comment.
 #: file.c:3
@@ -42,8 +43,8 @@ msgstr[1] "%d fichiers"
 """
 
 
-def header(lang: str = "fr", plural: str = "") -> str:
-    return HEADER.format(lang=lang, more=f'"Plural-Forms: {plural}\\n"\n' if plural else "")
+def header(lang: str = "fr") -> str:
+    return HEADER.format(lang=lang)
 
 
 def pairs_of(path, lang="fr", errors=None) -> list[tuple[str, str]]:
@@ -65,7 +66,7 @@ def written(path, text: str):
 
 def test_messages_become_pairs_and_what_is_left_out_is_counted(tmp_path):
     errors = LineErrors()
-    path = written(tmp_path / "fr.po", header(plural="nplurals=2; plural=(n > 1);") + MESSAGES)
+    path = written(tmp_path / "fr.po", header() + MESSAGES)
     assert pairs_of(path, errors=errors) == [
         ("Ouvrir", "Open"),
         ("Un long message en deux lignes", "A long message in two lines"),
@@ -77,17 +78,16 @@ def test_messages_become_pairs_and_what_is_left_out_is_counted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rule", "forms", "expected"),
+    ("forms", "expected"),
     [
-        ("nplurals=1; plural=0;", ["eins"], [("eins", "%d files")]),
-        ("nplurals=2; plural=(n > 1);", ["a", "b"], [("a", "%d file"), ("b", "%d files")]),
-        ("nplurals=3; plural=(n==1) ? 0 : (n>=2 && n<=4) ? 1 : 2;", ["soubor", "soubory", "souborů"], []),
+        (["eins"], [("eins", "%d files")]),
+        (["a", "b"], [("a", "%d file"), ("b", "%d files")]),
+        (["soubor", "soubory", "souborů"], []),
     ],
 )
-def test_plural_forms_are_paired_where_there_are_two_at_most(tmp_path, rule, forms, expected):
+def test_plural_forms_are_paired_where_there_are_two_at_most(tmp_path, forms, expected):
     body = 'msgid "%d file"\nmsgid_plural "%d files"\n' + "".join(f'msgstr[{i}] "{f}"\n' for i, f in enumerate(forms))
-    path = written(tmp_path / "cs.po", header("cs", rule) + "\n" + body)
-    assert pairs_of(path, "cs") == expected
+    assert pairs_of(written(tmp_path / "cs.po", header("cs") + "\n" + body), "cs") == expected
 
 
 def test_a_folder_gives_the_catalogues_of_the_language_by_place_or_header_and_sources_before_compiled_ones(tmp_path):
@@ -137,3 +137,14 @@ def test_a_malformed_catalogue_among_others_is_skipped_whole_and_counted(tmp_pat
     assert errors.count == 1
     with pytest.raises(InputError, match=r"b\.po:1: not a well-formed"):
         pairs_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source_lang", "target_lang", "sides"), [("fr", "en", ("Ouvrir", "Open")), ("en-GB", "fr", ("Open", "Ouvrir"))]
+)
+def test_the_messages_of_a_catalogue_are_the_english_side(tmp_path, source_lang, target_lang, sides):
+    path = written(tmp_path / "fr.po", header() + '\nmsgid "Open"\nmsgstr "Ouvrir"\n')
+    source = BitextSource(gettext=str(path), source_lang=source_lang, target_lang=target_lang)
+    with SourceRows(source) as rows:
+        (row,) = next(rows.tables("train")).to_pylist()
+    assert (row["source"], row["target"]) == sides

@@ -84,7 +84,7 @@ def test_the_set_of_pairs_is_that_of_a_double_loop(tmp_path_factory, first, seco
 
 def test_mixed_target_languages_and_folders_of_another_kind_are_refused(tmp_path):
     folders = [bitext(tmp_path / "a", [("x", "one")]), bitext(tmp_path / "b", [("x", "un")], target_language="fr")]
-    with pytest.raises(InputError, match="target language is fr, but en"):
+    with pytest.raises(InputError, match="target languages are en, fr"):
         pivot_pairs(folders)
     table = pa.table({"sentence1": ["a"], "sentence2": ["b"]})
     write_split(tmp_path / "pairs", "train", [table], table.schema)

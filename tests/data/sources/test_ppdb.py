@@ -33,22 +33,14 @@ def test_rules_of_both_versions_keep_their_fields(one, tmp_path):
     assert rows(one)[0][3]["sentence2"] == "b 3 c" and rows(one)[0][3]["entailment"] is None
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("[NP] ||| a ||| b", "3 fields where 5 or 6"),
-        (TWO.strip() + " ||| x", "7 fields where 5 or 6"),
-        ("[NP] ||| a\xff ||| b ||| AGigaSim=1 ||| 0-0", "not UTF-8"),
-    ],
-)
-def test_a_malformed_rule_is_named_or_skipped_alone(tmp_path, line, message):
+def test_a_malformed_rule_is_named_or_skipped_alone(tmp_path):
     path = tmp_path / "p"
-    path.write_bytes(TWO.encode() + line.encode("latin-1") + b"\n" + TWO.encode())
-    with pytest.raises(InputError, match=message) as caught:
+    path.write_text(f"{TWO}[NP] ||| a ||| b\n{TWO}{TWO.strip()} ||| x\n")
+    with pytest.raises(InputError, match="3 fields where 5 or 6") as caught:
         rows(path)
     assert caught.value.line == 2
     found, corpus = rows(path, on_error="skip")
-    assert len(found) == 2 and corpus.counts["train"]["malformed"] == 1
+    assert len(found) == 2 and corpus.counts["train"]["malformed"] == 2
 
 
 def test_the_annotated_sample_is_a_graded_set(tmp_path):

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from hf_paraphrase.data.sources.builder import SourceBuilder
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
 from hf_paraphrase.data.sources.msrp import MsrpSource
 from hf_paraphrase.data.sources.rows import SourceRows
@@ -61,7 +60,7 @@ def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters_or_takes_plain_
 @pytest.mark.parametrize(
     ("normal", "simple", "message", "file"),
     [
-        ("T\t0\ta", "T\tx\tb", "paragraph `x` is not", "s"),
+        ("T\t0\ta", "T\tx\tb", "paragraph2 `x` is not a whole number", "s"),
         ("T\t0\ta", "U\t0\tb", "title `U`, but `T`", "s"),
     ],
 )
@@ -96,7 +95,6 @@ def test_turku_grades_become_scores_ungraded_pairs_go_and_rewrites_are_pairs_of_
     ("bad", "message"),
     [
         ({"txt1": None}, "sentence1 `None` is not of the form text"),
-        ({"label": "5"}, "grade `5` is not of the form"),
         ({"fold": "one"}, "fold `one` is not a whole number"),
         ({"txt2": "\ud800"}, "surrogate"),
     ],
@@ -111,7 +109,7 @@ def test_turku_items_that_do_not_fit_are_named_by_number_or_skipped_alone(tmp_pa
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "empty"), ("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON"), ("[1]", "not an object")],
+    [("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON"), ("[1]", "not an object")],
 )
 def test_json_that_is_no_list_of_objects_is_refused(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
@@ -123,7 +121,7 @@ def test_msrp_is_read_without_quoting_after_its_header(tmp_path):
     write(tmp_path, **{"MSR_paraphrase_test.txt": f'{header}1\t10\t20\t"open\tshut"\r\n0\t3\t4\ta\tb\r\n'})
     found, corpus = rows(MsrpSource(data_dir=str(tmp_path)))
     assert found[0] == {"sentence1": '"open', "sentence2": 'shut"', "label": 1, "id1": "10", "id2": "20"}
-    assert corpus.source.missing() == ["train"]
+    assert list(corpus.parts) == ["test"]
     write(tmp_path, **{"MSR_paraphrase_test.txt": f"{header}2\t10\t20\ta\tb\n"})
     with pytest.raises(InputError, match="label `2` is not a whole number from 0 to 1") as caught:
         rows(MsrpSource(data_dir=str(tmp_path)))
@@ -139,8 +137,6 @@ def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
         rows(MsrpSource(data_dir=str(tmp_path)))
     with pytest.raises(InputError, match="no such folder"):
         rows(MsrpSource(data_dir=str(tmp_path / "none")))
-    with pytest.raises(UsageError, match="--data-dir"):
-        SourceBuilder("msrp", cache_dir=str(tmp_path / "cache"))
 
 
 def test_blank_lines_of_the_transfer_sets_count_and_only_trec_is_in_latin_1(tmp_path):
@@ -156,9 +152,8 @@ def test_blank_lines_of_the_transfer_sets_count_and_only_trec_is_in_latin_1(tmp_
     assert transfer(tmp_path / "trec")[0][0]["text"] == "Where is a café ?"
 
 
-@pytest.mark.parametrize("line", ["NUM:dist", "FOO:bar a b"])
-def test_questions_without_a_type_are_named_or_skipped_alone(tmp_path, line):
-    write(tmp_path, **{"TREC_10.label": f"NUM:dist How far ?\n{line}\nHUM:ind Who ?\n"})
+def test_questions_without_a_type_are_named_or_skipped_alone(tmp_path):
+    write(tmp_path, **{"TREC_10.label": "NUM:dist How far ?\nNUM:dist\nHUM:ind Who ?\nFOO:bar a b\n"})
     with pytest.raises(InputError, match="not a question with its type") as caught:
         transfer(tmp_path)
     assert caught.value.line == 2
@@ -168,7 +163,7 @@ def test_questions_without_a_type_are_named_or_skipped_alone(tmp_path, line):
 def test_blank_gold_lines_are_unscored_and_malformed_ones_skipped_when_asked(tmp_path):
     sets = {"STS.input.MSRpar.txt": "a\tb\nc\td\ne\nf\tg\nh\ti\n", "STS.gs.MSRpar.txt": "1\n\n2\nnan\n5\n"}
     write(tmp_path / "STS12-en-test", **sets)
-    with pytest.raises(InputError, match="score `nan` is not a number"):
+    with pytest.raises(InputError, match=r"MSRpar.txt:3: no tab where 2 to"):
         rows(StsSource(data_dir=str(tmp_path)))
     found, corpus = rows(StsSource(data_dir=str(tmp_path), on_error="skip"))
     assert [(row["sentence1"], row["score"], row["benchmark"]) for row in found] == [
@@ -199,6 +194,5 @@ def test_each_graded_source_takes_its_own_files_only(tmp_path):
         options = source(data_dir=str(tmp_path))
         found, corpus = rows(options)
         assert len(found) == 1 and list(corpus.parts) == ["validation"]
-        assert options.missing() == ["train", "test"]
     with pytest.raises(InputError, match="no file of SemEval STS"):
         rows(StsSource(data_dir=str(tmp_path)))
