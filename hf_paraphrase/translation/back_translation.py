@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 _COLUMNS = ["id", "source", "target", "source_lang"]
 """The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
-_ODD_SHARE = 0.05
-"""Share of copies or loops among translations from which on a run says so."""
 
 
 @dataclass(kw_only=True)
@@ -218,25 +216,16 @@ def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: d
     record = read_provenance(settings.model)
     results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
     recorded = {**settings.record(), "num_return_sequences": settings.returned}
-    data = values_of_data(DataFolder(output.current))
     # A card is published: the paths of the folders are in the provenance alone.
     names = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
     values = {
-        **data,
         "license": inherited_metadata(settings.bitext)["license"],
         "settings": {**recorded, **names},
-        "results": results,
         "tested": translation_table(record.get("evaluations", {})),
-        "source_lang": data["examples"][0]["source_lang"] if data["examples"] else "und",
     }
-    output.finish(results=results, card=Card("back_translated", values), settings=recorded)
-    for name, what in (("copies", "copies of their sources"), ("loops", "loops")):
-        if results[name] > _ODD_SHARE * results["pairs"]:
-            log(f"{results[name]:,} of {results['pairs']:,} translations are {what}: check model and languages")
-    if skipped := results["skipped_sentences"]:
-        log(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
-    log(f"back-translated pairs: {settings.output}")
-    log(f"load them: load_dataset({settings.output!r}, split='train')")
+    finish_pairs(output, results, "back_translated", values, recorded)
+    if results["copies"] + results["loops"]:
+        log(f"{results['copies']:,} translations are copies of their sources, {results['loops']:,} are loops")
 
 
 # ----- what the outputs of this verb and of `paraphrase` have in common
@@ -261,13 +250,22 @@ def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str])
     return results
 
 
-def values_of_data(data: DataFolder) -> dict[str, Any]:
-    """Returns what a card says of the files, the columns and the first pairs of a data folder."""
+def finish_pairs(
+    output: ShardedOutput, results: dict[str, Any], card: str, values: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    """Turns finished shards into a data folder with the card of that name, of `values` and what the data say."""
+    data = DataFolder(output.current)
     first = next(iter(data.batches("train", batch_size=250)), None)
-    rows: list[dict[str, Any]] = [] if first is None else first.to_pylist()
+    examples = [row for row in ([] if first is None else first.to_pylist()) if row["rank"] == 0][:5]
     types = {field.name: {"double": "float64"}.get(str(field.type), str(field.type)) for field in data.schema()}
-    return {
+    described = {
         "splits": data.sizes(),
         "columns": [{"name": name, "dtype": dtype} for name, dtype in types.items()],
-        "examples": [row for row in rows if row["rank"] == 0][:5],
+        "examples": examples,
+        "source_lang": examples[0]["source_lang"] if examples else "und",
     }
+    output.finish(results=results, card=Card(card, {**described, **values, "results": results}), settings=settings)
+    if skipped := results["skipped_sentences"]:
+        log(f"{skipped:,} of {results['sentences']:,} sentences have no pair; skipped.jsonl says why")
+    log(f"{results['pairs']:,} pairs saved to {output.output}")
+    log(f"Use them with: load_dataset({str(output.output)!r}, split='train')")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -76,21 +77,16 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lower
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
     """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
-    rows, signatures = [], []
+    rows = []
     for _, item in sorted(evaluations.items()):
         for score in item["scores"] if item.get("kind") == "evaluate-nmt" else []:
             row = [f"{item['bitext']}, {item['split']}", f"{score['sentences']:,}", str(score["num_beams"])]
-            rows.append([*row, f"{score['bleu']:.2f}", f"{score['chrf']:.2f}"])
-            signatures.append(f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`")
-    if not rows:
-        return ""
-    header = ["bitext", "sentences", "beam", "BLEU", "chrF2"]
-    distinct = list(dict.fromkeys(signatures))
-    if len(distinct) == 1:
-        return f"{format_table(header, rows)}\n{distinct[0]}."
-    numbers = [str(distinct.index(signature) + 1) for signature in signatures]
-    table = format_table([*header, "signature"], [[*row, number] for row, number in zip(rows, numbers, strict=True)])
-    return f"{table}\nSignatures: {'; '.join(f'{number}: {text}' for number, text in enumerate(distinct, 1))}."
+            signatures = f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`"
+            rows.append([*row, f"{score['bleu']:.2f}", f"{score['chrf']:.2f}", signatures])
+    header = ["bitext", "sentences", "beam", "BLEU", "chrF2", "signatures"]
+    if len({row[-1] for row in rows}) == 1:
+        return f"{format_table(header[:-1], [row[:-1] for row in rows])}\n{rows[0][-1]}."
+    return format_table(header, rows) if rows else ""
 
 
 @recipe(TranslationEvaluationSettings)
@@ -112,13 +108,15 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
 
     from .beam_search import translate
     from .bitext import check_languages, normalized_sources
-    from .loading import count_cut, load_translation_model
+    from .loading import load_translation_model, source_limit, source_units
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
     check_languages(settings.model, model, bitext, settings.split)
     sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
-    cut = count_cut(model, tokenizer, sources)
+    limit = source_limit(model, tokenizer) or math.inf
+    if cut := sum(len(units) > limit for units in source_units(model, tokenizer, sources)):
+        log(f"{cut:,} of {len(sources):,} sources have more than the {limit:,} units that the model reads and are cut")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
     scores: list[dict[str, Any]] = []

@@ -46,18 +46,8 @@ class Paraphraser(BatchFunction):
     dissimilar are left out. The others are ordered greedily, by the product of the probability a unit, the similarity
     above the least one, and the least distance to the sentence and to the paraphrases before.
 
-    Attributes:
-        models: For every round trip the model into the other language and the one back; or one model of several
-            languages for all.
-        num: Paraphrases of a sentence, at most.
-        options: The settings of both searches: all hypotheses of the first are translated back.
-        language: The language of the sentences, by the code of models that know several.
-        pivots: The language in between of every round trip, likewise.
-        encoder: The sentence encoder for `similarity`; the built-in one if not given and the sentences are English.
-        min_similarity: The least similarity of a paraphrase.
-        min_edit_distance: The least edit distance, as a share of the characters.
-        device: Where to compute; a GPU if there is one and None is given.
-        keep: Columns of the sentences that every paraphrase gets.
+    The fields are settings of the verb of the same names; `options` are those of both searches, of which all
+    hypotheses of the first are translated back, and `keep` are columns of the sentences that every paraphrase gets.
     """
 
     models: tuple[str, ...]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..artefacts.artefact import Card, check_early
+from ..artefacts.artefact import check_early
 from ..artefacts.provenance import inherited_metadata
 from ..data.any_rows import arrow_tables, kind_of_rows, open_rows, text_columns
 from ..data.folder import DataFolder, write_split
@@ -23,7 +23,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
-from .back_translation import merged_reports, model_name, values_of_data
+from .back_translation import finish_pairs, merged_reports, model_name
 from .search_settings import SearchJobSettings
 
 if TYPE_CHECKING:
@@ -232,18 +232,12 @@ def _finish(settings: ParaphraseSettings, output: ShardedOutput, results: dict[s
     models, pivots = [model_name(model) for model in settings.models], results["pivots"]
     models = models * 2 * len(pivots) if len(models) == 1 else models
     values = {
-        **values_of_data(DataFolder(output.current)),
         "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
         "settings": settings.record(),
         "trips": list(zip(models[::2], models[1::2], pivots, strict=True)),
-        "results": results,
     }
-    output.finish(results=results, card=Card("paraphrased", values))
+    finish_pairs(output, results, "paraphrased", values, settings.record())
     log(
         f"of {results['candidates']:,} candidates {results['copies']:,} are copies, {results['near_copies']:,} "
         f"near-copies, {results['loops']:,} loops, {results['dissimilar']:,} dissimilar"
     )
-    if skipped := results["skipped_sentences"]:
-        log(f"{skipped:,} of {results['sentences']:,} sentences have no paraphrase; skipped.jsonl says why")
-    log(f"{results['pairs']:,} pairs saved to {settings.output}")
-    log(f"Use them with: load_dataset({settings.output!r}, split='train')")

@@ -17,9 +17,8 @@ from ..training.run import TrainingRun, TrainingRunSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .batching import TokenizedPair
     from .bitext import BitextSides
-    from .trainer import TranslationTrainer
+    from .trainer import TokenizedPair, TranslationTrainer
 
 
 _CHANGEABLE = ("dropout", "label_smoothing")
@@ -166,7 +165,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     from transformers import set_seed
 
     from ..artefacts.weights import check_finite
-    from .batching import tokenize_bitext
+    from .trainer import tokenize_bitext
 
     table = pa.concat_tables([folders[folder] for folder in settings.bitext])
     sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
