@@ -41,21 +41,13 @@ _COUNTS = ("sentences", "pairs", "copies", "loops")
 class BackTranslationSettings(SearchSettings, SearchJobSettings):
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
-    bitext: str = setting(
-        "data folder, or its address, with the columns id, source, target, source_lang, from `prepare bitext`",
-        path=True,
-        dataset=True,
-    )
+    bitext: str = setting("data folder or its URL, with id, source, target, source_lang", path=True, dataset=True)
     output: str = setting("data folder for the pairs; it appears whole at the end")
     split: str = setting("split of the bitext to translate", "train")
     num_beams: int = setting("beam width (paper 000: 50)", 50, at_least=1)
-    num_return_sequences: int | None = setting(
-        "hypotheses kept per sentence, at most the beam width; as many if not given", None, at_least=1
-    )
+    num_return_sequences: int | None = setting("hypotheses kept [default: the beam width]", None, at_least=1)
     lexical_table: str | None = setting(
-        "translate with a candidate vocabulary for each batch, from this table (a file from lexical-table)",
-        None,
-        path=True,
+        "table from lexical-table: every batch is translated with few candidate units", None, path=True
     )
     candidates_frequent: int = setting(
         "the most frequent target units that are always candidates", 10_000, at_least=0, only_with="lexical_table"
@@ -69,33 +61,20 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if self.returned > self.num_beams:
+        self.num_return_sequences = self.num_return_sequences or self.num_beams
+        if self.num_return_sequences > self.num_beams:
             raise UsageError(
                 f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
             )
-
-    @property
-    def returned(self) -> int:
-        """The hypotheses kept per sentence."""
-        return self.num_beams if self.num_return_sequences is None else self.num_return_sequences
-
-    @property
-    def candidates(self) -> dict[str, Any]:
-        """What the candidate vocabularies are made of; empty without a lexical table."""
-        names = ("candidates_frequent", "candidates_per_unit")
-        return {} if self.lexical_table is None else {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class BackTranslator(BatchFunction):
     """Translates the foreign side of bitext; each translation becomes a pair with the English side.
 
-    The rows of a batch share searches, so another size of batches may change the last digits of a score.
-
-    Attributes:
-        model: A translation model, opened with device, languages and prefix by
-            :func:`.loading.load_translation_model`.
-        lexical_table: The file of the lexical table from which candidate vocabularies are chosen, if any are.
+    The rows of a batch share searches, so another size of batches may change the last digits of a score. The model is
+    opened by :func:`.loading.load_translation_model`; candidate vocabularies are chosen from the file of a lexical
+    table, if there is one.
     """
 
     model: str
@@ -183,7 +162,11 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     device = settings.device or (None if settings.computes_here else "cpu")
-    options = settings.options(device, num_return_sequences=settings.returned, **settings.candidates)
+    names = [
+        "num_return_sequences",
+        *(["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []),
+    ]
+    options = settings.options(device, **{name: getattr(settings, name) for name in names})
     translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     output = ShardedOutput(
         settings.output,
@@ -215,15 +198,14 @@ def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: d
     """Turns the finished shards into a data folder, with provenance and card."""
     record = read_provenance(settings.model)
     results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
-    recorded = {**settings.record(), "num_return_sequences": settings.returned}
     # A card is published: the paths of the folders are in the provenance alone.
     names = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
     values = {
         "license": inherited_metadata(settings.bitext)["license"],
-        "settings": {**recorded, **names},
+        "settings": {**settings.record(), **names},
         "tested": translation_table(record.get("evaluations", {})),
     }
-    finish_pairs(output, results, "back_translated", values, recorded)
+    finish_pairs(output, results, "back_translated", values)
     if results["copies"] + results["loops"]:
         log(f"{results['copies']:,} translations are copies of their sources, {results['loops']:,} are loops")
 
@@ -250,9 +232,7 @@ def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str])
     return results
 
 
-def finish_pairs(
-    output: ShardedOutput, results: dict[str, Any], card: str, values: dict[str, Any], settings: dict[str, Any]
-) -> None:
+def finish_pairs(output: ShardedOutput, results: dict[str, Any], card: str, values: dict[str, Any]) -> None:
     """Turns finished shards into a data folder with the card of that name, of `values` and what the data say."""
     data = DataFolder(output.current)
     first = next(iter(data.batches("train", batch_size=250)), None)
@@ -264,7 +244,7 @@ def finish_pairs(
         "examples": examples,
         "source_lang": examples[0]["source_lang"] if examples else "und",
     }
-    output.finish(results=results, card=Card(card, {**described, **values, "results": results}), settings=settings)
+    output.finish(results=results, card=Card(card, {**described, **values, "results": results}))
     if skipped := results["skipped_sentences"]:
         log(f"{skipped:,} of {results['sentences']:,} sentences have no pair; skipped.jsonl says why")
     log(f"{results['pairs']:,} pairs saved to {output.output}")

@@ -34,23 +34,15 @@ _CARD_SECTION = "hf-paraphrase evaluate-nmt"
 class TranslationEvaluationSettings(SearchSettings):
     """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
 
-    bitext: str = setting(
-        "data folder with the columns source and target, from `prepare bitext`", path=True, dataset=True
-    )
+    bitext: str = setting("data folder with the columns source and target", path=True, dataset=True)
     split: str = setting("split to translate", "test")
     num_beams: list[int] = setting("beam widths, each scored by itself; 1 is greedy search", [5], at_least=1)
     cased: bool = setting("score with case (the default ignores it)", False)
     max_sentences: int | None = setting("translate only so many sentences", None, at_least=1)
     output: str | None = setting("JSON file for the scores", None)
-    translations: str | None = setting(
-        "text file for the translations of the last beam width, one a line", None, written=True
-    )
+    translations: str | None = setting("text file for the translations of the last beam width", None, written=True)
     overwrite: bool = setting("replace existing files", False)
-    update_card: bool = setting(
-        "put the scores into a section of the model's card README.md, its model-index and provenance.json; earlier "
-        "ones are replaced",
-        False,
-    )
+    update_card: bool = setting("put the scores into the model's card, its model-index and provenance.json", False)
 
 
 class EvaluatedTranslation(NamedTuple):

@@ -39,14 +39,10 @@ def load_translation_model(
     target_lang: str | None = None,
     task_prefix: str | None = None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Opens a translation model on the fastest device, in fp32.
+    """Opens a model by its folder or its name on the Hub, in fp32, on a GPU if there is one and no device is given.
 
-    Args:
-        folder: A model folder, or the name of a model on the Hub.
-        device: Where to compute; a GPU if there is one and None is given.
-        source_lang: The language to translate from, by the model's own code, where it knows several.
-        target_lang: The language to translate into, likewise.
-        task_prefix: What stands before every source; that of the languages if not given.
+    The languages are those to translate from and into, by the codes of a model that knows several. The task prefix
+    stands before every source; it is that of the languages if not given.
     """
     path = model_folder(folder, any_type=True)
     model_class = _model_class(path)

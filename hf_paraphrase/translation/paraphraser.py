@@ -74,7 +74,7 @@ class Paraphraser(BatchFunction):
                     "one model alone makes a round trip only if it knows several languages",
                     remedy="give --pivots and --language, or a second model that translates back",
                 )
-            return [self._trip(*self.models, *self.models, pivot) for pivot in pivots]
+            return [self._trip(self.models[0], self.models[0], pivot) for pivot in pivots]
         routes = list(zip(self.models[::2], self.models[1::2], strict=False))
         if len(self.models) % 2 or len(pivots) not in (0, len(routes)):
             raise UsageError(
@@ -134,7 +134,8 @@ class Paraphraser(BatchFunction):
         """
         rows = table.select(SENTENCES.names).to_pylist()
         candidates, reasons = self._candidates([row["sentence"] or "" for row in rows])
-        counts = Counter(dict.fromkeys(self.COUNTS, 0), sentences=len(rows), candidates=sum(map(len, candidates)))
+        counts = Counter(dict.fromkeys(self.COUNTS, 0))
+        counts.update(sentences=len(rows), candidates=sum(map(len, candidates)))
         pairs: list[dict[str, Any]] = []
         for index, (row, found) in enumerate(zip(rows, candidates, strict=True)):
             for text, candidate in found.items():
