@@ -1,9 +1,9 @@
 """Translation: bitext in; RNNsearch models, their BLEU, n-best back-translations and paraphrases out (paper 000, §3).
 
-Start at `train.py`, `back_translation.py` and `paraphrasing.py`, the recipes of the main verbs. A bitext (`bitext.py`)
-is cut into batches (`batching.py`) for the `TranslationTrainer`; any sequence-to-sequence model is opened
-(`loading.py`) and searched by beam (`translator.py`, `beam_search.py`, for RNNsearch down to `fast_search.py` and
-`decoder_steps.py`), over all units or a few candidates (`lexical_table.py`).
+Start at `train.py`, `back_translation.py` and `paraphrasing.py`, the recipes of the main verbs. RNNsearch is trained
+on a bitext (`bitext.py`) by `trainer.py`; any sequence-to-sequence model is opened (`loading.py`) and searched by beam
+(`translator.py`, `beam_search.py`, for RNNsearch down to `fast_search.py` and `decoder_steps.py`), over all units or a
+few candidates (`lexical_table.py`).
 """
 
 from __future__ import annotations

@@ -35,29 +35,19 @@ if TYPE_CHECKING:
 _COLUMNS = ["id", "source", "target", "source_lang"]
 """The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
-_ODD_SHARE = 0.05
-"""Share of copies or loops among translations from which on a run says so."""
 
 
 @dataclass(kw_only=True)
 class BackTranslationSettings(SearchSettings, SearchJobSettings):
     """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
-    bitext: str = setting(
-        "data folder, or its address, with the columns id, source, target, source_lang, from `prepare bitext`",
-        path=True,
-        dataset=True,
-    )
+    bitext: str = setting("data folder or its URL, with id, source, target, source_lang", path=True, dataset=True)
     output: str = setting("data folder for the pairs; it appears whole at the end")
     split: str = setting("split of the bitext to translate", "train")
     num_beams: int = setting("beam width (paper 000: 50)", 50, at_least=1)
-    num_return_sequences: int | None = setting(
-        "hypotheses kept per sentence, at most the beam width; as many if not given", None, at_least=1
-    )
+    num_return_sequences: int | None = setting("hypotheses kept [default: the beam width]", None, at_least=1)
     lexical_table: str | None = setting(
-        "translate with a candidate vocabulary for each batch, from this table (a file from lexical-table)",
-        None,
-        path=True,
+        "table from lexical-table: every batch is translated with few candidate units", None, path=True
     )
     candidates_frequent: int = setting(
         "the most frequent target units that are always candidates", 10_000, at_least=0, only_with="lexical_table"
@@ -71,33 +61,20 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        if self.returned > self.num_beams:
+        self.num_return_sequences = self.num_return_sequences or self.num_beams
+        if self.num_return_sequences > self.num_beams:
             raise UsageError(
                 f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
             )
-
-    @property
-    def returned(self) -> int:
-        """The hypotheses kept per sentence."""
-        return self.num_beams if self.num_return_sequences is None else self.num_return_sequences
-
-    @property
-    def candidates(self) -> dict[str, Any]:
-        """What the candidate vocabularies are made of; empty without a lexical table."""
-        names = ("candidates_frequent", "candidates_per_unit")
-        return {} if self.lexical_table is None else {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
 class BackTranslator(BatchFunction):
     """Translates the foreign side of bitext; each translation becomes a pair with the English side.
 
-    The rows of a batch share searches, so another size of batches may change the last digits of a score.
-
-    Attributes:
-        model: A translation model, opened with device, languages and prefix by
-            :func:`.loading.load_translation_model`.
-        lexical_table: The file of the lexical table from which candidate vocabularies are chosen, if any are.
+    The rows of a batch share searches, so another size of batches may change the last digits of a score. The model is
+    opened by :func:`.loading.load_translation_model`; candidate vocabularies are chosen from the file of a lexical
+    table, if there is one.
     """
 
     model: str
@@ -185,7 +162,11 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     device = settings.device or (None if settings.computes_here else "cpu")
-    options = settings.options(device, num_return_sequences=settings.returned, **settings.candidates)
+    names = [
+        "num_return_sequences",
+        *(["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []),
+    ]
+    options = settings.options(device, **{name: getattr(settings, name) for name in names})
     translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     output = ShardedOutput(
         settings.output,
@@ -217,26 +198,16 @@ def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: d
     """Turns the finished shards into a data folder, with provenance and card."""
     record = read_provenance(settings.model)
     results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
-    recorded = {**settings.record(), "num_return_sequences": settings.returned}
-    data = values_of_data(DataFolder(output.current))
     # A card is published: the paths of the folders are in the provenance alone.
     names = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
     values = {
-        **data,
         "license": inherited_metadata(settings.bitext)["license"],
-        "settings": {**recorded, **names},
-        "results": results,
+        "settings": {**settings.record(), **names},
         "tested": translation_table(record.get("evaluations", {})),
-        "source_lang": data["examples"][0]["source_lang"] if data["examples"] else "und",
     }
-    output.finish(results=results, card=Card("back_translated", values), settings=recorded)
-    for name, what in (("copies", "copies of their sources"), ("loops", "loops")):
-        if results[name] > _ODD_SHARE * results["pairs"]:
-            log(f"{results[name]:,} of {results['pairs']:,} translations are {what}: check model and languages")
-    if skipped := results["skipped_sentences"]:
-        log(f"{skipped:,} of {results['sentences']:,} sentences have no translation; skipped.jsonl says why")
-    log(f"back-translated pairs: {settings.output}")
-    log(f"load them: load_dataset({settings.output!r}, split='train')")
+    finish_pairs(output, results, "back_translated", values)
+    if results["copies"] + results["loops"]:
+        log(f"{results['copies']:,} translations are copies of their sources, {results['loops']:,} are loops")
 
 
 # ----- what the outputs of this verb and of `paraphrase` have in common
@@ -261,13 +232,20 @@ def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str])
     return results
 
 
-def values_of_data(data: DataFolder) -> dict[str, Any]:
-    """Returns what a card says of the files, the columns and the first pairs of a data folder."""
+def finish_pairs(output: ShardedOutput, results: dict[str, Any], card: str, values: dict[str, Any]) -> None:
+    """Turns finished shards into a data folder with the card of that name, of `values` and what the data say."""
+    data = DataFolder(output.current)
     first = next(iter(data.batches("train", batch_size=250)), None)
-    rows: list[dict[str, Any]] = [] if first is None else first.to_pylist()
+    examples = [row for row in ([] if first is None else first.to_pylist()) if row["rank"] == 0][:5]
     types = {field.name: {"double": "float64"}.get(str(field.type), str(field.type)) for field in data.schema()}
-    return {
+    described = {
         "splits": data.sizes(),
         "columns": [{"name": name, "dtype": dtype} for name, dtype in types.items()],
-        "examples": [row for row in rows if row["rank"] == 0][:5],
+        "examples": examples,
+        "source_lang": examples[0]["source_lang"] if examples else "und",
     }
+    output.finish(results=results, card=Card(card, {**described, **values, "results": results}))
+    if skipped := results["skipped_sentences"]:
+        log(f"{skipped:,} of {results['sentences']:,} sentences have no pair; skipped.jsonl says why")
+    log(f"{results['pairs']:,} pairs saved to {output.output}")
+    log(f"Use them with: load_dataset({str(output.output)!r}, split='train')")

@@ -16,7 +16,7 @@ from .decoder_steps import DecoderSteps
 from .fast_search import CUT, fast_beam_search, fast_search_applies
 from .loading import decoder_start, end_units, source_units, target_limit
 from .scoring import hypothesis_scores, padded_sources
-from .search_settings import MAX_LENGTH_RATIO
+from .search_settings import MAX_LENGTH_RATIO, SearchOptions
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
@@ -93,11 +93,8 @@ def translate_batch(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     input_ids: Sequence[list[int]],
+    options: SearchOptions,
     *,
-    num_beams: int,
-    num_return_sequences: int = 1,
-    length_penalty: float = 1.0,
-    max_length_ratio: float = MAX_LENGTH_RATIO,
     scorer: PreTrainedModel | None = None,
     steps: DecoderSteps | None = None,
 ) -> list[list[Hypothesis]]:
@@ -107,15 +104,14 @@ def translate_batch(
     as filling are dropped, so a list may be shorter than asked for; it is never empty. The other sentences of the
     batch change nothing but rounding. The model's own generation config holds where the arguments say nothing else.
 
-    `input_ids` are source units with the special ones, none empty; scores are divided by the length to the power
-    `length_penalty` to rank. A translation has at most `max_length_ratio` times the units of its source, or as many as
-    the model can write. The `scorer`, normally the same model in fp32, computes `log_prob`, NaN without one, and ranks
-    the list. `steps` is the decoder of an RNNsearch model, where it is laid out already, or restricted to the target
-    units that may be used (Jean et al. 2015 §3.3), the special ones among them.
+    `input_ids` are source units with the special ones, none empty. The `scorer`, normally the same model in fp32,
+    computes `log_prob`, NaN without one, and ranks the list. `steps` is the decoder of an RNNsearch model, where it is
+    laid out already, or restricted to the target units that may be used (Jean et al. 2015 §3.3), the special ones
+    among them.
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
     greatest = target_limit(model) or _MOST_TARGET_UNITS
-    limits = [max(1, min(greatest, math.floor(max_length_ratio * len(ids)))) for ids in input_ids]
+    limits = [max(1, min(greatest, math.floor(options.max_length_ratio * len(ids)))) for ids in input_ids]
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
     if fast_search_applies(model):
@@ -123,27 +119,27 @@ def translate_batch(
             model,
             sources,
             mask,
-            num_beams=num_beams,
+            num_beams=options.num_beams,
             limits=limits,
             ends=ends,
-            length_penalty=length_penalty,
+            length_penalty=options.length_penalty,
             steps=steps,
         )
-        sequences = units_found[:, :num_return_sequences].flatten(0, 1)
+        sequences = units_found[:, : options.num_return_sequences].flatten(0, 1)
     else:
         processors = LogitsProcessorList()
         if getattr(model.generation_config, "renormalize_logits", False):
             # `generate` would do so last, and give the end of a cut hypothesis the whole probability.
             processors.append(LogitNormalization())
-        processors.append(SentenceLengths(limits, num_beams, lead, ends))
+        processors.append(SentenceLengths(limits, options.num_beams, lead, ends))
         sequences = model.generate(
             input_ids=sources,
             attention_mask=mask,
-            num_beams=num_beams,
-            num_return_sequences=num_return_sequences,
+            num_beams=options.num_beams,
+            num_return_sequences=options.num_return_sequences,
             max_new_tokens=max(limits) + lead,
             max_length=None,
-            length_penalty=length_penalty,
+            length_penalty=options.length_penalty,
             early_stopping=False,
             do_sample=False,
             renormalize_logits=False,
@@ -160,11 +156,11 @@ def translate_batch(
     results: list[list[Hypothesis]] = [[] for _ in input_ids]
     for row, text, log_prob, units, ended in zip(rows, texts, scores, without_end, finished, strict=True):
         results[row].append(Hypothesis(text.strip(), log_prob, len(units), ended))
-    if scorer is not None:
+    for nbest in results if scorer is not None else []:
         # As `generate` counts: the language that a translation begins with too.
-        more = lead - 1
-        for nbest in results:
-            nbest.sort(key=lambda item: -item.log_prob / (item.num_tokens + item.finished + more) ** length_penalty)
+        nbest.sort(
+            key=lambda item: -item.log_prob / (lead - 1 + item.num_tokens + item.finished) ** options.length_penalty
+        )
     return results
 
 
@@ -197,9 +193,10 @@ def translate(
 ) -> list[str]:
     """Translates texts, in their order; a blank text has an empty translation, a single text is a list of one.
 
-    A text that is longer than the model reads is cut. Settings are those of :func:`translate_batch`; `progress` is
+    A text that is longer than the model reads is cut. Settings are those of :class:`.SearchOptions`; `progress` is
     called with the number of sentences done since the last call.
     """
+    options = SearchOptions(num_beams, 1, length_penalty=length_penalty, max_length_ratio=max_length_ratio)
     texts = list_of_texts(texts)
     input_ids = source_units(model, tokenizer, texts, truncation=True)
     filled = [index for index, ids in enumerate(input_ids) if ids]
@@ -209,14 +206,7 @@ def translate(
     try:
         for chosen in search_batches(model, [len(input_ids[index]) for index in filled], num_beams):
             indices = [filled[position] for position in chosen]
-            nbest_lists = translate_batch(
-                model,
-                tokenizer,
-                [input_ids[index] for index in indices],
-                num_beams=num_beams,
-                length_penalty=length_penalty,
-                max_length_ratio=max_length_ratio,
-            )
+            nbest_lists = translate_batch(model, tokenizer, [input_ids[index] for index in indices], options)
             for index, nbest in zip(indices, nbest_lists, strict=True):
                 translations[index] = nbest[0].text
             progress(len(indices))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -33,23 +34,15 @@ _CARD_SECTION = "hf-paraphrase evaluate-nmt"
 class TranslationEvaluationSettings(SearchSettings):
     """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
 
-    bitext: str = setting(
-        "data folder with the columns source and target, from `prepare bitext`", path=True, dataset=True
-    )
+    bitext: str = setting("data folder with the columns source and target", path=True, dataset=True)
     split: str = setting("split to translate", "test")
     num_beams: list[int] = setting("beam widths, each scored by itself; 1 is greedy search", [5], at_least=1)
     cased: bool = setting("score with case (the default ignores it)", False)
     max_sentences: int | None = setting("translate only so many sentences", None, at_least=1)
     output: str | None = setting("JSON file for the scores", None)
-    translations: str | None = setting(
-        "text file for the translations of the last beam width, one a line", None, written=True
-    )
+    translations: str | None = setting("text file for the translations of the last beam width", None, written=True)
     overwrite: bool = setting("replace existing files", False)
-    update_card: bool = setting(
-        "put the scores into a section of the model's card README.md, its model-index and provenance.json; earlier "
-        "ones are replaced",
-        False,
-    )
+    update_card: bool = setting("put the scores into the model's card, its model-index and provenance.json", False)
 
 
 class EvaluatedTranslation(NamedTuple):
@@ -76,21 +69,16 @@ def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lower
 
 def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
     """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
-    rows, signatures = [], []
+    rows = []
     for _, item in sorted(evaluations.items()):
         for score in item["scores"] if item.get("kind") == "evaluate-nmt" else []:
             row = [f"{item['bitext']}, {item['split']}", f"{score['sentences']:,}", str(score["num_beams"])]
-            rows.append([*row, f"{score['bleu']:.2f}", f"{score['chrf']:.2f}"])
-            signatures.append(f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`")
-    if not rows:
-        return ""
-    header = ["bitext", "sentences", "beam", "BLEU", "chrF2"]
-    distinct = list(dict.fromkeys(signatures))
-    if len(distinct) == 1:
-        return f"{format_table(header, rows)}\n{distinct[0]}."
-    numbers = [str(distinct.index(signature) + 1) for signature in signatures]
-    table = format_table([*header, "signature"], [[*row, number] for row, number in zip(rows, numbers, strict=True)])
-    return f"{table}\nSignatures: {'; '.join(f'{number}: {text}' for number, text in enumerate(distinct, 1))}."
+            signatures = f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`"
+            rows.append([*row, f"{score['bleu']:.2f}", f"{score['chrf']:.2f}", signatures])
+    header = ["bitext", "sentences", "beam", "BLEU", "chrF2", "signatures"]
+    if len({row[-1] for row in rows}) == 1:
+        return f"{format_table(header[:-1], [row[:-1] for row in rows])}\n{rows[0][-1]}."
+    return format_table(header, rows) if rows else ""
 
 
 @recipe(TranslationEvaluationSettings)
@@ -112,13 +100,15 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
 
     from .beam_search import translate
     from .bitext import check_languages, normalized_sources
-    from .loading import count_cut, load_translation_model
+    from .loading import load_translation_model, source_limit, source_units
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
     check_languages(settings.model, model, bitext, settings.split)
     sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
-    cut = count_cut(model, tokenizer, sources)
+    limit = source_limit(model, tokenizer) or math.inf
+    if cut := sum(len(units) > limit for units in source_units(model, tokenizer, sources)):
+        log(f"{cut:,} of {len(sources):,} sources have more than the {limit:,} units that the model reads and are cut")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
     scores: list[dict[str, Any]] = []

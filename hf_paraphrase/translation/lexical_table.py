@@ -95,7 +95,7 @@ def _blocks(
     The first source unit is `null`, and `size` is how many target units there are. The prior is δ(a_i = j) of Dyer et
     al. 2013 eq. 1, null or falling exponentially off the diagonal; it is 0 where a sentence has no such units.
     """
-    from .batching import padded
+    from .loading import padded
 
     order = sorted(range(len(sources)), key=lambda index: (len(sources[index]), len(targets[index])))
     for start in range(0, len(order), _SENTENCES_PER_BLOCK):

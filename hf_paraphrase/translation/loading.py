@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -21,7 +22,6 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
 from ..data.same_text import is_blank
 from ..errors import ModelError, UsageError
-from ..messages import log
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from .bitext import are_different
@@ -39,14 +39,10 @@ def load_translation_model(
     target_lang: str | None = None,
     task_prefix: str | None = None,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Opens a translation model on the fastest device, in fp32.
+    """Opens a model by its folder or its name on the Hub, in fp32, on a GPU if there is one and no device is given.
 
-    Args:
-        folder: A model folder, or the name of a model on the Hub.
-        device: Where to compute; a GPU if there is one and None is given.
-        source_lang: The language to translate from, by the model's own code, where it knows several.
-        target_lang: The language to translate into, likewise.
-        task_prefix: What stands before every source; that of the languages if not given.
+    The languages are those to translate from and into, by the codes of a model that knows several. The task prefix
+    stands before every source; it is that of the languages if not given.
     """
     path = model_folder(folder, any_type=True)
     model_class = _model_class(path)
@@ -111,7 +107,10 @@ def _set_languages(
     own: Any = tokenizer
     if codes := language_units(tokenizer):
         source_lang = _checked_code(source_lang or own.init_kwargs.get("src_lang"), codes, "source")
-        target_lang = target_lang or own.init_kwargs.get("tgt_lang") or _forced_language(model, codes)
+        settings: Any = model.generation_config
+        forced = {settings.forced_bos_token_id, settings.decoder_start_token_id}
+        of_model = (code for code, unit in codes.items() if unit in forced)
+        target_lang = target_lang or own.init_kwargs.get("tgt_lang") or next(of_model, None)
         target_lang = _checked_code(target_lang, codes, "target")
         own.src_lang, own.tgt_lang = source_lang, target_lang
         _force_first_unit(model, codes[target_lang], codes)
@@ -150,13 +149,6 @@ def _tasks(config: Any) -> dict[tuple[str, str], str]:
     named = getattr(config, "task_specific_params", None) or {}
     matches = {name: _TASK.fullmatch(name) for name in named}
     return {(match[1], match[2]): str(named[name].get("prefix", "")) for name, match in matches.items() if match}
-
-
-def _forced_language(model: PreTrainedModel, codes: dict[str, int]) -> str | None:
-    """Returns the target language that the model's own generation config says."""
-    settings: Any = model.generation_config
-    forced = {settings.forced_bos_token_id, settings.decoder_start_token_id}
-    return next((code for code, unit in codes.items() if unit in forced), None)
 
 
 def _force_first_unit(model: PreTrainedModel, unit: int, codes: dict[str, int]) -> None:
@@ -212,15 +204,6 @@ def source_units(
     ]
 
 
-def count_cut(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> int:
-    """Counts the source texts that are longer than a model reads and so are cut, and logs how many there are."""
-    limit = source_limit(model, tokenizer)
-    cut = 0 if limit is None else sum(len(ids) > limit for ids in source_units(model, tokenizer, texts))
-    if cut:
-        log(f"{cut:,} of {len(texts):,} sources have more than the {limit:,} units that the model reads and are cut")
-    return cut
-
-
 def source_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
     """Returns how many units a model reads, special ones included; None for any number."""
     limits = [tokenizer.model_max_length, positions(model)]
@@ -256,3 +239,11 @@ def end_units(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> lis
     settings: Any = model.generation_config
     ends = tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
     return ends if isinstance(ends, list) else [ends]
+
+
+def padded(rows: Sequence[Sequence[int]], value: int) -> torch.Tensor:
+    """Pads rows of units on the right to the longest, (rows, length)."""
+    filled = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+    for index, row in enumerate(rows):
+        filled[index, : len(row)] = row
+    return torch.from_numpy(filled)

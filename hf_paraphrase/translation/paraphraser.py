@@ -46,18 +46,8 @@ class Paraphraser(BatchFunction):
     dissimilar are left out. The others are ordered greedily, by the product of the probability a unit, the similarity
     above the least one, and the least distance to the sentence and to the paraphrases before.
 
-    Attributes:
-        models: For every round trip the model into the other language and the one back; or one model of several
-            languages for all.
-        num: Paraphrases of a sentence, at most.
-        options: The settings of both searches: all hypotheses of the first are translated back.
-        language: The language of the sentences, by the code of models that know several.
-        pivots: The language in between of every round trip, likewise.
-        encoder: The sentence encoder for `similarity`; the built-in one if not given and the sentences are English.
-        min_similarity: The least similarity of a paraphrase.
-        min_edit_distance: The least edit distance, as a share of the characters.
-        device: Where to compute; a GPU if there is one and None is given.
-        keep: Columns of the sentences that every paraphrase gets.
+    The fields are settings of the verb of the same names; `options` are those of both searches, of which all
+    hypotheses of the first are translated back, and `keep` are columns of the sentences that every paraphrase gets.
     """
 
     models: tuple[str, ...]
@@ -84,7 +74,7 @@ class Paraphraser(BatchFunction):
                     "one model alone makes a round trip only if it knows several languages",
                     remedy="give --pivots and --language, or a second model that translates back",
                 )
-            return [self._trip(*self.models, *self.models, pivot) for pivot in pivots]
+            return [self._trip(self.models[0], self.models[0], pivot) for pivot in pivots]
         routes = list(zip(self.models[::2], self.models[1::2], strict=False))
         if len(self.models) % 2 or len(pivots) not in (0, len(routes)):
             raise UsageError(
@@ -144,7 +134,8 @@ class Paraphraser(BatchFunction):
         """
         rows = table.select(SENTENCES.names).to_pylist()
         candidates, reasons = self._candidates([row["sentence"] or "" for row in rows])
-        counts = Counter(dict.fromkeys(self.COUNTS, 0), sentences=len(rows), candidates=sum(map(len, candidates)))
+        counts = Counter(dict.fromkeys(self.COUNTS, 0))
+        counts.update(sentences=len(rows), candidates=sum(map(len, candidates)))
         pairs: list[dict[str, Any]] = []
         for index, (row, found) in enumerate(zip(rows, candidates, strict=True)):
             for text, candidate in found.items():

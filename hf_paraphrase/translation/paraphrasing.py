@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..artefacts.artefact import Card, check_early
+from ..artefacts.artefact import check_early
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
 from ..data.records import arrow_tables, kind_of_rows, open_rows, text_columns
@@ -24,13 +24,11 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
-from .back_translation import merged_reports, model_name, values_of_data
+from .back_translation import finish_pairs, merged_reports, model_name
 from .search_settings import SearchJobSettings
 
 if TYPE_CHECKING:
     from .paraphraser import Paraphraser
-
-STANDARD_INPUT = "-"
 
 
 @dataclass(kw_only=True)
@@ -38,12 +36,10 @@ class ParaphraseSettings(SearchJobSettings):
     """Paraphrase sentences: translate them into other languages and back, and keep what is alike but not the same."""
 
     models: list[str] = setting(
-        "translation models, folders or names on the Hub: for every round trip one into another language and one "
-        "back; or one model of several languages for all",
-        path=True,
+        "for every round trip a translation model and one that translates back; or one of several languages", path=True
     )
     input: str = setting(
-        "sentences: a text file, one a line, - for standard input; a Parquet, CSV or JSON lines file; a data folder",
+        "sentences: lines of text, - for standard input; Parquet, CSV, JSON lines; a data folder",
         path=True,
         dataset=True,
     )
@@ -53,9 +49,7 @@ class ParaphraseSettings(SearchJobSettings):
         None,
         names=["--column", "--columns"],
     )
-    keep_columns: list[str] = setting(
-        "columns of the input, such as label, whose values every paraphrase of a row gets", []
-    )
+    keep_columns: list[str] = setting("columns, such as label, whose values every paraphrase of a row gets", [])
     split: str = setting("split of the data folder", "train")
     language: str | None = setting(
         "language of the sentences, by the code of models that know several, such as eng_Latn",
@@ -65,29 +59,21 @@ class ParaphraseSettings(SearchJobSettings):
     pivots: list[str] = setting("language in between, likewise, one for every round trip", [])
     num: int = setting("paraphrases kept per sentence, at most", 5, at_least=1)
     num_beams: int = setting(
-        "beam width of both directions: so many translations, each with so many back", 5, at_least=1
+        "beam width of both directions: so many ways there, each with so many back", 5, at_least=1
     )
-    encoder: str | None = setting(
-        "sentence encoder that measures similarity; builtin if not given and the sentences are English",
-        None,
-        path=True,
-    )
+    encoder: str | None = setting("encoder that measures similarity [default: builtin, for English]", None, path=True)
     min_similarity: float = setting(
         "least similarity of a paraphrase to its sentence; -1 keeps all", 0.7, at_least=-1, at_most=1
     )
     min_edit_distance: float = setting(
-        "least edit distance of a paraphrase to its sentence, as a share of the characters; nearer ones are "
-        "near-copies",
-        0.15,
-        at_least=0,
-        at_most=1,
+        "least edit distance to its sentence, as a share of the characters", 0.15, at_least=0, at_most=1
     )
     max_sentences: int | None = setting("paraphrase only the first N sentences", None, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 200, at_least=1)
 
     def __post_init__(self) -> None:
         """Takes the word for standard input as the name of its file, which every recipe copies first."""
-        if self.input == STANDARD_INPUT:
+        if self.input == "-":
             self.input = "/dev/stdin"
 
     def paraphraser(self, device: str | None) -> Paraphraser:
@@ -233,18 +219,12 @@ def _finish(settings: ParaphraseSettings, output: ShardedOutput, results: dict[s
     models, pivots = [model_name(model) for model in settings.models], results["pivots"]
     models = models * 2 * len(pivots) if len(models) == 1 else models
     values = {
-        **values_of_data(DataFolder(output.current)),
         "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
         "settings": settings.record(),
         "trips": list(zip(models[::2], models[1::2], pivots, strict=True)),
-        "results": results,
     }
-    output.finish(results=results, card=Card("paraphrased", values))
+    finish_pairs(output, results, "paraphrased", values)
     log(
         f"of {results['candidates']:,} candidates {results['copies']:,} are copies, {results['near_copies']:,} "
         f"near-copies, {results['loops']:,} loops, {results['dissimilar']:,} dissimilar"
     )
-    if skipped := results["skipped_sentences"]:
-        log(f"{skipped:,} of {results['sentences']:,} sentences have no paraphrase; skipped.jsonl says why")
-    log(f"{results['pairs']:,} pairs saved to {settings.output}")
-    log(f"Use them with: load_dataset({settings.output!r}, split='train')")

@@ -14,10 +14,9 @@ from transformers.modeling_outputs import BaseModelOutput
 from ..data.same_text import is_blank
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..tokenization.token_lookup import list_of_texts
-from .batching import padded
 from .decoder_steps import Annotated, Attended, DecoderSteps
 from .fast_search import fast_search_applies, log_normalizers
-from .loading import decoder_start, end_units, positions, source_limit, source_units
+from .loading import decoder_start, end_units, padded, positions, source_limit, source_units
 
 _ROWS_PER_BATCH = 640
 _LOGITS_PER_BATCH = 1 << 27

@@ -37,20 +37,13 @@ class LimitSettings(Settings):
     GROUP: ClassVar[str] = "search for translations"
 
     max_length_ratio: float = setting(
-        "greatest length of a translation as a multiple of its source's, in units with the end",
-        MAX_LENGTH_RATIO,
-        above=0,
+        "greatest length of a translation, in units, as a multiple of its source's", MAX_LENGTH_RATIO, above=0
     )
     length_penalty: float = setting(
-        "exponent of the length by which scores are divided to rank, -50 to 50; 0 ranks by the sum",
-        1.0,
-        at_least=-50,
-        at_most=50,
+        "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0, at_least=-50, at_most=50
     )
     device: str | None = setting(
-        "where the models compute: cpu, or a device of this machine as torch names it, such as cuda or cuda:1 "
-        "[default: a GPU if there is one]",
-        None,
+        "where models compute, as torch names it: cpu, cuda, cuda:1 [default: a GPU if there is one]", None
     )
 
     def check(self) -> None:
@@ -72,13 +65,11 @@ class SearchSettings(LimitSettings):
         path=True,
     )
     model_source_lang: str | None = setting(
-        "language to translate from, by the model's own code, such as fra_Latn; for a model of several languages", None
+        "language to translate from, by the code of a model of several, such as fra_Latn", None
     )
     model_target_lang: str | None = setting("language to translate into, likewise", None)
     task_prefix: str | None = setting(
-        "what stands before every source, as T5 models need it, such as 'translate French to English: '; that of the "
-        "languages if not given",
-        None,
+        "what stands before every source, as T5 models need it [default: that of the languages]", None
     )
 
     @property
@@ -98,9 +89,7 @@ class SearchJobSettings(LimitSettings, ShardSettings):
     num_beams: int = setting("beam width", 5, at_least=1)
     max_source_tokens: int = setting("longer sentences are skipped and recorded, in sub-word units", 250, at_least=1)
     precision: str = setting(
-        "arithmetic of the search (scores are fp32): auto takes bf16 where the hardware has it",
-        "auto",
-        choices=["auto", "bf16", "fp32"],
+        "arithmetic of the search: auto takes bf16 where the hardware has it", "auto", choices=["auto", "bf16", "fp32"]
     )
     resume: bool = setting("continue the incomplete job for this output", False)
 

@@ -17,9 +17,8 @@ from ..training.run import TrainingRun, TrainingRunSettings
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .batching import TokenizedPair
     from .bitext import BitextSides
-    from .trainer import TranslationTrainer
+    from .trainer import TokenizedPair, TranslationTrainer
 
 
 _CHANGEABLE = ("dropout", "label_smoothing")
@@ -44,8 +43,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         dataset=True,
     )
     initial_model: str | None = setting(
-        "a translation model to continue from: its weights and its tokenizer are taken, and with them vocabulary, "
-        "casing and sizes, whatever the flags say",
+        "a translation model to continue from, with its units, casing and sizes, whatever the flags say",
         None,
         path=True,
     )
@@ -56,23 +54,16 @@ class TranslationTrainingSettings(TrainingRunSettings):
         at_most=10_000_000,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    joint_vocabulary: bool = setting(
-        "learn one set of BPE units for both sides, or one for each (which needs --no-share-embeddings)", True
-    )
+    joint_vocabulary: bool = setting("one set of BPE units for both sides (else --no-share-embeddings too)", True)
     lowercase: bool = setting(
-        "lower-case both sides; the pairs that are made with such a model are lower-cased too, references and "
-        "translations alike",
+        "lower-case both sides, and later both sides of the pairs that are made with the model",
         False,
         names=["--lower-case", "--lowercase"],
     )
     hidden_size: int = setting("size of the GRU states (paper: 1000)", 512, at_least=2)
     embedding_size: int = setting("size of the word embeddings (paper: 620)", 320, at_least=1)
-    dropout: float = setting(
-        "dropout rate on embeddings, annotations and readout (paper: 0)", 0.3, at_least=0, below=1
-    )
-    label_smoothing: float = setting(
-        "probability mass spread over the vocabulary in the loss (paper: 0)", 0.1, at_least=0, below=1
-    )
+    dropout: float = setting("rate on embeddings, annotations and readout (paper: 0)", 0.3, at_least=0, below=1)
+    label_smoothing: float = setting("share of the loss spread over all units (paper: 0)", 0.1, at_least=0, below=1)
     initialization: str = setting(
         "initial weights: the paper's small normal ones (reference), or Glorot's, which learn faster",
         "xavier",
@@ -83,52 +74,35 @@ class TranslationTrainingSettings(TrainingRunSettings):
     batch_size: int = setting("sentence pairs per mini-batch and process", 80, at_least=1)
     gradient_accumulation_steps: int = setting("mini-batches per update", 1, at_least=1)
     optimizer: str = setting(
-        "Adam with warm-up and cosine decay, or the paper's Adadelta (ρ 0.95, ε 1e-6) with a constant rate; the loss "
-        "is the mean over target units and its gradient's norm is clipped to 1",
+        "Adam with warm-up and cosine decay, or the paper's Adadelta (ρ 0.95, ε 1e-6) with a constant rate",
         "adam",
         choices=list(LEARNING_RATES),
     )
-    learning_rate: float | None = setting(
-        "peak learning rate of Adam, or constant factor of Adadelta's steps; 0.001 and 1 if not given", None, above=0
-    )
+    learning_rate: float | None = setting("of Adam the peak [default: 0.001, of Adadelta 1]", None, above=0)
     warmup_steps: int | None = setting(
-        "steps of linear warm-up before the cosine decay to zero (Adam); 400, or a tenth of the run if that is "
-        "shorter, if not given",
-        None,
-        at_least=0,
+        "steps of linear warm-up of Adam [default: 400, or a tenth of the run if that is shorter]", None, at_least=0
     )
     freeze_embeddings: bool = setting(
-        "keep both embeddings and the output layer as they are in the model to continue from, as paper 000 does in a "
-        "second stage",
-        False,
-        only_with="initial_model",
+        "keep embeddings and output layer, as paper 000 does in a second stage", False, only_with="initial_model"
     )
     evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
     max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
-    max_units: int | None = setting(
-        "pairs with a longer side are left out, in BPE units (paper: 50)", None, at_least=1
-    )
+    max_units: int | None = setting("the same in BPE units (paper: 50)", None, at_least=1)
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
     precision: str = setting(
-        "arithmetic of the matrix products: auto takes bf16 where the hardware has it",
-        "auto",
-        choices=["auto", "bf16", "fp32"],
+        "arithmetic: auto takes bf16 where the hardware has it", "auto", choices=["auto", "bf16", "fp32"]
     )
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
+        self.learning_rate = self.learning_rate or LEARNING_RATES[self.optimizer]
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} must be even: the readout is halved by maxout")
         if not self.joint_vocabulary and self.share_embeddings:
             raise UsageError(
                 "sides with units of their own cannot share embeddings", remedy="give --no-share-embeddings as well"
             )
-
-    @property
-    def peak_learning_rate(self) -> float:
-        """The learning rate, that of the optimizer if none is given."""
-        return self.learning_rate or LEARNING_RATES[self.optimizer]
 
 
 @recipe(TranslationTrainingSettings)
@@ -166,7 +140,7 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
     from transformers import set_seed
 
     from ..artefacts.weights import check_finite
-    from .batching import tokenize_bitext
+    from .trainer import tokenize_bitext
 
     table = pa.concat_tables([folders[folder] for folder in settings.bitext])
     sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
@@ -241,7 +215,7 @@ def _trainer(
     from ..training.devices import is_bf16
     from .trainer import TranslationTrainer
 
-    is_adadelta, rate = settings.optimizer == "adadelta", settings.peak_learning_rate
+    is_adadelta, rate = settings.optimizer == "adadelta", settings.learning_rate
     # A share of all steps; the Trainer would read 1 as every single step.
     interval = min(1 / settings.evaluations, 1 - 1e-9)
     arguments = run.arguments(
@@ -303,8 +277,7 @@ def _write(
         model.to(dtype=torch.float32).save_pretrained(run.folder)
         tokenizer.save_pretrained(run.folder)
     results = {"dev_bleu": best["eval_bleu"], "best_epoch": best["epoch"], **counts, "train_seconds": seconds}
-    used = {"learning_rate": settings.peak_learning_rate, "warmup_steps": int(trainer.args.warmup_steps)}
-    recorded = settings.record() | used
+    recorded = settings.record() | {"warmup_steps": int(trainer.args.warmup_steps)}
     initial = settings.initial_model
     if initial is not None:
         # What the run has from the model that it continued from.

@@ -105,18 +105,9 @@ class Translator:
 
     def _searched(self, input_ids: list[list[int]], steps: DecoderSteps | None) -> list[list[Hypothesis] | str]:
         """Searches for a batch; where there is not enough memory for it, sentence by sentence."""
-        options = self.options
         try:
             nbest_lists = translate_batch(
-                self.search_model,
-                self.tokenizer,
-                input_ids,
-                num_beams=options.num_beams,
-                num_return_sequences=options.num_return_sequences,
-                length_penalty=options.length_penalty,
-                max_length_ratio=options.max_length_ratio,
-                scorer=self.model,
-                steps=steps,
+                self.search_model, self.tokenizer, input_ids, self.options, scorer=self.model, steps=steps
             )
         except (MemoryError, RuntimeError) as error:
             # That of a processor is a plain RuntimeError.

@@ -36,10 +36,10 @@ def failing(monkeypatch, fails, error):
     """Makes the search raise an error for batches of which `fails` is true."""
     search = translators.translate_batch
 
-    def translate_batch(model, tokenizer, input_ids, **settings):
+    def translate_batch(model, tokenizer, input_ids, *options, **settings):
         if fails(input_ids):
             raise error
-        return search(model, tokenizer, input_ids, **settings)
+        return search(model, tokenizer, input_ids, *options, **settings)
 
     monkeypatch.setattr(translators, "translate_batch", translate_batch)
 
@@ -94,4 +94,4 @@ def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs
     assert job(tmp_path / "model", bitext, tmp_path / "pairs", *words) == 0
     assert DataFolder(tmp_path / "pairs").table().num_rows == 0
     assert skipped(tmp_path / "pairs") == [{"id": f"train-{index}", "reason": reason} for index in range(12)]
-    assert "12 of 12 sentences have no translation" in capsys.readouterr().err
+    assert "12 of 12 sentences have no pair" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.translation.beam_search import translate, translate_batch
-from hf_paraphrase.translation.loading import count_cut, decoder_start, load_translation_model, source_units
+from hf_paraphrase.translation.loading import decoder_start, load_translation_model, source_units
 from hf_paraphrase.translation.scoring import score_translations
 from hf_paraphrase.translation.translator import is_copy, is_loop
 
@@ -74,15 +74,8 @@ def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened,
     first = 1 + (FORCED.get(kind) == "forced_bos_token_id")
     theirs, _, expected = as_users_do(folders(kind), kind, SOURCES, max_new_tokens=LIMIT + 2)
     model.generation_config.max_length = LIMIT + first
-    found = translate_batch(
-        model,
-        tokenizer,
-        source_units(model, tokenizer, SOURCES),
-        num_beams=4,
-        num_return_sequences=4,
-        scorer=model,
-        max_length_ratio=100,
-    )
+    units, options = source_units(model, tokenizer, SOURCES), SearchOptions(4, 4, max_length_ratio=100)
+    found = translate_batch(model, tokenizer, units, options, scorer=model)
     end = model.generation_config.eos_token_id
     assert len({item.text for nbest in found for item in nbest}) > 3
     for nbest, others in zip(found, expected, strict=True):
@@ -125,17 +118,17 @@ def test_the_models_own_generation_config_holds(folders, tmp_path):
     model.generation_config.update(bad_words_ids=banned, max_length=3)
     model.generation_config.save_pretrained(folder)
     model, tokenizer = load_translation_model(folder, device="cpu", **LANGUAGES["t5"])
-    (nbest,) = translate_batch(model, tokenizer, source_units(model, tokenizer, SOURCES[:1]), num_beams=2)
+    (nbest,) = translate_batch(model, tokenizer, source_units(model, tokenizer, SOURCES[:1]), SearchOptions(2, 1))
     assert nbest[0].num_tokens <= 2 and not set(nbest[0].text.split()) & set(text.split())
 
 
 def test_several_end_units_all_end_a_translation(folders):
     model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
     units = source_units(model, tokenizer, SOURCES)
-    (first, *_), *_ = translate_batch(model, tokenizer, units, num_beams=20, scorer=model)
+    (first, *_), *_ = translate_batch(model, tokenizer, units, SearchOptions(20, 1), scorer=model)
     end = tokenizer(text_target=first.text)["input_ids"][0]
     model.generation_config.eos_token_id = [1, end]
-    for nbest in translate_batch(model, tokenizer, units, num_beams=20, num_return_sequences=20, scorer=model):
+    for nbest in translate_batch(model, tokenizer, units, SearchOptions(20, 20), scorer=model):
         assert all(item.finished and end not in tokenizer(text_target=item.text)["input_ids"] for item in nbest)
 
 
@@ -225,7 +218,7 @@ def test_sources_longer_than_the_model_reads_are_skipped_or_cut_and_counted(fold
     assert report["skipped"][1]["reason"] == "empty source"
     assert pairs.num_rows == 1
     opened = function.translator.model, function.translator.tokenizer
-    assert translate(*opened, [long])[0] and count_cut(*opened, sources) == 1
+    assert translate(*opened, [long])[0]
     assert math.isnan(score_translations(*opened, [long], ["one"]).log_probs[0])
 
 

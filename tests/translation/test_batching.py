@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 from transformers import TrainerState
 
 from hf_paraphrase.training.callbacks import EpochOfBatches
-from hf_paraphrase.translation.batching import MaxiBatchSampler, lengths_of
+from hf_paraphrase.translation.trainer import MaxiBatchSampler, lengths_of
 
 
 def pairs_of(count):

@@ -8,6 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hf_paraphrase import SearchOptions
 from hf_paraphrase.translation import beam_search
 from hf_paraphrase.translation.beam_search import search_batches, translate, translate_batch
 
@@ -18,15 +19,9 @@ def ids_of(tokenizer, texts):
     return [list(ids) for ids in tokenizer(texts)["input_ids"]]
 
 
-def search(model, tokenizer, texts=SOURCES, *, num_beams=4, n=4, **settings):
-    return translate_batch(
-        model,
-        tokenizer,
-        ids_of(tokenizer, texts),
-        num_beams=num_beams,
-        num_return_sequences=n,
-        **{"scorer": model, **settings},
-    )
+def search(model, tokenizer, texts=SOURCES, *, num_beams=4, n=4, scorer=True, **settings):
+    ids, options = ids_of(tokenizer, texts), SearchOptions(num_beams, n, **settings)
+    return translate_batch(model, tokenizer, ids, options, scorer=model if scorer is True else scorer)
 
 
 @torch.no_grad()
@@ -107,14 +102,13 @@ def test_the_list_is_ranked_by_the_scorers_arithmetic_and_without_a_scorer_there
     assert math.isnan(nbest[0].log_prob)
 
 
-@pytest.mark.parametrize("num_beams", [1, 3])
-def test_translate_keeps_the_order_and_leaves_empty_texts_empty(make_model, tiny_tokenizer, num_beams):
+def test_translate_keeps_the_order_and_leaves_empty_texts_empty(make_model, tiny_tokenizer):
     model = make_model(3, end_bias=20.0)
     texts = ["", *SOURCES, " \u00a0\u200b", *SOURCES[::-1], "\ufeff\u200e\t"]
-    expected = [translate(model, tiny_tokenizer, [text], num_beams=num_beams)[0] for text in texts]
+    expected = [translate(model, tiny_tokenizer, [text])[0] for text in texts]
     assert expected[0] == expected[4] == expected[-1] == ""
-    assert translate(model, tiny_tokenizer, texts, num_beams=num_beams) == expected
-    assert translate(model, tiny_tokenizer, [], num_beams=num_beams) == []
+    assert translate(model, tiny_tokenizer, texts) == expected
+    assert translate(model, tiny_tokenizer, []) == []
 
 
 def test_translate_gives_the_model_back_in_its_mode_even_if_interrupted(make_model, tiny_tokenizer):
@@ -146,16 +140,3 @@ def test_batches_hold_every_sentence_once_and_bound_rows_and_source_units(length
         assert len(batch) == 1 or (
             rows <= (512 if plain else 640) and units <= 5_000 and len(batch) <= (sentences or 640)
         )
-
-
-@pytest.mark.parametrize("ratio", [0.1, 0.7, 2.0])
-def test_the_fast_search_and_plain_generate_keep_to_a_limit_alike(make_model, tiny_tokenizer, ratio, monkeypatch):
-    model = make_model(4, end_bias=1.0)
-    free, fast = search(model, tiny_tokenizer), search(model, tiny_tokenizer, max_length_ratio=ratio)
-    monkeypatch.setattr(beam_search, "fast_search_applies", lambda model: False)
-    for own, other in zip(fast, search(model, tiny_tokenizer, max_length_ratio=ratio), strict=True):
-        assert [(item.text, item.num_tokens, item.finished) for item in own] == [
-            (item.text, item.num_tokens, item.finished) for item in other
-        ]
-        assert [item.log_prob for item in own] == pytest.approx([item.log_prob for item in other], abs=1e-4)
-    assert [item.text for nbest in fast for item in nbest] != [item.text for nbest in free for item in nbest]

@@ -73,7 +73,8 @@ def test_lists_and_scores_equal_those_of_plain_generate(num_beams, length_penalt
     lengths_found = set()
     for seed, lengths in enumerate([[3], [1, 5, 2], [4, 4], [7, 1, 1, 2, 6]]):
         model, batch = make(seed, end_bias=1.0), sources(lengths, seed=seed)
-        settings = {"num_beams": num_beams, "length_penalty": length_penalty}
+        limits = [3 + length for length in lengths]
+        settings = {"num_beams": num_beams, "limits": limits, "length_penalty": length_penalty}
         expected = search(model, batch, plain=True, **settings)
         assert_same(search(model, batch, **settings), expected)
         lengths_found |= {len(units) for own in expected for units, _ in own}
