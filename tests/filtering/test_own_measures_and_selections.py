@@ -5,6 +5,7 @@ import sys
 
 import pyarrow as pa
 import pytest
+from fresh_python import MAIN
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
@@ -68,17 +69,20 @@ def run(*words):
 
 
 def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_number_of_processes(
-    pairs, own, tmp_path, capsys
+    pairs, own, tmp_path, run_python
 ):
-    words = ["--import", own, "score", "--pairs", pairs, "--mark", "?", "--shard-size", 3]
-    for workers in (1, 2):
-        assert run(*words, "--workers", workers, "--output", tmp_path / str(workers)) == 0
+    words = ["--pairs", pairs, "--mark", "?", "--shard-size", 3, "--workers", 2, "--output", tmp_path / "2"]
+    done = run_python(MAIN, "--import", own, "score", *words)
+    assert done.returncode == 0, done.stderr
+    import_file(own)
+    options = {"pairs": str(pairs), "mark": "?", "shard_size": 3}
+    hf_paraphrase.score(**options, workers=1, output=str(tmp_path / "1"))
     table = DataFolder(tmp_path / "1").table()
     assert table.column_names[-1] == "marks" and table.column("marks").to_pylist() == [0, 0, 0, 0, 0, 1]
     assert repr(DataFolder(tmp_path / "2").table().to_pydict()) == repr(table.to_pydict())
     assert "`marks`: Counts a mark in the translation." in (tmp_path / "1/README.md").read_text()
-    assert run(*words, "--measures", "length", "--output", tmp_path / "refused") == 2
-    assert "--mark is for the measure marks, which is not computed" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="--mark is for the measure marks, which is not computed"):
+        hf_paraphrase.score(**options, measures=["length"], output=str(tmp_path / "refused"))
 
 
 def test_a_selection_of_ones_own_is_a_step_of_the_filter_and_computes_what_it_looks_at(pairs, own, tmp_path, capsys):
