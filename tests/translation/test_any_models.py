@@ -317,8 +317,8 @@ def test_the_demo_page_offers_any_model_with_its_list(folders):
 
     catalogue = ModelCatalogue([str(folders(kind))], device="cpu", languages=LANGUAGES[kind])
     assert catalogue.translators == [kind] and catalogue.encoders == ["builtin", "multilingual"]
-    with catalogue.translator(kind) as (model, tokenizer):
-        table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
+    model, tokenizer = catalogue.translator(kind)
+    table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
     (nbest,) = translate_batch(
         model,
         tokenizer,
