@@ -17,6 +17,8 @@ MOST_SENTENCES = 12
 """Sentences that are compared with each other at a time: more make a heat map that nobody reads."""
 LONGEST = 2_000
 """Characters of a sentence at most."""
+WITH_MODELS = {"concurrency_id": "models", "concurrency_limit": 1, "api_visibility": "private"}
+"""Options of events that use models: one at a time, for tokenizers must not be called from two threads at once."""
 
 
 def escaped(text: str) -> str:
@@ -46,6 +48,8 @@ def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Calla
                 problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
                 if problem is None:
                     _LOGGER.exception("the page could not answer")
+                elif problem.path is not None:
+                    problem.path = Path(problem.path).name  # the folder of an upload means nothing to its sender
                 shown = note(str(problem or f"this failed: {type(error).__name__}: {error}"), error=True)
                 return (shown, *others) if others else shown
 
@@ -63,7 +67,7 @@ def show_example(
     def on_open(done: bool, *values: Any) -> list[Any]:
         return [True, *([gr.skip()] * len(outputs) if done else handler(*values))]
 
-    tab.select(on_open, [is_shown, *inputs], [is_shown, *outputs], api_visibility="private")
+    tab.select(on_open, [is_shown, *inputs], [is_shown, *outputs], **WITH_MODELS)
 
 
 def sentence_of(text: str | None, what: str = "the sentence") -> str:

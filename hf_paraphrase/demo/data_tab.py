@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ..data.folder import DataFolder, write_split
 from ..data.sample import sample_paraphrases
 from ..data.schema import is_number
-from ..errors import HfParaphraseError, InputError, UsageError
+from ..errors import InputError, UsageError
 from ..filtering.measuring import columns_read, measurable_columns, with_columns
 from ..filtering.pair_batch import numeric_column
 from ..filtering.selections import check_columns, parse_selection
@@ -45,8 +45,6 @@ _MOST_TEXTS = 200_000
 """Pairs whose sentences stay in memory, for examples."""
 _BARS, _STEPS = 25, 100
 """About how many bars and slider positions the range of a measure has."""
-_LARGEST = 1e15
-"""Larger numbers are not drawn, like infinite ones."""
 _NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
 """What `filter --keep` takes for the name of a column."""
 
@@ -143,27 +141,21 @@ def open_data(
     title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
     called = title if source is not None and not file else _NEEDS_A_FOLDER
     with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work:
-        try:
-            folder = DataFolder(source or _sample(Path(work)))
-            part = split.strip() or "train"
-            if part == "train" and part not in folder.splits:
-                part = folder.splits[0]
-            available = available_measures(folder, part)
-            total, done = folder.count(part), 0
+        folder = DataFolder(source or _sample(Path(work)))
+        part = split.strip() or "train"
+        if part == "train" and part not in folder.splits:
+            part = folder.splits[0]
+        available = available_measures(folder, part)
+        total, done = folder.count(part), 0
 
-            def report(rows: int) -> None:
-                nonlocal done
-                done += rows
-                progress(done / max(1, total), desc=f"{done:,} of {total:,} pairs measured")
+        def report(rows: int) -> None:
+            nonlocal done
+            done += rows
+            progress(done / max(1, total), desc=f"{done:,} of {total:,} pairs measured")
 
-            usual = [name for name in USUAL if name in available] or available[:MOST_MEASURES]
-            chosen = list(names)[:MOST_MEASURES] if names and set(names) <= set(available) else usual
-            pairs = read_measures(folder, part, chosen, place=called, progress=report)
-        except HfParaphraseError as error:
-            # The path of an upload means nothing to its sender.
-            if file and error.path == file:
-                error.path = title
-            raise
+        usual = [name for name in USUAL if name in available] or available[:MOST_MEASURES]
+        chosen = list(names)[:MOST_MEASURES] if names and set(names) <= set(available) else usual
+        pairs = read_measures(folder, part, chosen, place=called, progress=report)
     text = f"{title}, split {part}: {pairs.count:,} pairs"
     if called == _NEEDS_A_FOLDER:
         text += f"; in the command {_NEEDS_A_FOLDER} stands for a data folder of them"
@@ -205,7 +197,7 @@ class MeasureValues:
     @classmethod
     def of(cls, name: str, values: NDArray[np.float64]) -> MeasureValues:
         """Finds the range of some values."""
-        drawn = values[np.abs(values) <= _LARGEST]
+        drawn = values[np.isfinite(values)]
         least, greatest = (float(drawn.min()), float(drawn.max())) if drawn.size else (0.0, 0.0)
         span = greatest - least
         if span < 1e-9 * max(1.0, abs(least), abs(greatest)):
@@ -218,7 +210,7 @@ class MeasureValues:
 
     def histogram(self, kept: NDArray[np.bool_]) -> pd.DataFrame:
         """Counts the pairs in each bar, by whether they are kept: columns `value`, `pairs` and `part`."""
-        drawn = np.abs(self.values) <= _LARGEST
+        drawn = np.isfinite(self.values)
         parts = []
         for part, rows in (("kept", kept & drawn), ("left out", ~kept & drawn)):
             bars, counts = np.unique(np.floor(self.values[rows] / self.width), return_counts=True)

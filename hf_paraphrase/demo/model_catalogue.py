@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.files import read_json_object
@@ -39,10 +38,7 @@ class FoundModel:
 
 
 class ModelCatalogue:
-    """The models that a page offers, opened when they are first used; the built-in encoders are always the first.
-
-    One user at a time works with a model: tokenizers must not be called from two threads at once.
-    """
+    """The models that a page offers, opened when they are first used; the built-in encoders are always the first."""
 
     def __init__(
         self, places: Iterable[str], *, device: str | None = None, languages: Mapping[str, str | None] | None = None
@@ -55,8 +51,9 @@ class ModelCatalogue:
                 self.models[model.name if model.name not in self.models else model.place] = model
         self.encoders = [name for name, model in self.models.items() if not model.translates]
         self.translators = [name for name, model in self.models.items() if model.translates]
-        self._open: dict[tuple[str, ...], tuple[Any, Lock]] = {}
-        self._lock = Lock()
+        self.encoder = cache(self._open_encoder)
+        self.translator = cache(self._open_translator)
+        self.paraphraser = cache(self._open_paraphraser)
 
     def place_of(self, name: str | None, names: list[str]) -> str:
         """Returns the folder or repository of a model, which must be among `names`."""
@@ -64,48 +61,26 @@ class ModelCatalogue:
             raise UsageError("no model is chosen" if not name else f"there is no model `{name}`", remedy="choose one")
         return self.models[name].place
 
-    def new_encoder(self, name: str) -> SentenceEncoder:
-        """Opens a new instance of an encoder, for one user alone."""
+    def _open_encoder(self, name: str) -> SentenceEncoder:
         return SentenceEncoder.from_pretrained(self.place_of(name, self.encoders), device=self._device)
 
-    def encoder(self, name: str) -> AbstractContextManager[SentenceEncoder]:
-        """Lends an encoder; others wait until the block ends."""
-        return self._opened((name,), lambda: self.new_encoder(name))
+    def _open_translator(self, name: str) -> tuple[Any, Any]:
+        """Opens a translation model and its tokenizer."""
+        # The page opens sooner without PyTorch.
+        from ..translation.loading import load_translation_model
 
-    def translator(self, name: str) -> AbstractContextManager[tuple[Any, Any]]:
-        """Lends a translation model and its tokenizer."""
+        place = self.place_of(name, self.translators)
+        model, tokenizer = load_translation_model(place, device=self._device, **self.languages)
+        return model.eval(), tokenizer
 
-        def load() -> tuple[Any, Any]:
-            # The page opens sooner without PyTorch.
-            from ..translation.loading import load_translation_model
+    def _open_paraphraser(self, forward: str, backward: str) -> Paraphraser:
+        """Opens a model and one that translates back, or one model of several languages."""
+        from ..translation.paraphraser import Paraphraser
 
-            place = self.place_of(name, self.translators)
-            model, tokenizer = load_translation_model(place, device=self._device, **self.languages)
-            return model.eval(), tokenizer
-
-        return self._opened((name,), load)
-
-    def paraphraser(self, forward: str, backward: str) -> AbstractContextManager[Paraphraser]:
-        """Lends a paraphraser over a model and one that translates back, or over one model of several languages."""
-
-        def load() -> Paraphraser:
-            from ..translation.paraphraser import Paraphraser
-
-            places = tuple(dict.fromkeys(self.place_of(name, self.translators) for name in (forward, backward)))
-            source, target = self.languages.get("source_lang"), self.languages.get("target_lang")
-            pivots = () if target is None else (target,)
-            return Paraphraser(places, num=MOST_PARAPHRASES, language=source, pivots=pivots, device=self._device)
-
-        return self._opened((forward, backward), load)
-
-    @contextmanager
-    def _opened(self, key: tuple[str, ...], opener: Callable[[], Any]) -> Iterator[Any]:
-        with self._lock:
-            if key not in self._open:
-                self._open[key] = opener(), Lock()
-        model, lock = self._open[key]
-        with lock:
-            yield model
+        places = tuple(dict.fromkeys(self.place_of(name, self.translators) for name in (forward, backward)))
+        source, target = self.languages.get("source_lang"), self.languages.get("target_lang")
+        pivots = () if target is None else (target,)
+        return Paraphraser(places, num=MOST_PARAPHRASES, language=source, pivots=pivots, device=self._device)
 
 
 def _models_of(place: str) -> Iterator[FoundModel]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..data.sample import sample_bitext
 from ..data.sentences import SentenceCorpus
 from ..encoders.search.build import build_index
 from ..encoders.search.index import Neighbour, SearchIndex
-from ..errors import HfParaphraseError, InputError, UsageError
-from .answers import answered, escaped, note, sentence_of, show_example, source_of
+from ..errors import InputError, UsageError
+from .answers import WITH_MODELS, answered, escaped, note, sentence_of, show_example, source_of
 from .model_catalogue import ModelCatalogue
 
 if TYPE_CHECKING:
@@ -78,7 +77,9 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
         k: int,
         progress: Any = gradio_progress,
     ) -> tuple[Any, ...]:
-        sentence, encoders = sentence_of(text, "the query"), chosen(names)
+        sentence, encoders = sentence_of(text, "the query"), names[:MOST_ENCODERS]
+        if not encoders:
+            raise UsageError("no encoder is chosen", remedy="choose one")
         source = source_of(file, "" if shared else place)
         opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
 
@@ -94,24 +95,13 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
             updates.append(rows)
         if old is not None and opened is not old:
             old.close()
-        return status_of(opened), opened, *updates, *hidden * (MOST_ENCODERS - len(encoders))
+        more = f"; it has more than {MOST_SENTENCES:,}, the others are left out" if opened.cut else ""
+        status = note(f"{opened.name}: {len(opened.sentences):,} sentences{more}")
+        return status, opened, *updates, *hidden * (MOST_ENCODERS - len(encoders))
 
     inputs, outputs = [corpus, upload, path, models, query, count], [status, corpus, *slots]
-    gr.on([search.click, query.submit], on_search, inputs, outputs, api_visibility="private")
+    gr.on([search.click, query.submit], on_search, inputs, outputs, **WITH_MODELS)
     show_example(gr, tab, on_search, inputs, outputs)
-
-
-def chosen(names: Sequence[str] | None) -> list[str]:
-    """Returns the encoders that were chosen."""
-    if not names:
-        raise UsageError("no encoder is chosen", remedy="choose one")
-    return list(names)[:MOST_ENCODERS]
-
-
-def status_of(corpus: UserCorpus) -> str:
-    """Describes what was read."""
-    more = f"; it has more than {MOST_SENTENCES:,}, the others are left out" if corpus.cut else ""
-    return note(f"{corpus.name}: {len(corpus.sentences):,} sentences{more}")
 
 
 class UserCorpus:
@@ -127,7 +117,6 @@ class UserCorpus:
             raise InputError("the corpus contains no sentences", path=self.name, remedy="give one sentence a line")
         self._folder = tempfile.TemporaryDirectory(prefix="hf-paraphrase-corpus-")
         self._indexes: dict[str, SearchIndex] = {}
-        self._lock = Lock()
 
     def close(self) -> None:
         """Removes the indexes."""
@@ -135,16 +124,14 @@ class UserCorpus:
 
     def search(self, query: str, model: str, *, k: int, progress: Progress) -> tuple[list[Neighbour], float]:
         """Finds the sentences nearest to a query by one encoder; returns them and the seconds that it took."""
-        with self._lock:
-            if model not in self._indexes:
-                self._indexes[model] = self._build(model, progress)
-            begin = time.perf_counter()
-            (neighbours,) = self._indexes[model].neighbours([query], k)
-            return neighbours, time.perf_counter() - begin
+        if model not in self._indexes:
+            self._indexes[model] = self._build(model, progress)
+        begin = time.perf_counter()
+        (neighbours,) = self._indexes[model].neighbours([query], k)
+        return neighbours, time.perf_counter() - begin
 
     def _build(self, model: str, progress: Progress) -> SearchIndex:
-        # An encoder of its own: this may take a while, and others continue with theirs.
-        encoder = self._catalogue.new_encoder(model)
+        encoder = self._catalogue.encoder(model)
         folder = Path(self._folder.name) / str(len(self._indexes))
         folder.mkdir(exist_ok=True)
         total, done = len(self.sentences), 0
@@ -167,14 +154,8 @@ def _read(source: Path | None) -> list[str | None]:
     if source is None:
         return [pair.english for pairs in sample_bitext().values() for pair in pairs]
     sentences: list[str | None] = []
-    try:
-        for block in SentenceCorpus(source).blocks():
-            sentences += block
-            if len(sentences) > MOST_SENTENCES:
-                break
-    except HfParaphraseError as error:
-        # The path of an upload means nothing to its sender.
-        if error.path == str(source):
-            error.path = source.name
-        raise
+    for block in SentenceCorpus(source).blocks():
+        sentences += block
+        if len(sentences) > MOST_SENTENCES:
+            break
     return sentences

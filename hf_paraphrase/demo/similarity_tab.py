@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..encoders.known_texts import KnownTexts
 from ..errors import ModelError
-from .answers import answered, escaped, note, sentences_of
+from .answers import WITH_MODELS, answered, escaped, note, sentences_of
 from .model_catalogue import ModelCatalogue
 from .word_shares import WordVectors, word_shares, word_vectors
 
@@ -49,7 +49,7 @@ def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
     def compare(name: str, typed: str) -> str:
         return compared(catalogue, name, typed)
 
-    gr.on([page.load, button.click, model.change], compare, [model, text], result, api_visibility="private")
+    gr.on([page.load, button.click, model.change], compare, [model, text], result, **WITH_MODELS)
 
 
 def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
@@ -57,13 +57,13 @@ def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
     sentences = sentences_of(typed)
     words: list[WordVectors] = []
     reason = ""
-    with catalogue.encoder(name) as encoder:
-        cosines = encoder.similarity(sentences, sentences)
-        nonzero = [bool(vector.any()) for vector in KnownTexts(encoder).embed(sentences)]
-        try:
-            words = [word_vectors(encoder, sentence) for sentence in sentences]
-        except ModelError as error:
-            reason = str(error)
+    encoder = catalogue.encoder(name)
+    cosines = encoder.similarity(sentences, sentences)
+    nonzero = [bool(vector.any()) for vector in KnownTexts(encoder).embed(sentences)]
+    try:
+        words = [word_vectors(encoder, sentence) for sentence in sentences]
+    except ModelError as error:
+        reason = str(error)
     pictures = [heat_map(sentences, cosines, links="pair")]
     unknown = [f"“{sentence}”" for sentence, found in zip(sentences, nonzero, strict=True) if not found]
     if unknown:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..data.schema import BITEXT
 from ..errors import InputError
 from ..filtering.measuring import add_measures
-from .answers import answered, escaped, note, sentence_of, show_example
+from .answers import WITH_MODELS, answered, escaped, note, sentence_of, show_example
 from .model_catalogue import MOST_PARAPHRASES, ModelCatalogue
 
 if TYPE_CHECKING:
@@ -79,13 +79,12 @@ def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) 
     def on_translate(name: str, text: str, given: str, width: float) -> tuple[Any, ...]:
         sentence = sentence_of(text, "the sentence to translate")
         target = sentence_of(given, "the reference") if (given or "").strip() else ""
-        with catalogue.translator(name) as (opened, tokenizer):
-            table = nbest_list(opened, tokenizer, sentence, target, beams=int(width))
+        table = nbest_list(*catalogue.translator(name), sentence, target, beams=int(width))
         without = "" if target else "; without a reference there is no overlap or BLEU"
         return note(f"{table.num_rows} translations{without}"), shown_rows(table, _COLUMNS.values())
 
     inputs, outputs = [model, source, reference, beams], [status, nbest]
-    gr.on([translate.click, source.submit, reference.submit], on_translate, inputs, outputs, api_visibility="private")
+    gr.on([translate.click, source.submit, reference.submit], on_translate, inputs, outputs, **WITH_MODELS)
     show_example(gr, tab, on_translate, inputs, outputs)
 
 
@@ -145,7 +144,7 @@ def add_paraphrase_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) -
         return summary, gr.Dataframe(value=rows, headers=list(columns), datatype=datatypes)
 
     inputs, outputs = [forward, backward, sentence, num], [status, listed]
-    gr.on([button.click, sentence.submit], on_paraphrase, inputs, outputs, api_visibility="private")
+    gr.on([button.click, sentence.submit], on_paraphrase, inputs, outputs, **WITH_MODELS)
     show_example(gr, tab, on_paraphrase, inputs, outputs)
 
 
@@ -167,14 +166,13 @@ def paraphrased(
     """Paraphrases a sentence as the verb `paraphrase` does; returns a summary as HTML, and the pairs."""
     from ..translation.paraphraser import SENTENCES
 
-    with catalogue.paraphraser(forward, backward) as function:
-        table = pa.table({"id": ["1"], "sentence": [sentence]}, schema=SENTENCES)
-        pairs, report = function.reported(table)
-        pairs = pairs.slice(0, num)  # the best ones come first
-        words = ["hf-paraphrase", "paraphrase", "--models", *function.models]
-        words += ["--language", function.language] if function.language else []
-        words += ["--pivots", *function.pivots] if function.pivots else []
-        words += ["--num", str(num), "--input", "sentences.txt", "--output", "paraphrases"]
+    function = catalogue.paraphraser(forward, backward)
+    pairs, report = function.reported(pa.table({"id": ["1"], "sentence": [sentence]}, schema=SENTENCES))
+    pairs = pairs.slice(0, num)  # the best ones come first
+    words = ["hf-paraphrase", "paraphrase", "--models", *function.models]
+    words += ["--language", function.language] if function.language else []
+    words += ["--pivots", *function.pivots] if function.pivots else []
+    words += ["--num", str(num), "--input", "sentences.txt", "--output", "paraphrases"]
     left_out = [f"{report[name]} {word}" for name, word in _LEFT_OUT.items() if report[name]]
     summary = f"{pairs.num_rows} paraphrases from {report['candidates']} candidates"
     summary += f"; left out: {', '.join(left_out)}" if left_out else ""

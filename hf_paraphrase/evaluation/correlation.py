@@ -63,16 +63,15 @@ def correlations(similarities: np.ndarray, scores: np.ndarray) -> tuple[float, f
     Returns:
         Pearson's r × 100, Spearman's rho × 100, and a note: empty, or why both are 0 because none is defined.
     """
-    note = ""
-    if len(scores) < 2:
-        note = "a single pair: no correlation is defined, counted as 0"
-    elif is_constant(similarities):
-        note = "all similarities are equal: no correlation is defined, counted as 0"
-    elif is_constant(scores):
-        note = "all human scores are equal: no correlation is defined, counted as 0"
-    if note:
-        return 0.0, 0.0, note
-    return 100.0 * pearson(similarities, scores), 100.0 * spearman(similarities, scores), note
+    reasons = {
+        "a single pair": len(scores) < 2,
+        "all similarities are equal": is_constant(similarities),
+        "all human scores are equal": is_constant(scores),
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            return 0.0, 0.0, f"{reason}: no correlation is defined, counted as 0"
+    return 100.0 * pearson(similarities, scores), 100.0 * spearman(similarities, scores), ""
 
 
 def is_constant(x: np.ndarray) -> bool:

@@ -39,7 +39,6 @@ class PairClassifiers:
     mean: np.ndarray
     scale: np.ndarray
     perceptrons: tuple[nn.Module, ...]
-    epochs: tuple[int, ...]
 
     def predict(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Returns which pairs of vectors (n, dim) are paraphrases, bool (seeds, n)."""
@@ -60,12 +59,11 @@ def train_pair_classifiers(
     scale = np.where(spread > 1e-12 * max(1e-300, float(np.abs(sides).max(initial=0.0))), spread, 1.0)
     features = _features(first, second, mean, scale)
     gold = torch.from_numpy(np.asarray(labels, dtype=np.float32))
-    trained = [_train(features, gold, seed) for seed in seeds]
-    return PairClassifiers(mean, scale, tuple(model for model, _ in trained), tuple(epoch for _, epoch in trained))
+    return PairClassifiers(mean, scale, tuple(_train(features, gold, seed) for seed in seeds))
 
 
-def _train(features: Tensor, gold: Tensor, seed: int) -> tuple[nn.Module, int]:
-    """Trains the perceptron of one seed; returns it as it was at its best epoch, and that epoch."""
+def _train(features: Tensor, gold: Tensor, seed: int) -> nn.Module:
+    """Trains the perceptron of one seed; returns it as it was at its best epoch."""
     generator = torch.Generator().manual_seed(seed)
     rows, held_out = (torch.from_numpy(part) for part in _hold_out(gold.numpy(), np.random.default_rng(seed)))
     model = nn.Sequential(_layer(features.shape[1], HIDDEN, generator), nn.ReLU(), _layer(HIDDEN, 1, generator))
@@ -83,7 +81,7 @@ def _train(features: Tensor, gold: Tensor, seed: int) -> tuple[nn.Module, int]:
             best, lowest, chosen = copy.deepcopy(model), loss, epoch
         elif epoch - chosen >= PATIENCE:
             break
-    return best, chosen
+    return best
 
 
 def _layer(inputs: int, outputs: int, generator: torch.Generator) -> nn.Linear:

@@ -48,14 +48,14 @@ def predict_classes(features: np.ndarray, labels: np.ndarray, test: np.ndarray |
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 
-    class Regression(LogisticRegression):  # type: ignore[misc]
+    class Regression(LogisticRegression):
         def __init__(self, penalty_weight: float = PENALTIES[0]) -> None:
             super().__init__(max_iter=1000, tol=1e-3)
             self.penalty_weight = penalty_weight
 
         def fit(self, features: np.ndarray, labels: np.ndarray) -> Regression:
             self.C = 1 / (self.penalty_weight * len(labels))
-            return super().fit(features, labels)  # type: ignore[no-any-return]
+            return super().fit(features, labels)
 
     parts = StratifiedKFold(folds, shuffle=True, random_state=_SEED)
     search = GridSearchCV(Regression(), {"penalty_weight": PENALTIES}, cv=parts)

@@ -60,14 +60,6 @@ class CharacterWindows(NamedTuple):
         return first << 2 * _CHARACTER_BITS | second << _CHARACTER_BITS | third
 
 
-class TrigramRules(NamedTuple):
-    """What a character-trigram tokenizer does; its trigrams have their ids, those of special tokens left out."""
-
-    lower_case: bool
-    skip_unknown: bool
-    trigrams: dict[str, int]
-
-
 def trigram_vocabulary(
     sentences: Iterable[str], *, lower_case: bool = True, min_frequency: int = 1, max_size: int | None = 200_000
 ) -> list[str]:
@@ -154,47 +146,16 @@ def character_windows(texts: Sequence[str], normalize: Callable[[str], str], *, 
     return CharacterWindows(points, np.flatnonzero(is_centre), offsets)
 
 
-def trigram_rules(tokenizer: Tokenizer) -> TrigramRules | None:
-    """Recognises a tokenizer that :func:`build_character_trigram_tokenizer` made; None for any other.
-
-    Further added tokens are allowed if they are cut out of the raw text wherever they stand.
-    """
-    from tokenizers.models import BPE, WordLevel
-
-    if not looks_like_trigrams(tokenizer) or not isinstance(tokenizer.model, BPE | WordLevel):
-        return None
-    for token in tokenizer.get_added_tokens_decoder().values():
-        if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
-            return None
-    vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
-    skip_unknown = isinstance(tokenizer.model, BPE)
-    special = {PAD_TOKEN} if skip_unknown else {PAD_TOKEN, UNKNOWN_TOKEN}
-    trigrams = {text: number for text, number in vocabulary.items() if text not in special}
-    if tokens_around(tokenizer) != ([], []) or any(len(text) != 3 for text in trigrams):
-        return None
-    if skip_unknown:
-        model = json.loads(tokenizer.model.__getstate__())
-        if not model["ignore_merges"] or model["merges"] or model["unk_token"] is not None:
-            return None
-    elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
-        return None
-    neighbours = _neighbours(trigrams)
-    normalizer = settings_of_part(tokenizer.normalizer)
-    for lower_case in (True, False):
-        if normalizer == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
-            return TrigramRules(lower_case, skip_unknown, trigrams)
-    return None
-
-
 class TrigramLookup:
     """Computes the ids that a character-trigram tokenizer gives, for many texts at once."""
 
-    def __init__(self, tokenizer: Tokenizer, rules: TrigramRules) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, trigrams: dict[str, int], *, lower_case: bool, skip_unknown: bool
+    ) -> None:
         self.tokenizer = tokenizer
-        self.rules = rules
+        self.lower_case, self.skip_unknown = lower_case, skip_unknown
         self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
-        self._normalize = text_normalizer(lower_case=rules.lower_case)
-        trigrams = rules.trigrams
+        self._normalize = text_normalizer(lower_case=lower_case)
         points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32).reshape(-1, 3)
         characters, numbers = np.unique(points, return_inverse=True)
         # 0 stands for every character that is in no trigram.
@@ -215,9 +176,35 @@ class TrigramLookup:
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
-        """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
-        rules = trigram_rules(tokenizer)
-        return None if rules is None else cls(tokenizer, rules)
+        """Makes the lookup of what :func:`build_character_trigram_tokenizer` made, or gives None for any other.
+
+        Further added tokens are allowed if they are cut out of the raw text wherever they stand.
+        """
+        from tokenizers.models import BPE, WordLevel
+
+        if not looks_like_trigrams(tokenizer) or not isinstance(tokenizer.model, BPE | WordLevel):
+            return None
+        for token in tokenizer.get_added_tokens_decoder().values():
+            if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
+                return None
+        vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
+        skip_unknown = isinstance(tokenizer.model, BPE)
+        special = {PAD_TOKEN} if skip_unknown else {PAD_TOKEN, UNKNOWN_TOKEN}
+        trigrams = {text: number for text, number in vocabulary.items() if text not in special}
+        if tokens_around(tokenizer) != ([], []) or any(len(text) != 3 for text in trigrams):
+            return None
+        if skip_unknown:
+            model = json.loads(tokenizer.model.__getstate__())
+            if not model["ignore_merges"] or model["merges"] or model["unk_token"] is not None:
+                return None
+        elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
+            return None
+        neighbours = _neighbours(trigrams)
+        normalizer = settings_of_part(tokenizer.normalizer)
+        for lower_case in (True, False):
+            if normalizer == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
+                return cls(tokenizer, trigrams, lower_case=lower_case, skip_unknown=skip_unknown)
+        return None
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts in some sixty bytes a character, so pass texts in blocks."""
@@ -233,7 +220,7 @@ class TrigramLookup:
         return plain.merged(others, np.array(special, np.bool_))
 
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
-        windows = character_windows(texts, self._normalize, lower_case=self.rules.lower_case)
+        windows = character_windows(texts, self._normalize, lower_case=self.lower_case)
         numbers = self._number[windows.points].astype(np.int64)
         centres = windows.centres
         keys = self._keys((numbers[centres - 1], numbers[centres], numbers[centres + 1]))
@@ -242,7 +229,7 @@ class TrigramLookup:
         else:
             ids = self._ids[places_in(int64_array(keys), self._set)]
         unknown = ids < 0
-        if not self.rules.skip_unknown:
+        if not self.skip_unknown:
             ids[unknown] = UNKNOWN_ID
             return TokenIds(ids, windows.offsets)
         kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])

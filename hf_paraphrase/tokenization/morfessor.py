@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ..errors import InputError, UsageError
+from ..messages import log
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
 
 if TYPE_CHECKING:
@@ -93,7 +94,6 @@ def learn_morphs(
     dampening: str = "none",
     min_frequency: int = 1,
     seed: int = 0,
-    progress: Callable[[int, float], object] = lambda number, cost: None,
 ) -> Morphs:
     """Trains Morfessor Baseline by its recursive algorithm, to the end, on words and how often each occurs.
 
@@ -102,13 +102,13 @@ def learn_morphs(
         dampening: A key of :data:`DAMPENINGS`.
         min_frequency: Words that occur less often are left out.
         seed: Of the order in which the words are gone over, which is drawn again in every round.
-        progress: Called after every round with its number and the cost in nats.
     """
     modify = DAMPENINGS[dampening]
     # In a fixed order, because the order of training is drawn from it.
     data = [(modify(counts[word]), word) for word in sorted(counts) if counts[word] >= min_frequency]
     if not data:
-        raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
+        problem = f"no word occurs {min_frequency} times" if counts else "no text to learn morphs from"
+        raise InputError(problem, remedy="give sentences that are not empty, or lower the min_frequency")
     check_installed()
     from morfessor.baseline import BaselineModel
 
@@ -120,7 +120,7 @@ def learn_morphs(
             previous = cost
             _, cost = model.train_batch(finish_threshold=FINISH_THRESHOLD, max_epochs=1)
             rounds += 1
-            progress(rounds, cost)
+            log(f"round {rounds}: {cost:,.0f} nats")
             # As in `train_batch`, whose first round never is the last.
             if rounds > 1 and cost >= previous - FINISH_THRESHOLD * sum(count for count, _ in data):
                 break

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any
 
 from .character_trigram import TrigramLookup, looks_like_trigrams
 from .run_lookup import RunLookup
@@ -12,17 +12,12 @@ from .token_ids import TokenIds
 
 _SLOWNESS_OF_TRIGRAMS = 16
 """How much dearer a character is to `tokenizers` as a trigram than as part of a word, by order of magnitude."""
-_MODEL_SETTINGS = ("unk_token", "dropout", "alpha", "nbest_size")
-_SHOWS_NORMALIZATION = " A\u0301\ufb01\u00a0\t\u2460 \x01\u4e2d\u017f\u03a3\uff21"
 _SHOWN = 60
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
-class Lookup(Protocol):
-    """Computes the ids that a tokenizer gives, for many texts at once, without padding or truncation."""
-
-    def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids of some texts."""
+Lookup = Callable[[Sequence[str]], TokenIds]
+"""Computes the ids that a tokenizer gives, for many texts at once, without padding or truncation."""
 
 
 class JoinedLookup:
@@ -55,11 +50,9 @@ def state_of(backend: Any) -> tuple[Any, ...]:
     """Summarises what a lookup depends on, in some microseconds, so that one can tell whether it has grown old."""
     if hasattr(backend, "parts"):
         return tuple(map(state_of, backend.parts))
-    model = backend.model
     return (
         backend.get_vocab_size(with_added_tokens=False),
-        type(model).__name__,
-        [getattr(model, name, None) for name in _MODEL_SETTINGS],
+        [getattr(backend.model, name, None) for name in ("unk_token", "dropout", "alpha", "nbest_size")],
         # They can be added, not changed nor removed.
         len(backend.get_added_tokens_decoder()),
         _state_of_normalizer(backend.normalizer),
@@ -71,10 +64,8 @@ def _state_of_normalizer(normalizer: Any) -> Any:
     kind = type(normalizer).__name__
     if kind == "Sequence":
         return [_state_of_normalizer(normalizer[place]) for place in range(len(normalizer))]
-    if kind == "Precompiled":
-        # Its state is a table of 200 kB.
-        return kind, normalizer.normalize_str(_SHOWS_NORMALIZATION)
-    return normalizer and normalizer.__getstate__()
+    # The state of SentencePiece's is a table of 200 kB.
+    return kind if kind == "Precompiled" else normalizer and normalizer.__getstate__()
 
 
 def characters_worth_it(backend: Any) -> int:

@@ -16,7 +16,7 @@ from ..artefacts.remote_paths import to_path
 from ..data.pair_rows import PairRows
 from ..data.sentences import naming
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting
 from .morfessor import check_installed, count_words, learn_morphs, morfessor_tokenizer
@@ -148,10 +148,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
         settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         with naming(inputs[0]):
-            if settings.kind == "morfessor":
-                tokenizer, learnt = _learn_morphs(settings, counted())
-            else:
-                tokenizer, learnt = _learn_tokens(settings, counted()), {}
+            tokenizer, learnt = _learn(settings, counted())
         results: dict[str, Any] = {
             "sentences": sentence_count,
             "vocabulary": len(tokenizer),
@@ -175,8 +172,6 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
         f"{settings.kind}: {len(tokenizer)} tokens from {sentence_count} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
-    if learnt:
-        log(f"{learnt['words']:,} different words before segmentation, {learnt['morphs']:,} morphs after it")
     log(f"tokenizer saved to {settings.output}; use it with: train-encoder --tokenizer {settings.output}")
     return tokenizer
 
@@ -218,24 +213,32 @@ def _balanced(corpora: Corpora, exponent: float, seed: int) -> Iterator[str]:
             yield from repeat(sentence, int(ratio + rng.random()))
 
 
-def _learn_morphs(
+def _learn(
     settings: TrainTokenizerSettings, sentences: Iterable[str]
 ) -> tuple[PreTrainedTokenizerFast, dict[str, Any]]:
-    """Makes a tokenizer of morphs; the vocabulary sizes before and after are those of paper 003's Table 8."""
-    counts = count_words(sentences, lower_case=settings.lower_case)
-    if not counts:
-        raise InputError("no text to learn morphs from", remedy="give sentences that are not empty")
-    if max(counts.values()) < (settings.min_frequency or 1):
-        raise InputError(f"no word occurs {settings.min_frequency} times", remedy="lower --min-frequency")
+    """Learns a tokenizer; of morphs also returns the vocabulary sizes before and after, paper 003's Table 8."""
+    from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
+    from .word_level import build_word_level_tokenizer, sentence_vocabulary
+
+    size, min_frequency, lower_case = settings.vocabulary_size or 0, settings.min_frequency or 1, settings.lower_case
+    if settings.kind == "bpe":
+        return train_encoder_bpe(sentences, size, lower_case=lower_case, min_frequency=min_frequency), {}
+    if settings.kind == "unigram":
+        return train_encoder_unigram(sentences, size, lower_case=lower_case), {}
+    if settings.kind == "word":
+        style: dict[str, Any] = {
+            "lower_case": lower_case,
+            "contractions": settings.split_contractions,
+            "treebank": settings.treebank_words,
+        }
+        limit = size - 2 if size else None
+        words = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=limit, **style)
+        return build_word_level_tokenizer(words, **style), {}
+    counts = count_words(sentences, lower_case=lower_case)
     log(f"learning morphs from {len(counts):,} different words")
     morphs = learn_morphs(
-        counts,
-        dampening=settings.dampening or "none",
-        min_frequency=settings.min_frequency or 1,
-        seed=settings.seed,
-        progress=lambda number, cost: log(f"round {number}: {cost:,.0f} nats"),
+        counts, dampening=settings.dampening or "none", min_frequency=min_frequency, seed=settings.seed
     )
-    tokenizer = morfessor_tokenizer(morphs, "".join(counts), lower_case=settings.lower_case)
     sizes = {
         "words": len(counts),
         "learnt_words": morphs.words,
@@ -243,28 +246,8 @@ def _learn_morphs(
         "morph_tokens": morphs.tokens,
         "rounds": morphs.rounds,
     }
-    return tokenizer, sizes
-
-
-def _learn_tokens(settings: TrainTokenizerSettings, sentences: Iterable[str]) -> PreTrainedTokenizerFast:
-    size, min_frequency = settings.vocabulary_size or 0, settings.min_frequency or 1
-    if settings.kind == "word":
-        from .word_level import build_word_level_tokenizer, sentence_vocabulary
-
-        style: dict[str, Any] = {
-            "lower_case": settings.lower_case,
-            "contractions": settings.split_contractions,
-            "treebank": settings.treebank_words,
-        }
-        limit = size - 2 if size else None
-        words = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=limit, **style)
-        return build_word_level_tokenizer(words, **style)
-
-    from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
-
-    if settings.kind == "bpe":
-        return train_encoder_bpe(sentences, size, lower_case=settings.lower_case, min_frequency=min_frequency)
-    return train_encoder_unigram(sentences, size, lower_case=settings.lower_case)
+    log(f"{len(counts):,} different words before segmentation, {len(morphs.counts):,} morphs after it")
+    return morfessor_tokenizer(morphs, "".join(counts), lower_case=lower_case), sizes
 
 
 def _measure(tokenizer: PreTrainedTokenizerFast, corpora: Corpora) -> dict[str, float]:

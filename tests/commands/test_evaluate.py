@@ -15,7 +15,7 @@ import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import ModelError, UsageError
+from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.registry import SUITES
 
 WORDS = ["banana", "umbrella", "ocean", "onion", "idea"]
@@ -126,14 +126,10 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
     assert "| graded fi/test |" in capsys.readouterr().out
 
 
-def test_the_only_split_of_a_folder_is_taken_and_what_no_suite_knows_is_named(encoders, tmp_path, capsys):
-    table = pa.table({"sentence1": WORDS, "sentence2": WORDS[::-1], "score": [0.0, 1.0, 2.0, 3.0, 4.0]})
-    write_split(tmp_path / "only", "validation", [table], table.schema)
-    assert run("evaluate", "--baseline", "words", "--data", tmp_path / "only") == 0
-    assert "| graded only/validation |" in capsys.readouterr().out
+def test_what_no_suite_knows_is_named(tmp_path, capsys):
     (tmp_path / "notes.csv").write_text("a,b\n1,2\n")
     for path, message in ((tmp_path / "notes.csv", "not recognised"), (tmp_path / "absent", "no such file or folder")):
-        assert run("evaluate", "--baseline", "words", "--data", tmp_path / "only", path) == 2
+        assert run("evaluate", "--baseline", "words", "--data", path) == 2
         assert message in capsys.readouterr().err
 
 
@@ -180,29 +176,21 @@ def test_models_have_the_names_that_they_are_given(encoders, sts, tmp_path, caps
     assert "another name for each model" in capsys.readouterr().err
 
 
-def test_a_graded_folder_is_evaluated_on_the_split_asked_for(encoders, tmp_path, capsys):
-    for split, scores in (("test", [0.0, 1.0, 2.0, 3.0, 4.0]), ("validation", [4.0, 3.0, 2.0, 1.0, 0.0])):
+def test_a_graded_folder_is_evaluated_on_the_split_asked_for_or_its_only_one(encoders, tmp_path):
+    for split, scores in (("validation", [4.0, 3.0, 2.0, 1.0, 0.0]), ("test", [0.0, 1.0, 2.0, 3.0, 4.0])):
         table = pa.table({"sentence1": WORDS, "sentence2": WORDS[::-1], "score": scores})
         write_split(tmp_path / "graded", split, [table], table.schema)
-    values = {}
-    for split in ("test", "validation"):
-        output = tmp_path / f"{split}.json"
-        assert run(
-            "evaluate", "--model", "m", "--data", tmp_path / "graded", "--suite", "graded", "--split", split,
-            "--output", output,
-        ) == 0  # fmt: skip
-        (only,) = json.loads(output.read_text())["results"][0]["sets"]
-        values[split] = only["pearson"]
-    assert values["test"] == pytest.approx(-values["validation"], abs=1e-9)
-    assert "22 sets" not in capsys.readouterr().out
-    shutil.copytree(tmp_path / "graded", tmp_path / "other" / "graded")
-    folders = [tmp_path / "graded", tmp_path / "other" / "graded"]
-    assert run("evaluate", "--model", "m", "--data", *folders, "--suite", "graded") == 0
-    lines = [line.split("|")[1:4] for line in capsys.readouterr().out.splitlines() if "graded" in line]
-    assert [cell[0].split("/", 1)[1].strip() for cell in lines] == ["graded/test", "graded/test"]
-    assert lines[0][0] != lines[1][0] and lines[0][1:] == lines[1][1:]
-    assert run("evaluate", "--model", "m", "--data", tmp_path / "graded", "--suite", "graded", "--split", "dev") == 2
-    assert "the splits are validation, test" in capsys.readouterr().err
+        if split == "validation":
+            shutil.copytree(tmp_path / "graded", tmp_path / "other" / "graded")
+    only = tmp_path / "other" / "graded"
+    found = hf_paraphrase.evaluate(model="m", data=[tmp_path / "graded", only])
+    test, validation = found.record["results"][0]["sets"]
+    assert test["pearson"] == pytest.approx(-validation["pearson"], abs=1e-9)
+    assert test["name"].endswith("graded/test") and validation["name"].endswith("other/graded/validation")
+    asked = hf_paraphrase.evaluate(model="m", data=tmp_path / "graded", split="validation")
+    assert asked.record["results"][0]["sets"][0]["pearson"] == validation["pearson"] and "22 sets" not in asked.text
+    with pytest.raises(InputError, match="the splits are validation, test"):
+        hf_paraphrase.evaluate(model="m", data=tmp_path / "graded", split="dev")
 
 
 @pytest.mark.parametrize(
@@ -254,28 +242,6 @@ def test_data_that_change_while_they_are_measured_are_recorded_as_they_were_read
     assert run("evaluate", *words) == 0
     (recorded,) = json.loads((tmp_path / "found.json").read_text())["inputs"]
     assert recorded["sha256"] == before != fingerprint(labelled)
-
-
-def test_paraphrase_detection_has_a_line_for_each_folder_and_the_baseline_that_calls_all_pairs_paraphrases(
-    encoders, labelled, tmp_path, capsys
-):
-    shutil.copytree(labelled, tmp_path / "sv")
-    output = tmp_path / "results.json"
-    assert run(
-        "evaluate", "--suite", "paraphrase", "--data", labelled, tmp_path / "sv", "--model", "runs/avg",
-        "--baseline", "words", "--seeds", "2", "--output", output,
-    ) == 0  # fmt: skip
-    out = capsys.readouterr().out
-    lines = [line.split("|") for line in out.splitlines() if line.startswith("| fi") or line.startswith("| sv")]
-    assert [line[1].strip() for line in lines] == ["fi", "sv", "fi", "fi", "sv", "sv"]
-    assert [cell.strip() for cell in lines[0][2:5]] == ["60", "40", "65.0"]
-    record = json.loads(output.read_text())
-    assert record["suite"] == "paraphrase" and len(record["inputs"]) == 2
-    for scorer in record["results"]:
-        for task in scorer["tasks"]:
-            assert task["cosine"]["average_precision"] == task["cosine"]["accuracy"] == 1.0
-            assert len(task["perceptron"]["accuracies"]) == 2
-    assert record["tasks"][0]["test"] == {"pairs": 40, "paraphrases": 26}
 
 
 TOY = """
@@ -341,7 +307,6 @@ def test_the_recipe_returns_what_the_command_prints(encoders, sts, capsys):
     assert run("evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts) == 0
     assert capsys.readouterr().out == str(found) == found.text
     assert [(item.name, item.kind) for item in found.scores] == [("words", "baseline"), ("runs/avg", "model")]
-    assert found.scores[1].record["dev_mean"] == found.record["results"][1]["dev_mean"]
 
 
 def test_encoders_and_data_may_be_objects(tmp_path):

@@ -1,10 +1,9 @@
-"""Which models a page offers, and what opening them means for two users."""
+"""Which models a page offers."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from threading import Event, Thread
 
 import pytest
 from safetensors.numpy import load_file, save_file
@@ -41,10 +40,10 @@ def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
     catalogue = ModelCatalogue([str(tmp_path)])
     assert catalogue.encoders == ["builtin", "multilingual", "model2vec", "static"]
     for name in catalogue.encoders:
-        with catalogue.encoder(name) as encoder:
-            first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
-            cosine = float(encoder.similarity("the doctor", "a car")[0, 0])
-            assert word_shares(first, second).sum() == pytest.approx(cosine, abs=1e-6)
+        encoder = catalogue.encoder(name)
+        first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
+        cosine = float(encoder.similarity("the doctor", "a car")[0, 0])
+        assert word_shares(first, second).sum() == pytest.approx(cosine, abs=1e-6)
 
 
 @pytest.mark.parametrize(("place", "said"), [("absent", "no such folder"), ("other", "no sentence encoder")])
@@ -54,31 +53,11 @@ def test_places_without_models_are_refused(models, tmp_path, place, said):
         ModelCatalogue([str(tmp_path / place)])
 
 
-def test_a_model_that_does_not_open_is_refused_when_it_is_used_and_the_others_are_not(models):
+def test_a_model_is_opened_once_and_one_that_does_not_open_is_refused_when_it_is_used(models):
     catalogue = ModelCatalogue([str(models)])
-    with pytest.raises(ModelError), catalogue.encoder("damaged"):
-        pass
-    with catalogue.encoder("avg") as encoder:
-        assert encoder.dimension == 8
+    with pytest.raises(ModelError):
+        catalogue.encoder("damaged")
+    assert catalogue.encoder("avg") is catalogue.encoder("avg") and catalogue.encoder("avg").dimension == 8
     for name in ("nmt", "absent", None):
-        with pytest.raises(HfParaphraseError), catalogue.encoder(name):
-            pass
-
-
-def test_a_second_user_of_a_model_waits_for_the_first_and_of_another_model_does_not(models):
-    catalogue, done = ModelCatalogue([str(models)]), Event()
-
-    def second():
-        with catalogue.encoder("avg"):
-            done.set()
-
-    with catalogue.encoder("avg") as first:
-        thread = Thread(target=second)
-        thread.start()
-        with catalogue.encoder("gran") as other:
-            assert other is not first
-        assert not done.wait(0.1)
-    thread.join(10)
-    assert done.is_set()
-    with catalogue.encoder("avg") as again:
-        assert again is first and catalogue.new_encoder("avg") is not first
+        with pytest.raises(HfParaphraseError):
+            catalogue.encoder(name)

@@ -17,6 +17,10 @@ def test_a_sentence_whose_nearest_is_its_translation_counts():
     found = translation_retrieval(sources, targets, UNIT, UNIT[[0, 1, 3, 2]])
     del found["margin_error"]
     assert found == {"source_to_target": 50.0, "target_to_source": 50.0, "mean": 50.0, "pairs": 4}
+    vectors = UNIT * [[0], [1], [1], [1]]  # of a sentence without known words: it finds nothing
+    assert translation_retrieval(sources, targets, vectors, vectors)["mean"] == 75.0
+    with pytest.raises(ValueError, match="no pairs"):
+        translation_retrieval([], [], UNIT[:0], UNIT[:0])
 
 
 def test_any_known_translation_is_right_whatever_its_case_and_punctuation():
@@ -24,18 +28,6 @@ def test_any_known_translation_is_right_whatever_its_case_and_punctuation():
     vectors = UNIT[[1, 0, 2, 3]]
     assert translation_retrieval(sources, targets, UNIT, vectors)["mean"] == 100.0
     assert translation_retrieval(["un", *sources[1:]], targets, UNIT, vectors)["mean"] == 50.0
-
-
-def test_a_sentence_without_known_words_finds_nothing():
-    vectors = UNIT.copy()
-    vectors[0] = 0.0
-    found = translation_retrieval(list("abcd"), list("efgh"), vectors, vectors)
-    assert found["mean"] == 75.0
-
-
-def test_no_pairs_are_refused():
-    with pytest.raises(ValueError, match="no pairs"):
-        translation_retrieval([], [], UNIT[:0], UNIT[:0])
 
 
 def test_the_margin_error_is_that_of_the_formula():

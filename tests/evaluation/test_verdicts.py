@@ -60,11 +60,11 @@ def test_the_variance_is_that_of_a_naive_loop_that_draws_test_pairs_and_seeds(pa
     assert found.value == pytest.approx(np.mean(list(first.values())) - np.mean(list(second.values())))
 
 
-@pytest.mark.parametrize(("paired", "seeds"), [(True, 3), (True, 10), (False, 3), (False, 5)])
+@pytest.mark.parametrize(("paired", "seeds"), [(True, 3), (False, 5)])
 def test_intervals_cover_the_true_difference_of_trained_systems_as_often_as_they_say(paired, seeds):
     # Two systems whose similarities have errors of their own, of their seed, and of a draw that equal seeds share.
     generator = np.random.default_rng(4)
-    pairs, trials, hits = 120, 150, 0
+    pairs, trials, hits = 120, 100, 0
 
     def similarities(gold, level):
         return 0.8 * gold + level[:, None] * generator.normal(size=(seeds, len(gold)))

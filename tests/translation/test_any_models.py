@@ -265,3 +265,23 @@ def test_any_model_is_evaluated_and_measures_cost(folders, tmp_path):
     costs = add_measures(pairs, ["cost"], measures=Measures(**options)).column("cost").to_pylist()
     scores = score_translations(model, tokenizer, SOURCES, [row["target"] for row in rows])
     assert costs == pytest.approx((-scores.log_probs / scores.num_tokens).tolist())
+
+
+def test_the_demo_page_offers_any_model_with_its_list(folders):
+    kind = "mbart50"
+    from hf_paraphrase.demo.model_catalogue import ModelCatalogue
+    from hf_paraphrase.demo.translation_tab import nbest_list
+
+    catalogue = ModelCatalogue([str(folders(kind))], device="cpu", languages=LANGUAGES[kind])
+    assert catalogue.translators == [kind] and catalogue.encoders == ["builtin", "multilingual"]
+    model, tokenizer = catalogue.translator(kind)
+    table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
+    (nbest,) = translate_batch(
+        model,
+        tokenizer,
+        source_units(model, tokenizer, SOURCES[:1]),
+        num_beams=3,
+        num_return_sequences=3,
+        scorer=model,
+    )
+    assert set(table.column("sentence2").to_pylist()) <= {item.text for item in nbest}
