@@ -123,7 +123,7 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     from .hard_negatives import mine_hard_negatives
     from .losses import LABELS, asks_for
 
-    sample = {"max_pairs": settings.max_pairs, "seed": settings.seed}
+    sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
     source: PairSource = settings.pairs
     if settings.hard_negatives is not None:
         source = mine_hard_negatives(settings.pairs, settings.hard_negatives, **sample)

@@ -36,9 +36,6 @@ class GranModel(RecurrentWordModel):
     configuration says otherwise; with `cell="gru"` it is that of paper 003. With `bidirectional` a second network
     reads the sentence from its end, and h_t is tanh(M [h→_t; h←_t] + m) or h→_t + h←_t.
 
-    Initialisation. `lstm`: all matrices and peepholes N(0, 0.1), all biases 0 (the forget gate's too), as the
-    reference code. `gru`: matrices Xavier uniform per gate, biases 0, word vectors uniform in ± `initializer_range`.
-
     Attributes:
         embeddings: The word vectors (vocab_size, hidden_size).
     """

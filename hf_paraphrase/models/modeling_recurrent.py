@@ -30,9 +30,6 @@ class RecurrentModel(RecurrentWordModel):
     `pooling="last"` it holds n (h_t - h_{t-1}) for a sentence of n tokens (h_0 = 0): what each token adds to the last
     state, whose sum over n is h_n.
 
-    Initialisation. `lstm`: all matrices and peepholes N(0, 0.1), all biases 0 (the forget gate's too), as the
-    reference code. `gru`: matrices Xavier uniform per gate, biases 0, word vectors uniform in ± `initializer_range`.
-
     Attributes:
         embeddings: The word vectors (vocab_size, embedding_size).
     """

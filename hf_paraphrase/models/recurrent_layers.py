@@ -181,6 +181,9 @@ class SingleBiasGru(nn.Module):
 class RecurrentWordModel(WordVectorModel):
     """Word vectors under recurrent networks: how all of these start, and what is dropped of them in training.
 
+    `lstm`: all matrices and peepholes N(0, 0.1), all biases 0 (the forget gate's too), as the reference code. `gru`:
+    matrices Xavier uniform per gate, biases 0, word vectors uniform in ± `initializer_range` (paper 003).
+
     Attributes:
         recurrent: The network that reads sentences from their beginning.
         recurrent_backward: The one that reads them from their end; None without.
@@ -232,10 +235,7 @@ def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | Biasl
 
 @torch.no_grad()
 def initialize_layer(module: nn.Module, *, xavier: bool) -> None:
-    """Draws the initial weights of a recurrent or linear layer; all biases are 0, the forget gate's too.
-
-    Each matrix is Xavier uniform (paper 003, section 3.2) or, as the peepholes, N(0, 0.1) (reference code of 000).
-    """
+    """Draws the initial weights of a recurrent or linear layer."""
     if not isinstance(module, (SingleBiasLstm, BiaslessGateGru, nn.Linear)):
         return
     for name, parameter in module.named_parameters(recurse=False):

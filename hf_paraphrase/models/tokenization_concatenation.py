@@ -101,10 +101,6 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         """Adds nothing: a token that is always there would count in every mean."""
         return token_ids_0 if token_ids_1 is None else token_ids_0 + token_ids_1
 
-    def convert_tokens_to_string(self, tokens: list[str]) -> str:
-        """Joins names of tokens with spaces; the text itself cannot be had from them."""
-        return " ".join(tokens)
-
     def save_vocabulary(self, save_directory: str, filename_prefix: str | None = None) -> tuple[str, ...]:
         """Writes all parts to one file and returns its path."""
         path = Path(save_directory) / (f"{filename_prefix}-{PARTS_FILE}" if filename_prefix else PARTS_FILE)
