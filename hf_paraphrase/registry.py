@@ -166,7 +166,7 @@ ENCODERS = Registry(
 
 MATCHERS = Registry(
     "way to match evaluation sentences",
-    {"similarity": "hf_paraphrase.encoders.similar_sentences:SimilarSentences"},
+    {"similarity": "hf_paraphrase.encoders.known_texts:SimilarSentences"},
 )
 """What decontamination compares with besides words, `hf_paraphrase.data.fingerprints.Matcher` classes."""
 

@@ -23,7 +23,7 @@ from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..models.sentence_transformers_files import write_module_files, write_package_module
 from ..settings import Settings, recipe, setting
-from .stored_weights import WEIGHTS, store_weights
+from .stored_weights import WEIGHTS, cosines, store_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -93,7 +93,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 
     from ..encoders.sentence_encoder import SentenceEncoder
     from ..tokenization.word_level import save_tokenizer
-    from .verification import cosines, embeddings
+    from .onnx_graphs import embeddings
 
     given = [] if settings.sentences is None else lines_of_file(Path(settings.sentences))
     sentences = list(chain.from_iterable(given))
@@ -146,8 +146,7 @@ def _megabytes(folder: Path, pattern: str) -> float:
 
 def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> dict[str, Any]:
     """Writes graph and configuration; returns what was measured. The model has the rounded weights."""
-    from .onnx_graphs import OPSET, save_onnx
-    from .verification import probes, verify
+    from .onnx_graphs import OPSET, probes, save_onnx, verify
 
     save_onnx(model.config, table, folder / ONNX_FILE)
     difference = verify(model, folder / ONNX_FILE)

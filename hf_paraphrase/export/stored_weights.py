@@ -46,3 +46,10 @@ def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
     scales = np.maximum(scales, np.finfo(np.float32).tiny)
     values = np.clip(np.rint(matrix / scales[:, None]), -_LARGEST_INT8, _LARGEST_INT8)
     return StoredMatrix(values.astype(np.int8), scales)
+
+
+def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Computes the cosines (rows,) between equal rows of two matrices (rows, dim); rows of zeros are left out."""
+    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    products = np.einsum("ij,ij->i", first.astype(np.float64), second.astype(np.float64))
+    return np.minimum(products[norms > 0] / norms[norms > 0], 1.0)

@@ -57,10 +57,14 @@ def replaced(name, function):
 @pytest.mark.parametrize(
     ("change", "settings", "text"),
     [
-        (without("weights"), {}, "cannot be opened: KeyError: 'weights'"),
-        (replaced("weights", lambda scales: scales[:-1]), {}, r"`weights` \[6\], not int8 \[6, 5\] and float32 \[5\]"),
-        (None, {"hidden_size": 4}, r"has `embeddings` int8 \[6, 4\] and .*, not int8 \[6, 5\]"),
-        (replaced("weights", lambda scales: scales * np.nan), {}, "the scales of the table are not finite"),
+        (without("weights"), {}, "do not fit the configuration"),
+        (
+            replaced("weights", lambda scales: scales[:-1]),
+            {},
+            r"`weights` has the shape \[5\], and there are 6 tokens",
+        ),
+        (None, {"hidden_size": 4}, r"do not fit the configuration: \(6, 5\), wanted \(6, 4\)"),
+        (replaced("weights", lambda scales: scales * np.nan), {}, "the vector of token 0 is not finite"),
         (None, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
     ],
 )
