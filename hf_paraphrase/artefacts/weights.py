@@ -95,10 +95,10 @@ def load_int8_table(
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)
         model = model_class(config)
-    table = read_table(Path(folder) / "model.safetensors").rounded()
-    if table.shape != model.get_parameter(TABLE).shape:
+    table = read_table(Path(folder) / "model.safetensors")
+    if table.scales is None or table.values.shape != model.get_parameter(TABLE).shape:
         raise ModelError("the table does not fit the configuration", path=folder, remedy=_REMEDY)
-    model.load_state_dict({TABLE: torch.from_numpy(table)}, assign=True)
+    model.load_state_dict({TABLE: torch.from_numpy(table.rounded())}, assign=True)
     return model.eval()
 
 

@@ -17,11 +17,11 @@ from ..artefacts.hub_models import BUILTIN
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.sentences import lines_of_file, lines_of_standard_input
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
 from ..messages import INPUT_COPIES, log
 from ..settings import recipe, setting
-from ..training.devices import CPU, DeviceSettings
+from ..training.devices import CPU, DeviceSettings, is_bf16
 
 if TYPE_CHECKING:
     import numpy as np
@@ -174,15 +174,6 @@ class Encoded:
 @recipe(EncodeSettings)
 def encode(settings: EncodeSettings) -> Encoded:
     """Embeds the lines of a text file, or columns of a data folder."""
-    if settings.input != STANDARD_INPUT and not settings.columns and not Path(settings.input).exists():
-        raise InputError("no such file", path=Path(settings.input), remedy="check --input")
-    if not settings.columns and Path(settings.input).is_dir():
-        raise InputError(
-            "this is a folder, not a file",
-            path=Path(settings.input),
-            remedy="name the file in it, or the columns of a data folder with --columns",
-        )
-
     embedder = SentenceEmbedder(
         settings.model,
         tuple(settings.columns),
@@ -190,20 +181,12 @@ def encode(settings: EncodeSettings) -> Encoded:
         truncate_dim=settings.truncate_dim,
         normalize=settings.normalize,
         device=settings.device,
-        bf16=_is_bf16(settings),
+        bf16=is_bf16(settings.precision, settings.device),
     )
     encoded = _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)
     if encoded.empty:
         log(f"{encoded.empty} empty line{'s' if encoded.empty > 1 else ''}: embedded to zeros")
     return encoded
-
-
-def _is_bf16(settings: EncodeSettings) -> bool:
-    if settings.precision == "fp32":
-        return False
-    from ..training.devices import is_bf16
-
-    return is_bf16(settings.precision, settings.device)
 
 
 def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
@@ -213,7 +196,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     from ..artefacts.provenance import read_provenance
     from ..data.batch_function import add_report
     from ..data.folder import BATCH_ROWS, DataFolder
-    from ..data.schema import columns_named
+    from ..data.schema import columns_named, require_texts
     from ..jobs.sharded_output import ShardedOutput
     from ..jobs.shards import ShardJob, cut, reports
 
@@ -221,14 +204,7 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
     columns = columns_named(settings.columns, folder.schema(folder.splits[0]).names)
     settings, embedder = replace(settings, columns=columns), replace(embedder, columns=tuple(columns))
     for split in folder.splits:
-        schema = folder.require(*embedder.columns, split=split)
-        for column in embedder.columns:
-            if not _is_text(schema.field(column).type):
-                raise InputError(
-                    f"split `{split}`: the column {column} holds {schema.field(column).type}, not text",
-                    path=settings.input,
-                    remedy="name columns of texts",
-                )
+        require_texts(folder.require(*columns, split=split), settings.input, columns)
     model_folder(settings.model)
     with ShardedOutput(
         str(settings.output),
@@ -282,13 +258,6 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
                     progress.update(len(lines))
     log(f"{writer.rows} embeddings of {dimension} components saved to {settings.output}. Open them with np.load.")
     return Encoded(output, writer.rows, dimension, empty)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    import pyarrow as pa
-
-    values = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(values) or pa.types.is_large_string(values))
 
 
 def _card(settings: EncodeSettings, rows: dict[str, int], results: dict[str, Any]) -> Card:

@@ -1,17 +1,23 @@
-"""Embeddings for a search, in which texts that the encoder knows nothing of are like no other."""
+"""Embeddings for a search, in which texts that the encoder knows nothing of are like no other.
+
+:class:`SimilarSentences` finds by them what is near to evaluation sets, for `--decontaminate-similarity`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ModelError
 from .search.nearest_neighbours import nearest_neighbours
 from .sentence_encoder import SentenceEncoder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
@@ -44,7 +50,7 @@ class KnownTexts:
 
 
 class SimilarSentences:
-    """The vectors of several named evaluation sets, for `--decontaminate-similarity`.
+    """The vectors of several named evaluation sets.
 
     A set matches a sentence if the cosine to one of its sentences, of four words or more, reaches the threshold.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -24,9 +23,8 @@ _EMBEDDING = "sentence_embedding"
 _FATAL = 4
 
 
-def is_onnx_folder(folder: str | os.PathLike[str]) -> bool:
+def is_onnx_folder(folder: Path) -> bool:
     """Returns whether a folder has an ONNX graph and no weights of another kind."""
-    folder = Path(folder)
     return (folder / ONNX_FILE).is_file() and not any(folder.glob("*.safetensors"))
 
 
@@ -90,25 +88,19 @@ class OnnxModel:
         return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
 
 
-def load_onnx_folder(
-    folder: str | os.PathLike[str], *, device: str | None = None
-) -> tuple[OnnxModel, PreTrainedTokenizerBase]:
+def load_onnx_folder(folder: Path) -> tuple[OnnxModel, PreTrainedTokenizerBase]:
     """Opens a folder with an ONNX graph.
 
     Each call of the graph uses one thread, because `SentenceEncoder` works on several batches at a time.
     """
     from transformers import PreTrainedConfig
 
-    if device not in {None, "cpu"}:
-        raise UsageError(
-            f"an ONNX model computes on the CPU here, not on {device}", remedy="open the model that it was made from"
-        )
     with opening("the model", folder, "export it again"):
         model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
         if model_type not in SENTENCE_ENCODERS:
             raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
         config = config_class(model_type).from_pretrained(folder, local_files_only=True)
-    model = OnnxModel(Path(folder) / ONNX_FILE, config)
+    model = OnnxModel(folder / ONNX_FILE, config)
     shapes = {item.name: item.shape for item in model.session.get_outputs()}
     if shapes.get(_EMBEDDING, [None])[-1] != config.hidden_size:
         what = f"the graph gives no `{_EMBEDDING}` of {config.hidden_size} components"

@@ -68,18 +68,6 @@ class SentenceEncoder:
         folder: The folder that it was opened from; None if there was none.
     """
 
-    results: dict[str, Any]
-    folder: Path | None
-    prompts: dict[str, str]
-    default_prompt_name: str | None
-    _table: VectorTable | None
-    _model: Any
-    _tokenizer: Any
-    _tokens: TextTokens
-    _averages: TableAverages | None
-    _truncate_dim: int | None
-    _warned: bool
-
     def __init__(
         self,
         model: Model | str | os.PathLike[str] = BUILTIN,
@@ -91,18 +79,19 @@ class SentenceEncoder:
         default_prompt_name: str | None = None,
         reading: Reading | None = None,
     ) -> None:
-        self.results, self.folder = {}, None
         if isinstance(model, str | os.PathLike):
             opened = SentenceEncoder.from_pretrained(model, device=device, truncate_dim=truncate_dim)
             self.__dict__.update(opened.__dict__)
             return
+        self.results: dict[str, Any] = {}
+        self.folder: Path | None = None
         self._table = model if isinstance(model, VectorTable) else None
-        self._model = None if isinstance(model, VectorTable) else model
+        self._model: Any = None if isinstance(model, VectorTable) else model
         self._tokenizer = tokenizer
         if reading is None:
             reading = Reading() if self._table is None else self._table.reading
         self._tokens = TextTokens(reading)
-        self._averages = None
+        self._averages: TableAverages | None = None
         self._warned = False
         self.prompts = dict(prompts or {})
         self.default_prompt_name = default_prompt_name
@@ -150,8 +139,9 @@ class SentenceEncoder:
             local = model_folder(folder, revision=revision, any_type=True, with_code=trusted)
         prompts, default = read_prompts(local)
         options: dict[str, Any] = {"prompts": prompts, "default_prompt_name": default}
+        options |= {"truncate_dim": truncate_dim, "device": device}
         if is_onnx_folder(local):
-            encoder = cls(*load_onnx_folder(local, device=device), **options)
+            encoder = cls(*load_onnx_folder(local), **options)
         elif (table := read_static(local)) is not None:
             encoder = cls(table, **options)
         elif is_third_party:
@@ -163,9 +153,7 @@ class SentenceEncoder:
             from ..artefacts.model_loading import load_model_folder
 
             encoder = cls(*load_model_folder(local, encoder_class(local)), **options)
-        encoder.folder, encoder.truncate_dim = local, truncate_dim
-        if device not in {None, "cpu"}:
-            encoder.to(str(device))
+        encoder.folder = local
         return encoder
 
     @property
@@ -269,7 +257,8 @@ class SentenceEncoder:
 
         if isinstance(self._model, OnnxModel):
             if torch.device(device).type != "cpu":
-                raise UsageError(f"an ONNX model computes on the CPU here, not on {device}")
+                what = f"an ONNX model computes on the CPU here, not on {device}"
+                raise UsageError(what, remedy="open the model that it was made from")
             return self
         try:
             self.model = self.model.to(device)
@@ -354,11 +343,17 @@ class SentenceEncoder:
 
     def encode_query(self, texts: Texts, **options: Any) -> Any:
         """Embeds queries as :meth:`encode` does, with the prompt `query` before them if there is one."""
-        return self.encode(texts, **self._with_prompt(("query",), options))
+        return self._encode_as(("query",), texts, options)
 
     def encode_document(self, texts: Texts, **options: Any) -> Any:
         """Embeds texts to be found, with the prompt `document`, `passage` or `corpus` if there is one."""
-        return self.encode(texts, **self._with_prompt(_DOCUMENT_PROMPTS, options))
+        return self._encode_as(_DOCUMENT_PROMPTS, texts, options)
+
+    def _encode_as(self, names: Sequence[str], texts: Texts, options: dict[str, Any]) -> Any:
+        """Embeds texts with the first of these prompts that there is, if no other is asked for."""
+        if options.get("prompt") is None and options.get("prompt_name") is None:
+            options["prompt_name"] = next((name for name in names if name in self.prompts), None)
+        return self.encode(texts, **options)
 
     def encode_token_ids(
         self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
@@ -368,13 +363,6 @@ class SentenceEncoder:
         blocks = [slice(first, min(first + _ROWS_PER_BLOCK, texts)) for first in range(0, texts or 1, _ROWS_PER_BLOCK)]
         normalize = normalize or self.reading.normalizes
         return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, batch_size, normalize)
-
-    def _with_prompt(self, names: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
-        """Adds the first of these prompts that there is, if no other is asked for."""
-        name = next((name for name in names if name in self.prompts), None)
-        if name is None or options.get("prompt") is not None or options.get("prompt_name") is not None:
-            return options
-        return {**options, "prompt_name": name}
 
     def _prompt(self, prompt: str | None, name: str | None) -> str:
         if prompt is not None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..artefacts.files import opening, read_json, read_json_object
-from ..artefacts.weights import DTYPE_KEY, TABLE, StoredMatrix, read_header, read_headers, read_table
+from ..artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_header, read_headers, read_table
 from ..errors import ModelError
 from .text_tokens import Reading
 from .word_averages import TableAverages, averages_of
@@ -186,8 +186,8 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorT
     with opening("the model", folder, _AGAIN):
         sizes = config["vocab_sizes"] if is_joined else [config["vocab_size"]]
         shape = (sum(sizes), config["part_size" if is_joined else "hidden_size"])
-        if vectors.values.shape != shape:
-            raise ValueError(f"the weights do not fit the configuration: {vectors.values.shape} and not {shape}")
+        if vectors.values.shape != shape or (config.get(DTYPE_KEY) == INT8 and vectors.scales is None):
+            raise ValueError(f"the weights do not fit the configuration: {vectors.values.shape}, wanted {shape}")
         parts = read_parts(file) if is_joined else [open_tokenizer(folder)]
         for part, size in zip(parts, sizes, strict=True):
             check_ids(part, size, folder)

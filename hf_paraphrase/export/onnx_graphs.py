@@ -1,4 +1,4 @@
-"""ONNX graphs of encoders that are tables of vectors, which `torch.onnx.export` writes.
+"""ONNX graphs of encoders that are tables of vectors, which `torch.onnx.export` writes, compared with the model.
 
 The models themselves pack the tokens of a batch, so that shapes depend on the data. Here every tensor is padded.
 """
@@ -7,19 +7,31 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
 from ..artefacts.weights import StoredMatrix
+from ..encoders.onnx_encoder import open_session
+from ..errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 OPSET = 18
 """The version of the operators; onnxruntime 1.14 and later have it."""
 OUTPUTS = ("last_hidden_state", "pooler_output", "sentence_embedding")
 """The token vectors, and the embedding by its names in transformers and in sentence-transformers."""
+TOLERANCE = 1e-5
+"""How far a component may be off, relative to the largest component of all where that is above 1."""
+_SHAPES = ((12, 40), (5, 9), (1, 2), (3, 1), (2, 0), (0, 3))
+"""Sentences and tokens of the batches that are compared."""
 
 
 class TableGraph(nn.Module):
@@ -105,3 +117,51 @@ def save_onnx(config: Any, table: StoredMatrix, path: Path) -> None:
     program.model.metadata_props.update(model_type=config.model_type, hidden_size=str(config.hidden_size))
     path.parent.mkdir(parents=True, exist_ok=True)
     program.save(path)
+
+
+def probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Draws batches of token ids and attention masks (batch, length), the same ones every time.
+
+    Their sentences have from all tokens to none, with padding anywhere; one consists of unknown words.
+    """
+    generator = np.random.default_rng(0)
+    for rows, length in _SHAPES:
+        ids = generator.integers(0, config.vocab_size, (rows, length))
+        mask = generator.random((rows, length)) < np.linspace(1, 0, rows)[:, None]
+        if (unknown := getattr(config, "unk_token_id", None)) is not None:
+            ids[generator.random(ids.shape) < 0.2] = unknown
+            ids[1:2] = unknown
+        yield ids, mask.astype(np.int64)
+
+
+def embeddings(model: PreTrainedModel) -> NDArray[np.float32]:
+    """Computes the embeddings of all :func:`probes` with PyTorch, (sentences, dim)."""
+    return np.concatenate([_with_torch(model, *batch)[1] for batch in probes(model.config)])
+
+
+def verify(model: PreTrainedModel, path: Path) -> float:
+    """Returns the largest difference between a graph and the model whose weights, as rounded, it has.
+
+    The difference is that of a component of a token vector or an embedding; one above :data:`TOLERANCE` is an error.
+    """
+    session = open_session(path)
+    largest = 0.0
+    for ids, mask in probes(model.config):
+        states, pooled = _with_torch(model, ids, mask)
+        values = session.run(list(OUTPUTS), {"input_ids": ids, "attention_mask": mask})
+        for name, expected, value in zip(OUTPUTS, (states, pooled, pooled), values, strict=True):
+            same_shape = value.shape == expected.shape
+            difference = float(np.abs(value - expected).max(initial=0.0)) if same_shape else np.inf
+            # Written so that NaN is refused.
+            if not difference <= TOLERANCE * max(1.0, float(np.abs(expected).max(initial=0.0))):
+                problem = f"`{name}` of the graph differs from the model by {difference:g}"
+                remedy = "use another version of PyTorch or onnxruntime, and report these"
+                raise ModelError(problem, path=path, remedy=remedy)
+            largest = max(largest, difference)
+    return largest
+
+
+def _with_torch(model: PreTrainedModel, ids: Any, mask: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    with torch.inference_mode():
+        output = model(torch.from_numpy(ids), torch.from_numpy(mask))
+    return output.last_hidden_state.float().numpy(), output.pooler_output.float().numpy()

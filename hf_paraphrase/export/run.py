@@ -9,6 +9,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import quiet_transformers
 from ..artefacts.hub_models import model_folder
@@ -23,10 +26,13 @@ from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
 from ..models.sentence_transformers_files import write_module_files, write_package_module
 from ..settings import Settings, recipe, setting
-from .stored_weights import WEIGHTS, store_weights
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+WEIGHTS = ("float32", "float16", "int8")
+"""The ways to store a matrix."""
+_LARGEST_INT8 = 127
 
 
 @dataclass(kw_only=True)
@@ -93,7 +99,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 
     from ..encoders.sentence_encoder import SentenceEncoder
     from ..tokenization.word_level import save_tokenizer
-    from .verification import cosines, embeddings
+    from .onnx_graphs import embeddings
 
     given = [] if settings.sentences is None else lines_of_file(Path(settings.sentences))
     sentences = list(chain.from_iterable(given))
@@ -146,8 +152,7 @@ def _megabytes(folder: Path, pattern: str) -> float:
 
 def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> dict[str, Any]:
     """Writes graph and configuration; returns what was measured. The model has the rounded weights."""
-    from .onnx_graphs import OPSET, save_onnx
-    from .verification import probes, verify
+    from .onnx_graphs import OPSET, probes, save_onnx, verify
 
     save_onnx(model.config, table, folder / ONNX_FILE)
     difference = verify(model, folder / ONNX_FILE)
@@ -223,3 +228,42 @@ def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> 
         mean, lowest = results["mean_sentence_cosine"], results["lowest_sentence_cosine"]
         cosines = f"{mean:.6f} in the mean, {lowest:.6f} at least"
         log(f"cosine of {results['sentences']:,} sentences with the model's: {cosines}")
+
+
+def store_weights(values: Mapping[str, NDArray[Any]], weights: str) -> dict[str, StoredMatrix]:
+    """Stores the weights of a model; biases and peepholes, which are few, stay float32."""
+    return {
+        name: store(value, weights if value.ndim == 2 and not name.endswith("peepholes") else "float32", name=name)
+        for name, value in values.items()
+    }
+
+
+def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
+    """Stores a matrix (rows, columns) in one of :data:`WEIGHTS`; messages call it `name`.
+
+    `float16` rounds each number to 11 significant bits. `int8` divides each row by its scale, which is its largest
+    absolute value over 127, and rounds to whole numbers, so that no number is off by more than half a scale.
+    """
+    matrix = np.ascontiguousarray(matrix, np.float32)
+    if not np.isfinite(matrix).all():
+        raise ModelError(f"the weights `{name}` have values that are not finite", remedy="train the model again")
+    if weights == "float32":
+        return StoredMatrix(matrix)
+    largest = np.abs(matrix).max(axis=1, initial=0.0)
+    if weights == "float16":
+        if largest.max(initial=0.0) > (limit := np.finfo(np.float16).max):
+            problem = f"the weights `{name}` have {largest.max():g}, and float16 ends at {limit:g}"
+            raise ModelError(problem, remedy="use --weights float32 or int8")
+        return StoredMatrix(matrix.astype(np.float16))
+    scales = np.where(largest == 0, 1.0, largest / _LARGEST_INT8).astype(np.float32)
+    # The quotient of a tiny number may be zero.
+    scales = np.maximum(scales, np.finfo(np.float32).tiny)
+    values = np.clip(np.rint(matrix / scales[:, None]), -_LARGEST_INT8, _LARGEST_INT8)
+    return StoredMatrix(values.astype(np.int8), scales)
+
+
+def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Computes the cosines (rows,) between equal rows of two matrices (rows, dim); rows of zeros are left out."""
+    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+    products = np.einsum("ij,ij->i", first.astype(np.float64), second.astype(np.float64))
+    return np.minimum(products[norms > 0] / norms[norms > 0], 1.0)

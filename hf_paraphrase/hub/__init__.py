@@ -1,7 +1,7 @@
 """Publishing: a folder comes in, one commit on the Hub comes out; huggingface_hub sends it.
 
-`pushed_files` lists and checks the files, and adapts cards and records to the Hub; `licences` decides whether data may
-be passed on; `publishing` sends. Start reading at `run`, the recipe of the verb `push`.
+`pushed_files` lists and checks the files, and adapts cards and records to the Hub; `publishing` decides whether data
+may be passed on, and sends. Start reading at `run`, the recipe of the verb `push`.
 """
 
 from __future__ import annotations

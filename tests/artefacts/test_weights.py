@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.encoders.initial_vectors import read_saved_vectors
 from hf_paraphrase.errors import ModelError
+from hf_paraphrase.hub.publishing import plan_push
 
 WORDS = ["the", "cat", "sat", "down"]
 TEXTS = ["the cat sat down", "a zebra", ""]
@@ -30,14 +30,24 @@ def exported(tmp_path_factory):
 def damaged(exported, tmp_path):
     """Copies the int8 folder with other tensors, or another configuration."""
 
-    def make(change=dict, **settings):
-        folder = shutil.copytree(exported[1], tmp_path / "damaged")
-        save_file(change(load_file(folder / "model.safetensors")), folder / "model.safetensors")
+    def make(change=None, **settings):
+        folder = tmp_path / "damaged"
+        folder.mkdir()
+        for path in exported[1].iterdir():
+            (folder / path.name).write_bytes(path.read_bytes())
+        tensors = load_file(folder / "model.safetensors")
+        if change is not None:
+            tensors = change(tensors)
+        save_file(tensors, folder / "model.safetensors")
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps({**config, **settings}))
         return folder
 
     return make
+
+
+def without(name):
+    return lambda tensors: {key: value for key, value in tensors.items() if key != name}
 
 
 def replaced(name, function):
@@ -47,11 +57,15 @@ def replaced(name, function):
 @pytest.mark.parametrize(
     ("change", "settings", "text"),
     [
-        (lambda tensors: {"embeddings": tensors["embeddings"]}, {}, "cannot be opened: KeyError: 'weights'"),
-        (replaced("weights", lambda scales: scales[:-1]), {}, r"`weights` \[6\], not int8 \[6, 5\] and float32 \[5\]"),
-        (dict, {"hidden_size": 4}, r"has `embeddings` int8 \[6, 4\] and .*, not int8 \[6, 5\]"),
-        (replaced("weights", lambda scales: scales * np.nan), {}, "the scales of the table are not finite"),
-        (dict, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
+        (without("weights"), {}, "do not fit the configuration"),
+        (
+            replaced("weights", lambda scales: scales[:-1]),
+            {},
+            r"`weights` has the shape \[5\], and there are 6 tokens",
+        ),
+        (None, {"hidden_size": 4}, r"do not fit the configuration: \(6, 5\), wanted \(6, 4\)"),
+        (replaced("weights", lambda scales: scales * np.nan), {}, "the vector of token 0 is not finite"),
+        (None, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
     ],
 )
 def test_damage_is_one_clear_line(damaged, change, settings, text):
@@ -60,9 +74,13 @@ def test_damage_is_one_clear_line(damaged, change, settings, text):
     assert "\n" not in str(caught.value)
 
 
-def test_the_folder_serves_as_initial_vectors(exported):
+def test_the_folder_serves_as_initial_vectors_and_travels(exported):
     opened = SentenceEncoder.from_pretrained(exported[1]).model
     assert opened.embeddings.requires_grad and opened.embeddings.is_leaf  # it can be trained on
     vectors = read_saved_vectors(exported[1], WORDS, first=0)
     rows = [2 + WORDS.index(word) for word in vectors.words[:-1]]
     np.testing.assert_array_equal(vectors.matrix[:-1], opened.embeddings.detach().numpy()[rows])
+    plan = plan_push(exported[1], "someone/int8")
+    assert {"model.safetensors", "config.json", "tokenizer.json", "README.md", "provenance.json"} <= {
+        file.name for file in plan.files
+    }

@@ -9,76 +9,16 @@ import pyarrow as pa
 import pytest
 from fake_hub import FakeHub
 from safetensors.numpy import save_file
+from transformers import AutoTokenizer
 
 from hf_paraphrase.artefacts import hub_models
-from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.schema import BITEXT, PAIRS
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.encoders.model_folder import write_model_files
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
 
 RECORD = json.dumps({"command": "hf-paraphrase prepare pairs", "settings": {}})
-SENTENCES = [
-    ("The doctor bought a car.", "A car was purchased by the physician."),
-    ("Don't stop the music!", "Do not stop the music."),
-    ("It's raining cats and dogs.", "There is heavy rain."),
-    ("She can't see the café.", "The café is out of her sight."),
-    ("Two men play chess in the park.", "In the park, two men are playing chess."),
-    ("The cat sat on the mat.", "A cat was sitting on a mat."),
-    ("He reads the paper every day.", "Every day he reads the paper."),
-    ("Children like sweets.", "Kids love candy."),
-]
-FRENCH = ["un deux", "deux trois", "trois un deux", "deux", "un trois", "trois deux", "un", "trois trois un"]
-ENGLISH = ["one two", "two three", "three one two", "two", "one three", "three two", "one", "three three one"]
-
-
-ENCODER = "train-encoder --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --epochs 2 --model-type"
-SDAE = "train-sdae --pairs {pairs} --hidden-size 8 --batch-size 4 --learning-rate 0.1 --max-steps 8"
-# Steps of this size lift the vectors far above the tolerances of comparisons.
-ENCODERS = {
-    "avg": f"{ENCODER} avg --min-frequency 1",
-    "avg_skip": f"{ENCODER} avg --min-frequency 1 --skip-unknown true",
-    "avg_bpe": f"{ENCODER} avg --tokenizer {{bpe}}",
-    "trigram": f"{ENCODER} trigram --min-frequency 1",
-    "word_trigram": f"{ENCODER} word-trigram --min-frequency 1",
-    "gran": f"{ENCODER} gran --min-frequency 1",
-    "gran_gru": f"{ENCODER} gran --min-frequency 1 --cell gru --bidirectional true --skip-unknown true",
-    "recurrent": f"{ENCODER} recurrent --min-frequency 1",
-    "sdae": f"{SDAE} --dev-size 2 --precision fp32",
-}
-NMT = "train-nmt --bitext {bitext} --epochs 1 --precision fp32 --batch-size 4 --vocab-size 40 --hidden-size 8"
-CLASSIFIER = (
-    "train-classifier --pairs {judged} --epochs 1 --embedding-size 6 --train-size 16 --dev-size 4 --test-size 4"
-)
-PARALLEL = (
-    "train-parallel-classifier --bitext {bitext} --epochs 1 --hidden-size 4 --embedding-size 6 --min-frequency 1"
-)
-OTHERS = {
-    "nmt_joint": f"{NMT} --embedding-size 6 --evaluations 1",
-    "nmt_separate": f"{NMT} --embedding-size 6 --evaluations 1 --no-joint-vocabulary --no-share-embeddings",
-    "classifier_avg": f"{CLASSIFIER} --embedding-size 6 --body avg",
-    "classifier_lstm": f"{CLASSIFIER} --embedding-size 6 --body lstm",
-    "parallel_bilinear": f"{PARALLEL} --embedding-size 6 --digits zero",
-    "parallel_product": f"{PARALLEL} --embedding-size 6 --score-layer product_difference --share-rnn",
-}
-
-
-def run(line, **folders):
-    """Runs a verb; `folders` are the names in the line."""
-    assert main([word.format(**folders) for word in line.split()]) == 0, line
-
-
-def write_table(folder, columns, split="train", schema=None):
-    table = pa.table(columns, schema=schema)
-    write_split(folder, split, [table], table.schema)
-    return folder
-
-
-def write_bitext(folder):
-    """Eight pairs of French and English to train on, three of them for validation."""
-    for split, count in (("train", len(FRENCH)), ("validation", 3)):
-        ids, langs = [f"{split}-{row}" for row in range(count)], {"source_lang": ["fr"] * count}
-        columns = {"id": ids, "source": FRENCH[:count], "target": ENGLISH[:count], **langs}
-        write_table(folder, columns | {"target_lang": ["en"] * count}, split, BITEXT)
-    return folder
+TYPES = ("avg", "trigram", "word_trigram", "gran", "recurrent", "sdae")
 
 
 @pytest.fixture
@@ -139,37 +79,28 @@ def metric_folder(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def encoder_folders(tmp_path_factory):
-    """A folder of every kind of encoder as the commands write it, by name."""
+def encoder_folders(artefacts, tmp_path_factory):
+    """A folder of every kind of encoder as the commands write it, by name; and of averages with other settings."""
     root = tmp_path_factory.mktemp("encoders")
-    names = {name: root / name for name in ("pairs", "bpe", *ENCODERS)}
-    columns = dict(zip(PAIRS.names, map(list, zip(*SENTENCES, strict=True)), strict=True))
-    write_table(names["pairs"], columns, schema=PAIRS)
-    run("train-tokenizer --kind bpe --pairs {pairs} --vocabulary-size 80 --output {bpe}", **names)
-    for name, line in ENCODERS.items():
-        run(f"{line} --output {root / name}", **names)
-    return {name: root / name for name in ENCODERS}
+    words, pieces = (AutoTokenizer.from_pretrained(artefacts[name]) for name in ("avg", "tokenizer"))
+    for name, tokenizer, skips in (("avg_skip", words, True), ("avg_bpe", pieces, False)):
+        config = AvgConfig(
+            vocab_size=len(tokenizer), hidden_size=8, skip_unknown=skips, unk_token_id=tokenizer.unk_token_id
+        )
+        write_model_files(root / name, AvgModel(config), tokenizer)
+    return {**{name: artefacts[name] for name in TYPES}, **{path.name: path for path in root.iterdir()}}
 
 
 @pytest.fixture(scope="session")
-def other_folders(tmp_path_factory, encoder_folders):
-    """Models that are no encoders as the commands write them: a classifier of sentences on each type of encoder."""
-    root = tmp_path_factory.mktemp("others")
-    rows = [(f"n{row}", f"a{row % 7} b{row % 3} r{row}", f"c{row % 7} b{row % 3}") for row in range(40)]
-    columns = dict(zip(("id", "sentence1", "sentence2"), map(list, zip(*rows, strict=True)), strict=True))
-    words = ["doctor", "cat"] * 20
-    labelled = {"text": [f"the {word} bought {row}" for row, word in enumerate(words)], "label": words}
-    names = {
-        "bitext": write_bitext(root / "bitext"),
-        "judged": write_table(root / "judged", columns),
-        "labelled": write_table(root / "labelled", labelled),
-    }
-    types = {json.loads((path / "config.json").read_text())["model_type"]: path for path in encoder_folders.values()}
-    line = "train-supervised --data {labelled} --epochs 1 --learning-rate 0.1 --model"
-    lines = OTHERS | {f"supervised_{name}": f"{line} {path}" for name, path in types.items()}
-    for name, line in lines.items():
-        run(f"{line} --output {root / name}", **names)
-    return {name: root / name for name in lines}
+def known_texts(artefacts):
+    """Sentences that the encoders were trained on, those with the fewest unknown words."""
+    tokenizer = AutoTokenizer.from_pretrained(artefacts["avg"])
+
+    def unknown_share(text):
+        ids = tokenizer(text)["input_ids"]
+        return ids.count(tokenizer.unk_token_id) / len(ids), text
+
+    return sorted(set(DataFolder(artefacts["pairs"]).table()["sentence1"].to_pylist()), key=unknown_share)[:5]
 
 
 @pytest.fixture

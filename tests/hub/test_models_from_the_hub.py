@@ -63,7 +63,7 @@ def test_a_model_gives_the_vectors_of_its_folder_and_no_code_pickle_or_checkpoin
 
 
 @pytest.mark.parametrize("inner", ["", "[it]/"])
-@pytest.mark.parametrize("settings", [b'{"model_type": "llama"}', b'{"model_type": ["avg"]}', b"{", b"{}"])
+@pytest.mark.parametrize("settings", [b'{"model_type": "llama"}', b"{", b"{}"])
 def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_is_that_of_a_folder(
     published, tmp_path, inner, settings
 ):
@@ -83,7 +83,7 @@ def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_
 
 @pytest.mark.parametrize(
     "path",
-    ["ann/mine", Path("b/avg"), "avg", "./avg", "../x/avg", "/x/avg", "~/avg", "a//b", "ann/x/avg", "a b/c", ""],
+    ["ann/mine", Path("b/avg"), "./avg", "/x/avg", "~/avg", "a//b", ""],
 )
 def test_a_local_folder_or_an_invalid_name_is_never_looked_up_on_the_hub(published, path):
     Path("ann/mine").mkdir(parents=True)
@@ -123,9 +123,9 @@ def test_verbs_take_names_of_the_hub_and_record_them(published, encoder_folder, 
     assert published.fetched.count("model.safetensors") == 1
 
 
-def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_report(encoder_folders, other_folders):
-    for folder in [*encoder_folders.values(), *other_folders.values()]:
-        names = {file.name for file in list_files(folder)[0]}
+def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_report(artefacts):
+    for kind in ("avg", "word_trigram", "gran", "translator", "classifier", "parallel"):
+        names = {file.name for file in list_files(artefacts[kind])[0]}
         patterns = {"allow_patterns": hub_models.FETCHED, "ignore_patterns": hub_models.NOT_FETCHED}
         left_out = names - set(filter_repo_objects(names, **patterns))
         assert REPORT in left_out and {name for name in left_out if not name.endswith(".py")} == {REPORT}

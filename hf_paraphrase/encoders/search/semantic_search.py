@@ -5,7 +5,7 @@ For a corpus that is searched more than once, or does not fit in memory: :class:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,39 +45,28 @@ class MinedPairs:
         return len(self.scores)
 
 
-class BestPairs:
+def best_pairs(blocks: Iterable[Pairs], limit: int) -> MinedPairs:
     """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many."""
+    check_count("max_pairs", limit)
+    found = held = 0
+    lowest = -np.inf
+    parts: list[Pairs] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
 
-    def __init__(self, limit: int) -> None:
-        check_count("max_pairs", limit)
-        self.limit = limit
-        self.found = 0
-        self._parts: list[Pairs] = []
-        self._held = 0
-        self._lowest = -np.inf
-
-    def add(self, first: NDArray[np.int64], second: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
-        """Adds pairs, each array (pairs,)."""
-        self.found += len(scores)
-        # What is below the worst of a full list need not be held until the next clearing.
-        good = scores >= self._lowest
-        self._held += int(good.sum())
-        self._parts.append((first[good], second[good], scores[good]))
-        if self._held > 2 * self.limit:
-            self._parts = [self._best()]
-            self._held = self.limit
-            self._lowest = float(self._parts[0][2][-1])
-
-    def result(self) -> MinedPairs:
-        """Returns what was kept, in order of falling score and rising rows."""
-        return MinedPairs(*self._best(), self.found)
-
-    def _best(self) -> Pairs:
-        if not self._parts:
-            return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64)
-        first, second, scores = (np.concatenate([part[place] for part in self._parts]) for place in range(3))
-        order = np.lexsort((second, first, -scores))[: self.limit]
+    def best() -> Pairs:
+        first, second, scores = map(np.concatenate, zip(*parts, strict=True))
+        order = np.lexsort((second, first, -scores))[:limit]
         return first[order], second[order], scores[order]
+
+    for first, second, scores in blocks:
+        found += len(scores)
+        # What is below the worst of a full list need not be held until the next clearing.
+        good = scores >= lowest
+        held += int(good.sum())
+        parts.append((first[good], second[good], scores[good]))
+        if held > 2 * limit:
+            parts = [best()]
+            held, lowest = limit, float(parts[0][2][-1])
+    return MinedPairs(*best(), found)
 
 
 def similar_pairs(
@@ -179,22 +168,20 @@ def paraphrase_mining(
     options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
     encoded = model.encode(list_of_texts(sentences), **options)
     vectors = unit_vectors(_array("embeddings", encoded), "embeddings").astype(np.float32)
+
+    def pairs() -> Iterator[Pairs]:
+        starts = range(0, len(vectors), query_chunk_size)
+        for start in tqdm(starts, desc="compare", unit=" blocks", disable=not show_progress_bar or None):
+            queries = vectors[start : start + query_chunk_size]
+            rows, cosines = nearest_neighbours(
+                queries, vectors, top_k + 1, query_block=query_chunk_size, corpus_block=corpus_chunk_size
+            )
+            own = np.arange(start, start + len(queries))[:, None]
+            others = rows != own
+            yield np.minimum(rows, own)[others], np.maximum(rows, own)[others], cosines[others]
+
     # Most pairs are found from both of their sides.
-    best = BestPairs(2 * max_pairs)
-    for start in tqdm(
-        range(0, len(vectors), query_chunk_size),
-        desc="compare",
-        unit=" blocks",
-        disable=not show_progress_bar or None,
-    ):
-        queries = vectors[start : start + query_chunk_size]
-        rows, cosines = nearest_neighbours(
-            queries, vectors, top_k + 1, query_block=query_chunk_size, corpus_block=corpus_chunk_size
-        )
-        own = np.arange(start, start + len(queries))[:, None]
-        others = rows != own
-        best.add(np.minimum(rows, own)[others], np.maximum(rows, own)[others], cosines[others])
-    mined = best.result()
+    mined = best_pairs(pairs(), 2 * max_pairs)
     _, places = np.unique(mined.first * len(vectors) + mined.second, return_index=True)
     places = np.sort(places)[:max_pairs]
     columns = (mined.scores[places], mined.first[places], mined.second[places])

@@ -199,8 +199,6 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = default_request_version = "HTTP/1.1"
     server_version, sys_version = "hf-paraphrase", ""
     timeout = 60
-    # Headers and body leave in one packet.
-    wbufsize = -1
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
@@ -249,12 +247,6 @@ class _Handler(BaseHTTPRequestHandler):
             raise ConnectionError("the body ends early")
         return data
 
-    def handle_expect_100(self) -> bool:
-        """Asks a client that waits for it to send the body."""
-        super().handle_expect_100()
-        self.wfile.flush()
-        return True
-
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answers with a status and says why; what the client sends after that is not read."""
         self.close_connection = True
@@ -272,7 +264,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(data if self.command != "HEAD" else b"")
-        self.wfile.flush()
 
     def log_message(self, format: str, *values: Any) -> None:
         """Logs no requests: their texts may be private, and a proxy counts them."""

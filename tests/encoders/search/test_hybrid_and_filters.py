@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tiny_encoders import write_average
 
@@ -48,22 +47,16 @@ def rows_of(index, query, **options):
     [
         ("number>=2", lambda row: row["number"] is not None and row["number"] >= 2),
         (" number < 2.5 ", lambda row: row["number"] is not None and row["number"] < 2.5),
-        ("number!=1", lambda row: row["number"] not in (None, 1)),
-        ("share<=0.5", lambda row: row["share"] == 0.25),
         ("good=True", lambda row: row["good"] is True),
         ("name=b = c", lambda row: row["name"] == "b = c"),
-        ("name!=a", lambda row: row["name"] not in (None, "a")),
         ("digits>9", lambda row: row["digits"] in ("10", "x")),
         ("digits==2", lambda row: row["digits"] in ("2", "2.0")),
         ("digits>=m", lambda row: row["digits"] == "x"),
-        ("day>=2021-02-01", lambda row: row["day"] is not None and str(row["day"]) >= "2021-02-01"),
         ("name=", lambda row: row["name"] == ""),
         ("day=2021", lambda row: str(row["day"]).startswith("2021")),
-        ("time=1970-01-02", lambda row: row["time"] is not None and row["time"].day == 2),
         ("time>1970-01-02", lambda row: row["time"] is not None and row["time"].day > 2),
         (f"id={2**53 + 1}", lambda row: row["id"] == 2**53 + 1),
         (f"id>{2**53}", lambda row: row["id"] is not None and row["id"] > 2**53),
-        (f"id<{2**70}", lambda row: row["id"] is not None),
         ("id>=0.5", lambda row: row["id"] is not None and row["id"] > 0),
         (f"long={2**53 + 1}", lambda row: row["long"] == str(2**53 + 1)),
         ("share<2", lambda row: row["share"] is not None and row["share"] < 2),
@@ -146,15 +139,6 @@ def test_a_word_that_the_encoder_does_not_know_is_found_by_a_hybrid_search_alone
     assert rows_of(index, "r4242", hybrid=True) == []
 
 
-def test_words_are_those_of_an_added_sentence_too(model, tmp_path):
-    (tmp_path / "lines").write_text("w1 w2\nw3\nw4 w5\n")
-    assert main(["search", "--model", str(model), "--corpus", f"{tmp_path}/lines", "--output", f"{tmp_path}/i"]) == 0
-    index = SearchIndex(tmp_path / "i")
-    assert rows_of(index, "fresh", hybrid=True) == []
-    index.add(["w1 fresh"])
-    assert rows_of(index, "fresh", hybrid=True) == [3]
-
-
 # ----- the columns of the corpus
 
 
@@ -164,8 +148,6 @@ def write_corpus(folder, kind):
     path = folder / f"corpus.{kind}"
     if kind == "folder":
         write_split(path, "train", [pa.Table.from_pylist(rows)], pa.Table.from_pylist(rows).schema)
-    elif kind == "parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
     elif kind == "jsonl":
         del rows[3]["by"]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -174,7 +156,7 @@ def write_corpus(folder, kind):
     return path
 
 
-@pytest.mark.parametrize("kind", ["folder", "parquet", "jsonl", "csv"])
+@pytest.mark.parametrize("kind", ["folder", "jsonl", "csv"])
 def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_path, capsys, kind):
     path = write_corpus(tmp_path, kind)
     assert main(["search", "--model", str(model), "--corpus", str(path), "--output", f"{tmp_path}/i"]) == 0
@@ -197,10 +179,12 @@ def test_sentences_that_are_added_have_their_columns_and_null_where_they_have_no
     write_split(tmp_path / "more", "train", [more], more.schema)
     assert main(["search", "--index", f"{tmp_path}/i", "--add", f"{tmp_path}/more"]) == 0
     index = SearchIndex(tmp_path / "i")
-    index.add(["w10"])
+    assert rows_of(index, "fresh", hybrid=True) == []
+    index.add(["w10 fresh"])
+    assert rows_of(index, "fresh", hybrid=True) == [5]
     assert index.sentences.select(["sentence", "position", "year", "by"]).to_pylist()[4:] == [
         {"sentence": "w9", "position": 5, "year": 2030, "by": None},
-        {"sentence": "w10", "position": 6, "year": None, "by": None},
+        {"sentence": "w10 fresh", "position": 6, "year": None, "by": None},
     ]
     bad = pa.table({"sentence": ["w8"], "year": ["long ago"]})
     write_split(tmp_path / "bad", "train", [bad], bad.schema)

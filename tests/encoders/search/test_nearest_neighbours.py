@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import cosine_of_rows, nearest_neighbours
-from hf_paraphrase.encoders.search.semantic_search import BestPairs, semantic_search, similar_pairs
+from hf_paraphrase.encoders.search.semantic_search import best_pairs, semantic_search, similar_pairs
 from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.errors import InputError
 
@@ -110,12 +110,12 @@ def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(st.sampled_from([0.5, 0.75, 1.0]), max_size=5), max_size=6), st.integers(1, 8))
 def test_the_best_pairs_of_a_stream_are_those_of_a_sort(blocks, limit):
-    best, every, row = BestPairs(limit), [], 0
+    parts, every, row = [], [], 0
     for scores in blocks:
         first = np.arange(row, row + len(scores))
         row += len(scores)
-        best.add(first, first + 1, np.array(scores))
+        parts.append((first, first + 1, np.array(scores)))
         every += zip((-score for score in scores), first.tolist(), strict=True)
-    mined = best.result()
+    mined = best_pairs(parts, limit)
     assert list(zip((-mined.scores).tolist(), mined.first.tolist(), strict=True)) == sorted(every)[:limit]
     assert mined.found == len(every) and (mined.second == mined.first + 1).all()

