@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,22 +19,17 @@ def clock(order: dict[str, Any]) -> float:
     return time.process_time() if order["cpu_time"] else time.perf_counter()
 
 
-def vocabulary(size: int) -> Any:
-    """Builds a vocabulary of so many units."""
-    from joeynmt.vocabulary import Vocabulary
-
-    special = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "sep_token": None}
-    ids = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None}
-    return Vocabulary([f"unit{number}" for number in range(size - 4)], SimpleNamespace(lang_tags=[], **special, **ids))
-
-
 def build(order: dict[str, Any]) -> Any:
     """Builds a model: one-layer bidirectional GRU, additive attention, one-layer GRU decoder, no dropout."""
     import torch
     from joeynmt.model import build_model
+    from joeynmt.vocabulary import Vocabulary
 
+    special = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "sep_token": None}
+    ids = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None}
+    units = [f"unit{number}" for number in range(order["vocabulary"] - 4)]
+    words = Vocabulary(units, SimpleNamespace(lang_tags=[], **special, **ids))
     torch.manual_seed(0)
-    words = vocabulary(order["vocabulary"])
     side = {
         "type": "recurrent",
         "rnn_type": "gru",
@@ -116,18 +112,14 @@ def train(state: dict[str, Any], order: dict[str, Any]) -> float:
 
 def main() -> None:
     """Answers orders until stdin ends."""
-    import torch
-
-    answers = sys.stdout
     # What the library prints must not get between the answers.
-    sys.stdout = sys.stderr
+    answers, sys.stdout = sys.stdout, sys.stderr
     states: dict[str, dict[str, Any]] = {}
     try:
-        import importlib.metadata
-
         import joeynmt.search  # noqa: F401
+        import torch
 
-        greeting = {"version": importlib.metadata.version("joeynmt"), "torch": torch.__version__}
+        greeting = {"version": metadata.version("joeynmt")}
     except ImportError as error:
         greeting = {"error": str(error)}
     answers.write(json.dumps(greeting) + "\n")
