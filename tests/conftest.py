@@ -40,9 +40,13 @@ def leave_to_stay():
         memory.gc = SimpleNamespace(collect=lambda: 0)
 
 
+LONGEST = {"test_every_verb.py", "test_tutorials.py", "test_benchmarks.py", "test_evaluate.py", "test_paraphrase.py"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Has one process run all slow tests, many of which start several, but those of every verb, which are many."""
+    """Runs the longest files first, and all slow tests but those of every verb in one process: many start several."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     for item in items:
         if item.get_closest_marker("slow") and item.path.name != "test_every_verb.py":
             item.add_marker(pytest.mark.xdist_group("slow"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -20,7 +19,7 @@ from hf_paraphrase import (
     SearchOptions,
     SentenceEmbedder,
 )
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.filtering.language_model import train_language_model
 from hf_paraphrase.registry import MEASURES
 
@@ -128,26 +127,6 @@ def test_datasets_maps_every_function_in_two_processes_to_the_rows_of_one(functi
     assert list(columns) == expected.column_names
     assert repr(columns) == repr(expected.to_pydict())
     assert expected.num_rows > 0
-
-
-def test_the_verbs_make_what_the_functions_make(functions, pairs, given, tmp_path):
-    write_split(tmp_path / "pairs", "train", [pairs], pairs.schema)
-    common = {"pairs": str(tmp_path / "pairs")}
-    scorer, keeps, embedder = (functions[name] for name in ("PairScorer", "PairFilter", "SentenceEmbedder"))
-    hf_paraphrase.score(
-        **common, output=str(tmp_path / "scored"), measures=list(scorer.names), **scorer.measures.given
-    )
-    assert same(DataFolder(tmp_path / "scored").table(), scorer(pairs))
-    steps = {"keep": ["length>=3"], "drop_identical": True, "decontaminate": [str(given / "set.txt")]}
-    hf_paraphrase.filter_pairs(**common, output=str(tmp_path / "kept"), **steps)
-    assert DataFolder(tmp_path / "kept").table(columns=["sentence2"]) == keeps(pairs).select(["sentence2"])
-    lines = "".join(f"{text}\n" for text in pairs.column("sentence1").to_pylist())
-    (tmp_path / "lines.txt").write_text(lines, encoding="utf-8")
-    hf_paraphrase.encode(
-        model=embedder.model, normalize=True, input=str(tmp_path / "lines.txt"), output=str(tmp_path / "v.npy")
-    )
-    vectors = embedder(pairs).column("sentence1_embedding").combine_chunks().flatten().to_numpy()
-    assert np.load(tmp_path / "v.npy").reshape(-1).tolist() == vectors.tolist()
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,6 @@ class ReadingSettings(Settings):
     text: list[str] = setting("files", [], path=True)
     vectors: str | None = setting("a file", None, path=True)
     named: list[str] = setting("NAME=FILE", [], path=True)
-    output: str | None = setting("what is made", None)
-    kind: str = setting("a kind", "fifo", choices=["fifo"])
 
 
 seen: dict[str, object] = {}
@@ -148,18 +146,6 @@ def test_copies_are_private_and_an_error_names_the_pipe(pipe, temporary):
     with pytest.raises(InputError) as failed:
         fail(text=(name,))
     assert str(failed.value) == f"{name}: no good (not {name})"
-
-
-def test_names_of_what_is_made_and_of_choices_are_left_alone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    os.mkfifo("fifo")
-
-    @recipe(ReadingSettings)
-    def kept(settings):
-        return settings.output, settings.kind
-
-    # A reader of it would wait for ever.
-    assert kept(output="fifo", kind="fifo") == ("fifo", "fifo")
 
 
 def test_a_device_without_end_and_a_pipe_of_several_processes_are_refused(pipe, monkeypatch):
@@ -308,11 +294,3 @@ def test_rows_of_a_folder_with_a_card_are_those_that_its_files_hold_now(cache):
         Path("set/train.jsonl").write_text(json.dumps({"sentence1": text, "sentence2": "b"}))
         os.utime("set/train.jsonl", ns=(number, number))
         assert DataFolder("set").table()["sentence1"].to_pylist() == [text]
-
-
-def test_pairs_without_the_usual_names_are_refused_with_the_way_out(cache):
-    Dataset.from_list([{"left": "a", "right": "b"}]).to_parquet("odd.parquet")
-    with pytest.raises(InputError, match="--dataset DATA --columns sentence1=…,sentence2=…"):
-        train_encoder(pairs="odd.parquet", output="model")
-    hf_paraphrase.prepare_pairs(dataset="odd.parquet", columns="sentence1=left,sentence2=right", output="named")
-    assert DataFolder("named").table().to_pylist() == [{"sentence1": "a", "sentence2": "b"}]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import logging
+import pickle
 
 import pytest
 from hypothesis import given
@@ -106,6 +107,8 @@ def test_causes_that_form_a_ring_end():
 )
 def test_an_error_is_one_line_with_file_line_value_and_remedy(error, text):
     assert str(error) == text and isinstance(error, HfParaphraseError)
+    # From another process.
+    assert str(pickle.loads(pickle.dumps(error))) == text
 
 
 class OutOfMemoryError(RuntimeError):

@@ -12,7 +12,6 @@ import shlex
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from documented_blocks import blocks, commands_of, quick_blocks, run_line
@@ -171,25 +170,6 @@ def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(code, t
     assert done.returncode == 0, done.stderr
     said = re.findall(r"# (.+)$", code, re.MULTILINE)
     assert done.stdout and all(line in done.stdout for line in said)
-
-
-@pytest.mark.slow
-def test_the_way_from_own_pairs_to_an_encoder_that_runs_anywhere_works_as_printed(tmp_path, monkeypatch, capsys):
-    for package in ("onnx", "onnxruntime"):
-        pytest.importorskip(package)
-    monkeypatch.chdir(tmp_path)
-    Path("pairs.tsv").write_text("".join(f"{first}\t{second}\n" for first, second in SENTENCES))
-    Path("sentences.txt").write_text("".join(f"{first}\n" for first, _ in SENTENCES))
-    text = section(GUIDE / "libraries.md", "An encoder that runs anywhere")
-    (_, shell), (_, code) = blocks(text)[:2]
-    for line in shell.strip().splitlines():
-        if not line.startswith("pip install"):
-            run_line(line, monkeypatch)
-    assert len(np.load("vectors.npy")) == len(SENTENCES)
-    names = {}
-    exec(compile(code, "README.md", "exec"), names)
-    expected = SentenceEncoder.from_pretrained("my_avg").encode(names["texts"])
-    np.testing.assert_allclose(names["vectors"], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -81,7 +81,8 @@ class Paraphraser(BatchFunction):
                 f"{len(self.models)} models and {len(pivots)} pivots are no round trips",
                 remedy="give two models for every round trip, and one of --pivots for each or none",
             )
-        return [self._trip(*route, pivot) for route, pivot in itertools.zip_longest(routes, pivots)]
+        own_pivots: Sequence[str | None] = pivots or [None] * len(routes)
+        return [self._trip(there, back, pivot) for (there, back), pivot in zip(routes, own_pivots, strict=True)]
 
     def _trip(self, forward: str, backward: str, pivot: str | None) -> RoundTrip:
         """Opens the models of a round trip, whose languages must meet."""

@@ -140,11 +140,10 @@ def differences(expected: Path, found: Path) -> list[str]:
     Files are compared byte for byte, without times in JSON, tables and cards, and the interruptions of a run.
     """
     left, right = contents(expected), contents(found)
-    names = sorted({*left, *right})
+    changed = sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
+    both = left.keys() & right.keys()
     return [
-        name
-        for name in names
-        if name not in left or name not in right or _timeless(name, left[name]) != _timeless(name, right[name])
+        name for name in changed if name not in both or _timeless(name, left[name]) != _timeless(name, right[name])
     ]
 
 

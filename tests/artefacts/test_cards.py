@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from huggingface_hub import DatasetCard, ModelCard, ModelCardData, metadata_eval_result
+from huggingface_hub import DatasetCard, ModelCard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,40 +139,13 @@ def test_a_damaged_head_is_an_input_error_with_file_and_line(tmp_path, text, lin
     assert (caught.value.path, caught.value.line) == (str(tmp_path / "README.md"), line)
 
 
-def card_with(*measurements, data=None):
-    """Returns what the Hub's library reads back from a card with these measurements."""
-    card = ModelCard("---\ntags:\n- x\n---\n# Title\n")
-    card.data = data or card.data
-    set_results(card, "m", measurements)
-    return ModelCard(str(card)).data
-
-
-def test_a_result_equals_the_one_that_the_hubs_own_function_writes_and_has_no_path():
-    theirs = metadata_eval_result(
-        model_pretty_name="m",
-        task_pretty_name="Translation",
-        task_id="translation",
-        metrics_pretty_name="BLEU (greedy)",
-        metrics_id="sacrebleu",
-        metrics_value=51.254,
-        dataset_pretty_name="my set",
-        dataset_id="my-set",
-        dataset_split="validation",
-    )
+def test_a_result_names_the_data_without_the_folders_above_and_is_published_only_with_a_value():
     for path in ("/private/my set", "C:\\private\\my set\\"):
-        measurement = replace(BLEU, dataset=path, split="validation")
-        assert card_with(measurement).eval_results == ModelCardData(**theirs).eval_results
-        assert measurement.dataset == "my set"
-
-
-def test_new_results_replace_earlier_ones_of_the_same_kind_and_keep_others():
-    other = replace(DEV, dataset="SICK", config="a")
-    data = card_with(replace(DEV, value=50.0), data=card_with(other, DEV))
-    assert [(item.dataset_name, item.metric_value) for item in data.eval_results] == [
-        ("SICK a", 60.5),
-        ("dev set", 50),
-    ]
-    assert "model_name" not in card_with(replace(DEV, value=None)).to_dict()
+        found = replace(BLEU, dataset=path).result()
+        assert (found.dataset_name, found.dataset_type, found.metric_value) == ("my set", "my-set", 51.254)
+    card = ModelCard(CARD_TEXT)
+    set_results(card, "m", [replace(DEV, value=None), replace(DEV, dataset=None)])
+    assert "model-index" not in str(card)
 
 
 # ----- later evaluations

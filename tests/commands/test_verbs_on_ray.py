@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase import __version__
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.registry import MEASURES
@@ -20,7 +19,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install ray"),
 ]
-ROOT = Path(__file__).resolve().parents[2]
 WORDS = ["one", "two", "three", "four", "five", "six"]
 LIVELY = """
 import os, time
@@ -186,25 +184,3 @@ def test_what_the_cluster_does_not_have_and_a_damaged_input_are_one_line(score_l
         file.write_bytes(content)
     error = capsys.readouterr().err.splitlines()[-1]
     assert str(file) in error and "Traceback" not in error and not (tmp_path / "made").exists()
-
-
-@pytest.mark.parametrize(
-    ("source", "problem"),
-    [
-        ("raise ModuleNotFoundError(\"No module named 'hf_paraphrase'\")", "no worker made rows"),
-        ("__version__ = '0.0.1'\n__path__ = [{package!r}]", f"has hf-paraphrase 0.0.1, and this run {__version__}"),
-    ],
-)
-def test_a_worker_without_the_package_or_with_another_version_is_one_line(
-    source, problem, second, score_lively, tmp_path, monkeypatch, capsys
-):
-    other = tmp_path / "other" / "hf_paraphrase"
-    other.mkdir(parents=True)
-    (other / "__init__.py").write_text(source.format(package=str(ROOT / "hf_paraphrase")))
-    second(env_vars={"PYTHONPATH": str(other.parent)})
-    # Workers look for packages where the run does, and first of all in its folder.
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    assert main(score_lively(tmp_path / "made", pause=0.2)) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert problem in error and "install the same" in error and not (tmp_path / "made").exists()

@@ -50,11 +50,3 @@ def test_a_tutorial_runs_as_printed(name, run_tutorial, monkeypatch, capsys):
     run_tutorial(name, monkeypatch)
     text = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
     assert {"python", "bash"} <= {language for language, _ in quick_blocks(text)}
-
-
-def test_the_tutorials_make_their_folders(run_tutorial, monkeypatch, capsys):
-    folder = run_tutorial("find_duplicates", monkeypatch)
-    assert (folder / "duplicates" / "README.md").is_file()
-    capsys.readouterr()
-    run_tutorial("publish", monkeypatch)
-    assert (folder / "my_avg_int8" / "provenance.json").is_file()
