@@ -147,6 +147,8 @@ class _Beams:
         improvable = self.scores[:, 0] / (length - 1) ** self.penalty > self.finished_scores[self.active].amin(1)
         # Without any hypothesis that could continue there is nothing to wait for either.
         improvable &= self.scores[:, 0] > -torch.inf
+        # NaN is kept to the end, so that whoever scores the list sees it.
+        improvable |= self.scores[:, 0].isnan()
         # The one question of a step for which a GPU is waited for: how many sentences the next one has.
         count = int(improvable.sum())
         if count == improvable.numel():

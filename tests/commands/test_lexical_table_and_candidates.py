@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+from hf_paraphrase import SearchOptions
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.lexical_table import LexicalTable
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.scoring import score_translations
+from hf_paraphrase.translation.translator import Translator
 
 SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "8", "--precision", "fp32"]
 
@@ -54,21 +56,23 @@ def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the
     table, tiny_model, tiny_bitext, tmp_path
 ):
     model, tokenizer = load_translation_model(tiny_model)
-    words = ["--lexical-table", str(table), "--candidates-frequent", "0", "--candidates-per-unit", "2"]
+    words = ["--lexical-table", str(table), "--candidates-frequent", "5", "--candidates-per-unit", "2"]
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "few", *words) == 0
     found = LexicalTable.load(table)
     sources = DataFolder(tiny_bitext).table("test")["source"].to_pylist()
-    allowed = {
-        target for ids in tokenizer(sources)["input_ids"] for unit in ids for target, _ in found.translations(unit)[:2]
-    }
+    units = {unit for ids in tokenizer(sources)["input_ids"] for unit in ids}
+    allowed = {target for unit in units for target, _ in found.translations(unit)[:2]}
+    allowed |= set(np.argsort(-found.target_counts, kind="stable")[:5].tolist())
     letters = set("".join(tokenizer.decode([unit]) for unit in allowed)) | {" "}
     pairs = rows(tmp_path / "few")
     assert pairs and all(set(row["sentence2"]) <= letters for row in pairs)
-    scores = score_translations(
-        model, tokenizer, [row["source"] for row in pairs], [row["sentence2"] for row in pairs]
-    )
-    # Other segmentations of the same text have other scores.
-    alike = [abs(row["log_prob"] - score) < 1e-3 for row, score in zip(pairs, scores.log_probs, strict=True)]
-    assert sum(alike) >= 0.5 * len(pairs)
+    free = Translator(model, tokenizer, SearchOptions(50, 50)).nbest_lists(sources)
+    scores = {
+        (source, item.text): item.log_prob for source, nbest in zip(sources, free, strict=True) for item in nbest
+    }
+    shared = [row for row in pairs if (row["source"], row["sentence2"]) in scores]
+    assert shared, "the searches share no translation, so this test shows nothing"
+    for row in shared:
+        assert row["log_prob"] == pytest.approx(scores[row["source"], row["sentence2"]], abs=1e-3)
     record = json.loads((tmp_path / "few" / "provenance.json").read_text())
     assert "lexical_table.safetensors" in [item["name"] for item in record["inputs"]]
