@@ -19,38 +19,55 @@ import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Sequence
-from importlib.util import find_spec
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrow_arrays import bytes_of_texts, int32_values
+from ..data.arrow_arrays import bytes_of_texts, int32_values, int64_array, places_in, set_of, text_array
 from .token_ids import TokenIds, ranges
 
 if TYPE_CHECKING:
+    from pyarrow import LargeStringArray
     from tokenizers import Tokenizer
 
 SPACE_MARK = "▁"
 """What `Metaspace` writes for a space."""
 
-_NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "BertNormalizer", "Precompiled")
-"""Those that change a character, or a letter and its marks, whatever stands around it."""
+_FIELDS = {
+    # Normalisers that change a character, or a letter and its marks, whatever stands around it.
+    **{name: set[str]() for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt")},
+    "BertNormalizer": {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
+    "Precompiled": {"precompiled_charsmap"},
+    "Strip": {"strip_left", "strip_right"},
+    "Replace": {"pattern", "content"},
+    # Pre-tokenizers that split at white space.
+    **{name: set[str]() for name in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")},
+    "Metaspace": {"replacement", "prepend_scheme", "split"},
+    "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
+    "Split": {"pattern", "behavior", "invert"},
+}
+"""The settings of the parts that are known."""
 _REPLACED = (r"\p{Nd}", r"\s+", r"\s", " {2,}", " +")
 """Regular expressions that match one character, or white space only."""
 _WORDS = r"[^\W_]+|[^\w\s]|_"
 """The words of :mod:`.morfessor`."""
-REMEMBERED = 1 << 21
-"""Characters of different runs that are remembered; a call that begins with more of them starts again."""
+REMEMBERED = 1 << 18
+"""Different runs that are remembered; a call that begins with more of them starts again."""
+REMEMBERED_CHARACTERS = 1 << 23
+"""Characters of all of them, likewise."""
 _FEW_TEXTS = 512
 """So many texts are split up faster by Python than by Arrow."""
 _TEXTS_THAT_PAY = 1 << 16
 """About so many are split up by Python, call by call, before the import of Arrow would have taken less time."""
+_FEW_RUNS = 48
+"""The ids of so many runs are gathered faster by Python than by NumPy."""
 _ALONE, _LENGTH, _START = 1, 1, 32
 """The bit of a code that says whether a run must stand alone, and those where length and start of its ids begin."""
 _LENGTHS = (1 << (_START - _LENGTH)) - 1
+_NEW_SHARE = 8
 _runs_of = re.compile(" *[^ ]+| +").findall
 
 
@@ -81,23 +98,25 @@ class RunLookup:
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts, without padding or truncation."""
         known = self._known
-        if known.characters > REMEMBERED:
+        if len(known.codes) > REMEMBERED or known.characters > REMEMBERED_CHARACTERS:
             self._known = known = _KnownRuns()
         token_ids = self._many(known, texts) if self._are_many(texts) else self._few(known, texts)
         return self._surrounded(token_ids) if len(self.before) or len(self.behind) else token_ids
 
     def _are_many(self, texts: Sequence[str]) -> bool:
-        """Returns whether Arrow is there, and takes less time for some texts, its import included."""
+        """Returns whether Arrow takes less time for some texts, its import included."""
         if len(texts) <= _FEW_TEXTS:
             return False
         self._texts += len(texts)
-        return "pyarrow" in sys.modules or (self._texts > _TEXTS_THAT_PAY and find_spec("pyarrow") is not None)
+        return self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
 
     def _few(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
         """Splits texts one by one."""
         rows = list(map(_runs_of, texts))
         codes = self._codes(known, list(chain.from_iterable(rows)))
         borders = np.array([0, *accumulate(map(len, rows))], np.int64)
+        if len(codes) <= _FEW_RUNS and not any(code & _ALONE for code in codes):
+            return known.ids_of_few(codes, borders)
         return self._gathered(known, texts, np.array(codes, np.int64), borders)
 
     def _many(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
@@ -112,9 +131,13 @@ class RunLookup:
         starts = np.flatnonzero(cuts)
         # The runs are end to end as the texts are, so they need not be copied.
         runs = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data))
-        different = runs.dictionary_encode()
-        codes = np.array(self._codes(known, different.dictionary.to_pylist()), np.int64)
-        return self._gathered(known, texts, codes[int32_values(different.indices)], np.searchsorted(starts, offsets))
+        index, codes_of_index = known.index(len(runs))
+        places = places_in(runs, index)
+        codes = codes_of_index[places]
+        others = np.flatnonzero(places < 0)
+        if len(others):
+            codes[others] = self._codes_of_array(known, runs.take(int64_array(others)))
+        return self._gathered(known, texts, codes, np.searchsorted(starts, offsets))
 
     def _gathered(
         self, known: _KnownRuns, texts: Sequence[str], codes: NDArray[np.int64], borders: NDArray[np.int64]
@@ -129,6 +152,11 @@ class RunLookup:
             return token_ids
         others = TokenIds.of_lists(self._encoded(texts[row] for row in np.flatnonzero(whole).tolist()))
         return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
+
+    def _codes_of_array(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
+        """Does what :meth:`_codes` does of runs many of which are the same."""
+        runs = runs.dictionary_encode()
+        return np.array(self._codes(known, runs.dictionary.to_pylist()), np.int64)[int32_values(runs.indices)]
 
     def _codes(self, known: _KnownRuns, runs: list[str]) -> list[int]:
         """Finds the codes of runs; new ones are looked up."""
@@ -179,6 +207,7 @@ class _KnownRuns:
         self.characters = 0
         self._ids = np.zeros(1024, np.int32)
         self._end = 0
+        self._index: tuple[Any, NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
 
     def add(self, runs: list[str], ids: Sequence[Sequence[int]], alone: Sequence[bool]) -> None:
@@ -197,6 +226,18 @@ class _KnownRuns:
             codes = starts << _START | token_ids.lengths << _LENGTH | np.array(alone, np.int64)
             self.codes.update(zip(runs, codes.tolist(), strict=True))
 
+    def index(self, most: int) -> tuple[Any, NDArray[np.int64]]:
+        """Passes the runs that have been known for a while to Arrow, with their codes, or none if more than `most`.
+
+        Arrow begins every search with a table of them, which does not pay for fewer runs than there are in it.
+        """
+        if len(self.codes) > most:
+            return _index([])
+        index = self._index
+        if index is None or len(self.codes) > len(index[1]) * (1 + 1 / _NEW_SHARE):
+            self._index = index = _index(list(self.codes.items()))
+        return index
+
     def ids_of(self, codes: NDArray[np.int64], borders: NDArray[np.int64]) -> TokenIds:
         """Gathers the ids of texts."""
         lengths = codes >> _LENGTH & _LENGTHS
@@ -204,6 +245,18 @@ class _KnownRuns:
         ends = np.zeros(len(codes) + 1, np.int64)
         lengths.cumsum(out=ends[1:])
         return TokenIds(ids, ends[borders])
+
+    def ids_of_few(self, codes: Sequence[int], borders: NDArray[np.int64]) -> TokenIds:
+        """Gathers the ids of texts one run at a time."""
+        all_ids = self._ids
+        rows = [all_ids[code >> _START :][: code >> _LENGTH & _LENGTHS].tolist() for code in codes]
+        ends = np.array([0, *accumulate(map(len, rows))], np.int64)
+        return TokenIds(np.array(list(chain.from_iterable(rows)), np.int64), ends[borders])
+
+
+def _index(items: list[tuple[str, int]]) -> tuple[Any, NDArray[np.int64]]:
+    # The last code is that of a run that is not found.
+    return set_of(text_array([run for run, _ in items])), np.array([*(code for _, code in items), 0], np.int64)
 
 
 def _is_visible(character: str) -> bool:
@@ -240,19 +293,28 @@ def runs_are_separable(tokenizer: Tokenizer) -> bool:
     """Returns whether the ids of a text are those of its runs, except for what is checked run by run."""
     return (
         _is_the_same_every_time(tokenizer.model)
-        and _splits_runs(settings_of_part(tokenizer.pre_tokenizer))
-        and all(map(_keeps_runs_apart, _steps(settings_of_part(tokenizer.normalizer))))
+        and splits_runs(settings_of_part(tokenizer.pre_tokenizer))
+        and keeps_runs_apart(settings_of_part(tokenizer.normalizer))
         and _added_tokens_are_within_runs(tokenizer)
     )
 
 
-def _splits_runs(pre_tokenizer: Any) -> bool:
+def keeps_runs_apart(normalizer: Any) -> bool:
+    """Returns whether normalising a text normalises what is before and behind a space, where that stays a space."""
+    return all(map(_keeps_runs_apart, _steps(normalizer)))
+
+
+def splits_runs(pre_tokenizer: Any) -> bool:
     """Returns whether a text is split where a space follows a visible character, and each side of that as if alone."""
-    kind = pre_tokenizer and pre_tokenizer["type"]
+    if pre_tokenizer is None:
+        return False
+    kind = pre_tokenizer["type"]
     if kind == "Sequence":
         # Whatever comes after the first part sees its pieces one by one.
-        parts = pre_tokenizer["pretokenizers"]
-        return bool(parts) and _splits_runs(parts[0])
+        parts = pre_tokenizer.get("pretokenizers")
+        return bool(parts) and splits_runs(parts[0])
+    if not _is_known(pre_tokenizer):
+        return False
     if kind == "Metaspace":
         return bool(pre_tokenizer["replacement"] == SPACE_MARK and pre_tokenizer["split"])
     if kind == "ByteLevel":
@@ -263,22 +325,31 @@ def _splits_runs(pre_tokenizer: Any) -> bool:
     return kind in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
 
 
-def _steps(normalizer: Any) -> list[Any]:
-    """Lists the settings of the steps of a normaliser, those in a sequence one by one."""
-    if normalizer is None or normalizer["type"] != "Sequence":
-        return [] if normalizer is None else [normalizer]
-    return [step for part in normalizer["normalizers"] for step in _steps(part)]
-
-
 def _keeps_runs_apart(step: Any) -> bool:
-    """Returns whether it normalises what is before and behind a space by itself, where that stays a space."""
+    if not _is_known(step):
+        return False
     if step["type"] == "Strip":
         # The white space at the end of a run is not at the end of the text, so a run must have none there.
         return not step["strip_left"]
     if step["type"] == "Replace":
         text = step["pattern"].get("String")
         return step["pattern"].get("Regex") in _REPLACED if text is None else bool(text) and " " not in text
-    return step["type"] in _NORMALIZERS
+    return True
+
+
+def _steps(normalizer: Any) -> Iterator[Any]:
+    """Lists the settings of the steps of a normaliser, those in a sequence one by one."""
+    if normalizer is None:
+        return
+    if normalizer["type"] == "Sequence":
+        for part in normalizer["normalizers"]:
+            yield from _steps(part)
+    else:
+        yield normalizer
+
+
+def _is_known(part: Any) -> bool:
+    return {"type", *_FIELDS.get(part["type"], {"?"})} == set(part)
 
 
 def _is_the_same_every_time(model: Any) -> bool:
