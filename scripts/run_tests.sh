@@ -33,4 +33,4 @@ fi
 python -m compileall -q hf_paraphrase
 cores=$(python -c 'import os; print(os.cpu_count())')
 python -m pytest -n "$((cores + 1))" --dist loadfile --no-loadscope-reorder
-python -m pytest -m slow -n "$cores" --dist loadgroup
+python -m pytest -m slow -n "$cores" --dist loadfile --no-loadscope-reorder

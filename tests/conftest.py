@@ -43,13 +43,9 @@ def leave_to_stay():
 LONGEST = {"test_every_verb.py", "test_tutorials.py", "test_benchmarks.py", "test_evaluate.py", "test_paraphrase.py"}
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Runs the longest files first, and all slow tests but those of every verb in one process: many start several."""
+    """Runs the longest files first, so that no process works alone at the end."""
     items.sort(key=lambda item: item.path.name not in LONGEST)
-    for item in items:
-        if item.get_closest_marker("slow") and item.path.name != "test_every_verb.py":
-            item.add_marker(pytest.mark.xdist_group("slow"))
 
 
 def pytest_collection_finish():
