@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,6 @@ from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
 from ..vectors import NpyWriter, npy_writer, open_vectors
 from .approximate import LISTS_FILE, build_lists
-
-if TYPE_CHECKING:
-    from .index import SearchIndex
 
 SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
 """A corpus: each sentence, and its place in the input, from 1; other columns of the input come after them."""
@@ -72,6 +69,16 @@ class IndexSettings:
             raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
 
 
+class EarlierIndex(Protocol):
+    """What is taken over of a :class:`~.index.SearchIndex`."""
+
+    settings: IndexSettings
+    vectors: NDArray[np.float32]
+    sentences: pa.Table
+
+    def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table: ...  # noqa: D102
+
+
 def text_keys(texts: Iterable[str]) -> NDArray[np.int64]:
     """Computes a number for each text, the same for texts that differ in case and spacing only (texts,).
 
@@ -88,7 +95,7 @@ def build_index(
     approximate: bool = False,
     keep_repeated: bool = False,
     batch_size: int = 256,
-    earlier: SearchIndex | None = None,
+    earlier: EarlierIndex | None = None,
     without: NDArray[np.bool_] | None = None,
     progress: Callable[[int], object] = lambda sentences: None,
 ) -> IndexSettings:
@@ -156,9 +163,9 @@ class _Builder:
             self.counts["read"] += len(texts)
             progress(len(texts))
 
-    def earlier_tables(self, earlier: SearchIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
+    def earlier_tables(self, earlier: EarlierIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
         """Takes over the rows of an index, but those that are left out."""
-        kept = np.arange(len(earlier)) if without is None else np.flatnonzero(~without)
+        kept = np.arange(len(earlier.vectors)) if without is None else np.flatnonzero(~without)
         for start in range(0, len(kept), _ROWS_PER_GROUP):
             rows = kept[start : start + _ROWS_PER_GROUP]
             table = earlier.sentences_of(rows)
