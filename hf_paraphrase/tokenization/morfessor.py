@@ -109,6 +109,7 @@ def learn_morphs(
     if not data:
         problem = f"no word occurs {min_frequency} times" if counts else "no text to learn morphs from"
         raise InputError(problem, remedy="give sentences that are not empty, or lower the min_frequency")
+    log(f"learning morphs from {len(data):,} different words")
     check_installed()
     from morfessor.baseline import BaselineModel
 

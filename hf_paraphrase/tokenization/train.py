@@ -235,7 +235,6 @@ def _learn(
         words = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=limit, **style)
         return build_word_level_tokenizer(words, **style), {}
     counts = count_words(sentences, lower_case=lower_case)
-    log(f"learning morphs from {len(counts):,} different words")
     morphs = learn_morphs(
         counts, dampening=settings.dampening or "none", min_frequency=min_frequency, seed=settings.seed
     )
