@@ -158,7 +158,7 @@ class DataFolder:
         row = 0
         for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
             begin, row = row, row + rows
-            if begin >= stop or row <= start:
+            if not rows or begin >= stop or row <= start:
                 continue
             with open_parquet(path) as file:
                 require_columns(file.schema_arrow.names, theirs, str(path))

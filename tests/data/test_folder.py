@@ -65,6 +65,23 @@ def test_empty_batches_make_no_row_group_that_load_dataset_cannot_read(tmp_path)
     assert found["rank"][:] == [0, 1, 0, 1]
 
 
+@pytest.mark.parametrize("counts", [(0, 3, 3), (3, 0, 3), (3, 3, 0), (0, 0, 6), (3, 0, 0)])
+def test_files_without_rows_are_read_wherever_they_stand(tmp_path, counts):
+    table = pa.table({"number": list(range(sum(counts)))})
+    for number, (count, end) in enumerate(zip(counts, np.cumsum(counts), strict=True)):
+        # A file without rows has no row groups.
+        with pq.ParquetWriter(tmp_path / f"train-{number:05d}-of-00003.parquet", table.schema) as writer:
+            if count:
+                writer.write_table(table.slice(end - count, count))
+    opened = DataFolder(tmp_path)
+    assert opened.table().column("number").to_pylist() == list(range(sum(counts)))
+    rows = np.arange(sum(counts)) % 2 == 0
+    found = pa.Table.from_batches(opened.batches(rows=rows), table.schema)
+    assert found.column("number").to_pylist() == np.flatnonzero(rows).tolist()
+    (part,) = opened.row_range("train", 1, 3)
+    assert part.column("number").to_pylist() == [1, 2]
+
+
 def test_what_is_asked_of_an_open_folder(folder):
     opened = DataFolder.open(folder)
     assert DataFolder.open(opened) is opened
