@@ -182,6 +182,8 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
 def _report(settings: FilterSettings, filtered: Filtered) -> None:
     choice, counts = filtered.choice, filtered.counts
     log(funnel_table(choice.funnel).rstrip())
+    for name, count in sorted(choice.contamination.items()):
+        log(f"left out for a sentence of {name}: {count:,}")
     left_out = [name for name in DataFolder(settings.pairs).splits if name != settings.split]
     if left_out:
         log(f"only the split `{settings.split}` was filtered; not in the output: {', '.join(left_out)}")

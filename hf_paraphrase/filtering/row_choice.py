@@ -1,7 +1,7 @@
 """Which rows a filter keeps: two passes over the pairs, the first to choose rows, the second to copy them.
 
 Only a small number a row, and for the steps that compare rows a few numbers a surviving row, are held in memory; the
-pairs themselves stream through as record batches.
+pairs themselves stream through as record batches, but for those that `--noise` and `--negatives` change.
 """
 
 from __future__ import annotations

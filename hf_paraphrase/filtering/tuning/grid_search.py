@@ -250,6 +250,8 @@ def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: 
                 if run is not None:
                     made.setdefault(cell, []).append(run)
                     bar.set_postfix_str(f"{cell.data} {cell.encoder} {cell.range or cell.filter}: dev {run.dev:.1f}")
+            if cell not in made:
+                log(f"{cell.data}: nothing is selected by {cell.range}; left out")
     return made
 
 
