@@ -185,7 +185,7 @@ def test_functions_of_other_verbs_take_data_sets_and_encoders_as_well(artefacts,
     encoder = SentenceEncoder.from_pretrained(artefacts["avg"])
     pairs = Dataset.from_list([{**row, "score": float(number % 3)} for number, row in enumerate(TEXTS)])
     table = hf_paraphrase.evaluate(model=[encoder], data=pairs, suite="graded", split="train")
-    assert "model0 r" in str(table)
+    assert "SentenceEncoder (model0) r" in str(table)
     hf_paraphrase.encode(model=encoder, input=pairs, columns=["sentence1"], output=tmp_path / "embedded")
     embedded = load_dataset(str(tmp_path / "embedded"), split="train")
     np.testing.assert_allclose(embedded["sentence1_embedding"][3], encoder.encode(TEXTS[3]["sentence1"]), atol=1e-6)

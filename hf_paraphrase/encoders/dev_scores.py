@@ -25,7 +25,10 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
     result = evaluator(encoder)
     if not isinstance(result, Mapping):
         result = {DEV_SCORE: result}
-    return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
+    try:
+        return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"the evaluator gives something other than scores: {error}") from error
 
 
 def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:

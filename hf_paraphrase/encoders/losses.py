@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
+from ..errors import UsageError
 from ..registry import LOSSES
 from .negatives import NONE, normalize_rows
 
 NEGATIVES, CANDIDATES, LABELS = "negatives", "candidates", "labels"
+_GIVEN = (NEGATIVES, CANDIDATES, LABELS)
 
 
 def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
@@ -30,7 +32,14 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
     * `labels` (pairs,): how much of a paraphrase a pair is, from the column `label` (1 or 0) or `score` (0 to 1) of
       the pairs, which is then needed. Without it pairs labelled 0 are left out.
     """
-    return name in inspect.signature((loss if isinstance(loss, type) else type(loss)).forward).parameters
+    _, *parameters = inspect.signature((loss if isinstance(loss, type) else type(loss)).forward).parameters.values()
+    for parameter in parameters[1:]:
+        is_variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.default is parameter.empty and not is_variadic and parameter.name not in _GIVEN:
+            raise UsageError(
+                f"the forward of the loss asks for `{parameter.name}`", remedy=f"there is {', '.join(_GIVEN)}"
+            )
+    return name in [parameter.name for parameter in parameters[1:]]
 
 
 def has_option(loss: type[nn.Module], name: str) -> bool:
@@ -75,6 +84,8 @@ class EncoderLoss(nn.Module):
     def __init__(self, margin: float | None = None) -> None:
         super().__init__()
         self.margin = self.default_margin if margin is None else margin
+        if not self.margin >= 0:
+            raise ValueError(f"margin must not be negative, not {self.margin}")
 
 
 class MarginLoss(EncoderLoss):

@@ -81,11 +81,12 @@ class TableAverages:
 
     def _rows(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Returns the table and ids; of a table of integers the rows in use, and the place of each id among them."""
-        values, scales = self._stored.values, self._stored.scales
-        if scales is None:
-            return values, ids
+        # Read once: another thread may replace it.
+        stored = self._stored
+        if stored.scales is None:
+            return stored.values, ids
         rows, places = np.unique(ids, return_inverse=True)
-        return StoredMatrix(values[rows], scales[rows]).rounded(), places
+        return StoredMatrix(stored.values[rows], stored.scales[rows]).rounded(), places
 
     def _counted(
         self, ids: NDArray[np.int64], offsets: NDArray[np.int64]

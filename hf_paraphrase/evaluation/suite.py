@@ -146,6 +146,7 @@ def has_columns(*wanted: str, without: str = "") -> Callable[[Path], bool]:
     """Makes a recogniser of files and data folders by the names of their columns."""
 
     def recognise(path: Path) -> bool:
+        """Returns whether the columns are there."""
         present = columns_of(path)
         return present.issuperset(wanted) and without not in present
 

@@ -129,7 +129,8 @@ def _benchmark(
         second = sorted(np.bincount(task["train"].gold, minlength=2))[-2]
         if second < 2 * FOLDS:
             raise InputError(
-                f"{name} has {second} examples of the second largest class, too few for folds",
+                f"{name} has {len(task['train'].gold)} examples, {second} of the second largest class: too few for folds",
+                path=", ".join(about.get("inputs", [])) or None,
                 remedy=f"give two classes with {2 * FOLDS} examples or more",
             )
 

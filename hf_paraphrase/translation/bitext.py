@@ -32,6 +32,7 @@ class BitextSides(NamedTuple):
 def read_bitext(folder: str, split: str) -> pa.Table:
     """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`."""
     bitext = DataFolder(folder)
+    bitext.require(*_COLUMNS, split=bitext.splits[0])
     if split not in bitext.splits:
         remedy = "prepare bitext --validation-size N makes a split `validation`"
         raise InputError(f"no split `{split}`", path=folder, remedy=remedy)

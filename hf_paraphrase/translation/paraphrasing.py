@@ -19,7 +19,7 @@ from ..data.records import arrow_tables, kind_of_rows, open_rows, text_columns
 from ..data.schema import SENTENCES, columns_named, require_columns
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import DEFAULT_COLUMNS
-from ..errors import InputError
+from ..errors import HfParaphraseError, InputError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
@@ -159,7 +159,12 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         if output.finished:
             return DataFolder(output.target)
         staging = output.begin()
-        sentences = _sentences(settings, output.work)
+        try:
+            sentences = _sentences(settings, output.work)
+        except HfParaphraseError:
+            # No part has begun without them.
+            output.discard()
+            raise
         shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
         job = ShardJob(sentences, {"train": function}, settings.shard_size)
         output.run(job, output.own(shards), what="paraphrase", unit="sentence")

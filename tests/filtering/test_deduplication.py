@@ -295,7 +295,7 @@ def test_columns_are_parted_by_commas_and_other_rows_may_have_other_ones(name):
         (["latin.csv"], "latin.csv:2: not UTF-8"),
         (["latin folder"], "check that the file is UTF-8"),
         (["twice.csv"], "more than one column `text`"),
-        (["rows.csv", "twice.csv"], "more than one column `text`"),
+        (["rows.csv", "twice.csv"], "the columns are text, text"),
         (["rows.csv", "other.csv"], "the columns are text, topic"),
         (["ragged.csv"], "1 field where the header has 2"),
         (["rows.txt", "rows.csv"], "the files are of several kinds"),

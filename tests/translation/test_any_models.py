@@ -268,7 +268,7 @@ def test_any_model_is_evaluated_and_measures_cost(folders, tmp_path):
 
 
 def test_the_demo_page_offers_any_model_with_its_list(folders):
-    kind = "mbart50"
+    kind = "mbart"
     from hf_paraphrase.demo.model_catalogue import ModelCatalogue
     from hf_paraphrase.demo.translation_tab import nbest_list
 
