@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import html
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,6 @@ def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Calla
                 problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
                 if problem is None:
                     _LOGGER.exception("the page could not answer")
-                elif problem.path is not None:
-                    problem.path = Path(problem.path).name  # the folder of an upload means nothing to its sender
                 shown = note(str(problem or f"this failed: {type(error).__name__}: {error}"), error=True)
                 return (shown, *others) if others else shown
 
@@ -91,6 +90,17 @@ def sentences_of(text: str | None) -> list[str]:
     if len(lines) > MOST_SENTENCES:
         raise UsageError(f"these are {len(lines):,} sentences", remedy=f"at most {MOST_SENTENCES}, a line each")
     return [sentence_of(line, f"sentence {number}") for number, line in enumerate(lines, 1)]
+
+
+@contextmanager
+def named_alone(path: Path | None) -> Iterator[None]:
+    """Takes the folder of a file that was given out of errors, for that of an upload means nothing to its sender."""
+    try:
+        yield
+    except HfParaphraseError as error:
+        if path is not None and error.path == str(path):
+            error.path = path.name
+        raise
 
 
 def source_of(upload: str | None, path: str | None) -> Path | None:

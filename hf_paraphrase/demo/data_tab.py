@@ -27,7 +27,7 @@ from ..errors import InputError, UsageError
 from ..filtering.measuring import columns_read, measurable_columns, with_columns
 from ..filtering.pair_batch import numeric_column
 from ..filtering.selections import check_columns, parse_selection
-from .answers import answered, escaped, note, show_example, source_of
+from .answers import answered, escaped, named_alone, note, show_example, source_of
 
 if TYPE_CHECKING:
     import gradio
@@ -140,7 +140,7 @@ def open_data(
     source = source_of(file, place)
     title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
     called = title if source is not None and not file else _NEEDS_A_FOLDER
-    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work:
+    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, named_alone(source):
         folder = DataFolder(source or _sample(Path(work)))
         part = split.strip() or "train"
         if part == "train" and part not in folder.splits:

@@ -13,7 +13,7 @@ from ..data.sentences import SentenceCorpus
 from ..encoders.search.build import build_index
 from ..encoders.search.index import Neighbour, SearchIndex
 from ..errors import InputError, UsageError
-from .answers import WITH_MODELS, answered, escaped, note, sentence_of, show_example, source_of
+from .answers import WITH_MODELS, answered, escaped, named_alone, note, sentence_of, show_example, source_of
 from .model_catalogue import ModelCatalogue
 
 if TYPE_CHECKING:
@@ -154,8 +154,9 @@ def _read(source: Path | None) -> list[str | None]:
     if source is None:
         return [pair.english for pairs in sample_bitext().values() for pair in pairs]
     sentences: list[str | None] = []
-    for block in SentenceCorpus(source).blocks():
-        sentences += block
-        if len(sentences) > MOST_SENTENCES:
-            break
+    with named_alone(source):
+        for block in SentenceCorpus(source).blocks():
+            sentences += block
+            if len(sentences) > MOST_SENTENCES:
+                break
     return sentences

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from .baselines import Scorer
     from .correlation import correlations, cosine_similarities
     from .dev import dev_scorer
+    from .evaluate_settings import EvaluateSettings
     from .pair_sets import GradedSet, read_graded_folder
     from .paraphrase import evaluate_detection, read_task
-    from .run import EvaluateSettings, Evaluation, evaluate
+    from .run import Evaluation, evaluate
     from .sts import evaluate_sts
     from .sts_files import find_sts_sets
     from .suite import Benchmark, Scores, Suite

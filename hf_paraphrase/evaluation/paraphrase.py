@@ -34,7 +34,7 @@ from .pair_sets import (
 from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, named_folders
 
 if TYPE_CHECKING:
-    from .run import EvaluateSettings
+    from .evaluate_settings import EvaluateSettings
 
 PERCEPTRON_NOTE = (
     "accuracy × 100 on test of a perceptron (200 hidden units) on the two concatenated vectors, trained on dev"

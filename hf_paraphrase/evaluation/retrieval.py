@@ -24,7 +24,7 @@ from .baselines import Scorer, encode_once
 from .suite import Benchmark, Scores, Suite, format_measurements
 
 if TYPE_CHECKING:
-    from .run import EvaluateSettings
+    from .evaluate_settings import EvaluateSettings
 
 DEPTH = 1000
 """Documents that are ranked for a query."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,21 +29,11 @@ from ..errors import InputError
 from ..tables import short_names
 from .baselines import Encode, Scorer
 from .correlation import correlations
+from .evaluate_settings import PAPER, PROTOCOLS, EvaluateSettings
 from .pair_sets import GradedSet, ScoredSet, read_graded_folder, score_with_encoder, score_with_similarity
 from .sts_files import STS_TASKS, find_sts_sets, has_sts_sets
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 
-if TYPE_CHECKING:
-    from .run import EvaluateSettings
-
-PAPER = "paper"
-PROTOCOLS = {
-    PAPER: "each set, and plain means over sets",
-    "senteval": "plain mean and pair-weighted mean (wmean) of the sets of a year, without STS13 SMT",
-    "all": "all pairs of a year in one list, without STS13 SMT; published figures are rho (SBERT, SimCSE)",
-    "mteb": "the same, with the whole of SICK; published figures are rho (MTEB)",
-}
-"""The protocols by the names that `evaluate --protocols` takes."""
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")
 """The five SemEval shared tasks."""
 DEV_MEAN = "STS16 mean"

@@ -29,7 +29,7 @@ from ..tables import format_table, number, short_names
 from .baselines import Scorer
 
 if TYPE_CHECKING:
-    from .run import EvaluateSettings
+    from .evaluate_settings import EvaluateSettings
 
 Row = tuple[Sequence[str], Sequence[float | None]]
 NOTHING_TRAINED = "nothing was trained on top"

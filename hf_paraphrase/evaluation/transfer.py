@@ -27,7 +27,7 @@ from .suite import Benchmark, Scores, Suite, has_columns, named_folders, records
 from .transfer_tasks import TASKS, Examples, find_transfer_tasks, has_transfer_tasks
 
 if TYPE_CHECKING:
-    from .run import EvaluateSettings
+    from .evaluate_settings import EvaluateSettings
 
 Tasks = Mapping[str, Mapping[str, Examples]]
 """Examples by the names of tasks and of their parts, `train` and `test`."""

@@ -19,7 +19,7 @@ from .baselines import Scorer, encode_once
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 
 if TYPE_CHECKING:
-    from .run import EvaluateSettings
+    from .evaluate_settings import EvaluateSettings
 
 _NEIGHBOURS = 4
 """How many neighbours the margin compares with (Artetxe and Schwenk 2019)."""
