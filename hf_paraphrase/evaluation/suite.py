@@ -111,6 +111,11 @@ class Benchmark:
         return {**about, "inputs": inputs, "settings": given, "versions": versions()}
 
 
+def _nothing(path: Path) -> bool:
+    """Recognises no data: the suite must be named."""
+    return False
+
+
 @dataclass(frozen=True, repr=False)
 class Suite:
     """A row of the registry of suites.
@@ -124,7 +129,7 @@ class Suite:
     """
 
     read: Callable[[EvaluateSettings], Benchmark]
-    recognise: Callable[[Path], bool] = lambda path: False
+    recognise: Callable[[Path], bool] = _nothing
     several: bool = False
     settings: tuple[str, ...] = ()
     heading: str = "Evaluation"

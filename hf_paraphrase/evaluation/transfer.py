@@ -125,12 +125,14 @@ def _benchmark(
         raise UsageError(
             "classifiers on sentence vectors need scikit-learn", remedy="pip install 'hf-paraphrase[classification]'"
         ) from error
-    for name, task in tasks.items():
+    inputs = about["inputs"] if len(about["inputs"]) == len(tasks) else [None] * len(tasks)
+    for (name, task), path in zip(tasks.items(), inputs, strict=True):
+        size = len(task["train"].gold)
         second = sorted(np.bincount(task["train"].gold, minlength=2))[-2]
         if second < 2 * FOLDS:
             raise InputError(
-                f"{name} has {len(task['train'].gold)} examples, {second} of the second largest class: too few for folds",
-                path=", ".join(about.get("inputs", [])) or None,
+                f"{name} has {size} examples, {second} of the second largest class: too few for folds",
+                path=path,
                 remedy=f"give two classes with {2 * FOLDS} examples or more",
             )
 

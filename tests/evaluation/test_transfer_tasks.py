@@ -137,7 +137,7 @@ def test_bad_files_are_named(tmp_path, capsys):
         find_transfer_tasks(tmp_path, ["TREC"])
     write_binary(tmp_path / "few", count=3)
     assert main(["evaluate", "--data", str(tmp_path / "few"), "--baseline", "words"]) == 2
-    assert "MR has 3 examples of the second largest class, too few for folds" in capsys.readouterr().err
+    assert "MR has 6 examples, 3 of the second largest class: too few for folds" in capsys.readouterr().err
 
 
 def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_the_classes(tmp_path):

@@ -276,12 +276,6 @@ def test_the_demo_page_offers_any_model_with_its_list(folders):
     assert catalogue.translators == [kind] and catalogue.encoders == ["builtin", "multilingual"]
     model, tokenizer = catalogue.translator(kind)
     table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
-    (nbest,) = translate_batch(
-        model,
-        tokenizer,
-        source_units(model, tokenizer, SOURCES[:1]),
-        num_beams=3,
-        num_return_sequences=3,
-        scorer=model,
-    )
+    units = source_units(model, tokenizer, SOURCES[:1])
+    (nbest,) = translate_batch(model, tokenizer, units, SearchOptions(3, 3), scorer=model)
     assert set(table.column("sentence2").to_pylist()) <= {item.text for item in nbest}
