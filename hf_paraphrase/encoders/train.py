@@ -60,7 +60,7 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
         return None
-    if not Path(dev_data).is_dir():
+    if not Path(dev_data).exists():
         raise no_folder(dev_data, "check --dev-data")
     from ..evaluation.dev import dev_scorer
 

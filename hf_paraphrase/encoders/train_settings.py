@@ -223,8 +223,8 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         path=True,
     )
     dev_data: str | None = setting(
-        "folder with STS 2016 sets, with graded pairs (score) or labelled ones (label), or a bitext whose split "
-        "validation is retrieved, on which the epoch is chosen; without it the last is",
+        "folder with STS 2016 sets, a folder or file of graded pairs (score) or labelled ones (label), or a bitext "
+        "whose split validation is retrieved, on which the epoch is chosen; without it the last is",
         None,
         path=True,
         dataset=True,

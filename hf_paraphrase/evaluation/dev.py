@@ -22,9 +22,9 @@ DevScorer = Callable[[Encode], dict[str, float]]
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
-    """Finds the development sets: the STS 2016 sets below a folder, or the split `validation` of graded pairs."""
-    sts = find_sts_sets(_folder(data_dir), families=("STS16",))
-    return list(sts.sets) or [read_graded_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")]
+    """Finds the development sets: the STS 2016 sets below a folder, or a file or split `validation` of graded pairs."""
+    sts = () if data_dir.is_file() else find_sts_sets(_folder(data_dir), families=("STS16",)).sets
+    return list(sts) or [read_graded_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")]
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
@@ -48,7 +48,7 @@ def _folder(data_dir: Path) -> Path:
 
 
 def _data_folder(data_dir: Path, split: str, others: str) -> Path:
-    if not any((data_dir / "data").glob("*.parquet")):
+    if not data_dir.is_file() and not any((data_dir / "data").glob("*.parquet")):
         raise InputError(
             f"no set of {others} below this folder, and it is not a graded data folder",
             path=data_dir,
@@ -61,16 +61,19 @@ def dev_scorer(data_dir: Path) -> DevScorer:
     """Reads the development sets once and returns a function that scores an encoder on them.
 
     Args:
-        data_dir: A folder below which the STS 2016 sets are, a graded data folder (see :func:`dev_sets`), one with a
-            column `label` (1 for a paraphrase, 0 for another pair), or a bitext with a split `validation`.
+        data_dir: A folder below which the STS 2016 sets are; a data folder (see :func:`dev_sets`), or a CSV, JSON
+            lines or Parquet file, of pairs with a column `score` or `label` (1 for a paraphrase, 0 for another pair);
+            or a bitext with a split `validation`.
 
     Returns:
         A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, for labels
         the average precision × 100, for a bitext how many sentences find their translation (see
         :mod:`.translation_retrieval`), in per cent; and under `dev_mean` their unweighted mean.
     """
-    data_dir = _folder(Path(data_dir))
+    data_dir = Path(data_dir)
     columns = columns_of(data_dir)
+    if not columns & {"score", "label"}:
+        _folder(data_dir)
     if columns.issuperset(_BITEXT_SIDES) and "sentence1" not in columns:
         return _retrieval_scorer(data_dir)
     if "label" in columns and "score" not in columns:

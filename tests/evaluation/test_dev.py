@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from hf_paraphrase.data.folder import write_split
@@ -47,6 +48,17 @@ def test_of_a_graded_folder_the_validation_split_is_taken_and_never_test(tmp_pat
     write_graded(tmp_path, "test", [4.0, 3.0, 2.0, 1.0])
     assert dev_scorer(tmp_path)(vowel_counts) == only
     assert only["dev_mean"] == next(value for key, value in only.items() if key != "dev_mean")
+
+
+@pytest.mark.parametrize("column", ["score", "label"])
+def test_a_file_of_pairs_gives_what_its_rows_as_a_folder_give(tmp_path, column):
+    sides = ["banana", "umbrella", "ocean", "onion"], ["onion", "ocean", "umbrella", "bee"]
+    table = pa.table({"sentence1": sides[0], "sentence2": sides[1], column: [1, 0, 1, 0]})
+    write_split(tmp_path / "folder", "validation", [table], table.schema)
+    pyarrow.csv.write_csv(table, tmp_path / "dev.csv")
+    assert dev_scorer(tmp_path / "dev.csv")(vowel_counts)["dev_mean"] == pytest.approx(
+        dev_scorer(tmp_path / "folder")(vowel_counts)["dev_mean"]
+    )
 
 
 def test_folders_without_anything_to_tune_on_are_refused(tmp_path):
