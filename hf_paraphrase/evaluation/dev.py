@@ -22,7 +22,7 @@ DevScorer = Callable[[Encode], dict[str, float]]
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
-    """Finds the development sets: the STS 2016 sets below a folder, or a file or split `validation` of graded pairs."""
+    """Finds the development sets: the STS 2016 sets below a folder, or graded pairs: a file or a split `validation`."""
     sts = () if data_dir.is_file() else find_sts_sets(_folder(data_dir), families=("STS16",)).sets
     return list(sts) or [read_graded_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")]
 
@@ -43,7 +43,8 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
 
 def _folder(data_dir: Path) -> Path:
     if not data_dir.is_dir():
-        raise no_folder(data_dir, "give a folder with STS sets, a data folder of graded or labelled pairs or a bitext")
+        remedy = "give a folder with STS sets, a file or folder of pairs with a column score or label, or a bitext"
+        raise no_folder(data_dir, remedy)
     return data_dir
 
 
