@@ -22,7 +22,7 @@ DevScorer = Callable[[Encode], dict[str, float]]
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
-    """Finds the development sets: the STS 2016 sets below a folder, or graded pairs: a file or a split `validation`."""
+    """Finds the development sets: the STS 2016 sets below a folder, or graded pairs (a file, or `validation`)."""
     sts = () if data_dir.is_file() else find_sts_sets(_folder(data_dir), families=("STS16",)).sets
     return list(sts) or [read_graded_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")]
 
