@@ -368,6 +368,15 @@ def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]
     )
 
 
+def words_of(given: Iterable[str], known: Iterable[str], option: str) -> list[str]:
+    """Splits what was given for an option at commas, and checks that all words are known."""
+    words = [word for item in given for word in item.replace(",", " ").split()]
+    for word in words:
+        if word not in (names := list(known)):
+            raise UsageError(f"{option}: unknown {word}", remedy=choice_of(word, names))
+    return words
+
+
 @overload
 def recipe(settings_class: Callable[P, S]) -> Callable[[Callable[[S], R]], Recipe[P, R]]: ...
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError
-from hf_paraphrase.registry import Registry
+from hf_paraphrase.registry import MEASURES, Registry
 from hf_paraphrase.settings import (
     Settings,
     check_fields,
@@ -21,6 +21,7 @@ from hf_paraphrase.settings import (
     setting,
     values_from_file,
     with_options,
+    words_of,
 )
 
 KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
@@ -283,3 +284,9 @@ def test_a_wrong_argument_is_reported_under_the_name_of_the_function():
         bake(flour="rye", flower="rose")
     with pytest.raises(TypeError, match=r"^bake\(\) missing a required .*'flour'"):
         bake()
+
+
+def test_names_are_parted_by_commas_or_spaces_and_unknown_ones_are_refused():
+    assert words_of(["length,bleu", "overlap"], MEASURES, "--measures") == ["length", "bleu", "overlap"]
+    with pytest.raises(UsageError, match="--measures: unknown bleo .did you mean bleu"):
+        words_of(["length", "bleo"], MEASURES, "--measures")
