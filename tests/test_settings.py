@@ -288,5 +288,5 @@ def test_a_wrong_argument_is_reported_under_the_name_of_the_function():
 
 def test_names_are_parted_by_commas_or_spaces_and_unknown_ones_are_refused():
     assert words_of(["length,bleu", "overlap"], MEASURES, "--measures") == ["length", "bleu", "overlap"]
-    with pytest.raises(UsageError, match="--measures: unknown bleo .did you mean bleu"):
+    with pytest.raises(UsageError, match="--measures: unknown bleo"):
         words_of(["length", "bleo"], MEASURES, "--measures")
