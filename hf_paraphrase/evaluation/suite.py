@@ -111,7 +111,7 @@ class Benchmark:
         return {**about, "inputs": inputs, "settings": given, "versions": versions()}
 
 
-def _nothing(path: Path) -> bool:
+def _recognises_nothing(path: Path) -> bool:
     """Recognises no data: the suite must be named."""
     return False
 
@@ -129,7 +129,7 @@ class Suite:
     """
 
     read: Callable[[EvaluateSettings], Benchmark]
-    recognise: Callable[[Path], bool] = _nothing
+    recognise: Callable[[Path], bool] = _recognises_nothing
     several: bool = False
     settings: tuple[str, ...] = ()
     heading: str = "Evaluation"
