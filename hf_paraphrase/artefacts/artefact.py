@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -307,8 +308,15 @@ def incomplete_runs(target: Path) -> list[Path]:
 
 def _hidden(target: Path) -> list[Path]:
     pattern = f".{glob.escape(shortened(target.name))}.{'[0-9a-f]' * 16}.partial"
-    found = [path for path in sorted(target.parent.glob(pattern)) if not path.is_symlink()]
-    return [path for path in found if not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid()]
+    return [path for path in sorted(target.parent.glob(pattern)) if _is_own(path)]
+
+
+def _is_own(path: Path) -> bool:
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return False  # the run that was writing it has just ended
+    return not stat.S_ISLNK(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
 
 
 def _replace_folder(new: Path, target: Path, previous: Path) -> None:

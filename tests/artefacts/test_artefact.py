@@ -153,6 +153,18 @@ def test_two_runs_never_write_one_output_and_a_lock_that_a_killed_run_has_left_i
     assert names(tmp_path) == {"out", "other"}
 
 
+def test_a_run_that_ends_while_another_one_looks_for_it_is_none(tmp_path, monkeypatch):
+    def listed(folder, pattern, glob=Path.glob):
+        found = list(glob(folder, pattern))
+        for path in found:
+            path.rmdir()
+        return found
+
+    (tmp_path / f".out.{'0' * 16}.partial").mkdir()
+    monkeypatch.setattr(Path, "glob", listed)
+    assert not incomplete_runs(tmp_path / "out") and not names(tmp_path)
+
+
 def test_a_file_is_not_written_through_a_link(tmp_path):
     (tmp_path / "theirs.txt").write_text("theirs")
     (tmp_path / "out.txt").symlink_to(tmp_path / "theirs.txt")
