@@ -242,7 +242,9 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
         for name, part in task.parts.items():
             stem = f"{'-'.join(languages)}.{name}"
             # As in the shared task: a language code, a dash and nine digits, from 1.
-            ids = [[f"{language}-{number:09d}" for number in range(1, settings.sentences + 1)] for language in languages]
+            ids = [
+                [f"{language}-{number:09d}" for number in range(1, settings.sentences + 1)] for language in languages
+            ]
             for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
                 write_side(artefact.staging / f"{stem}.{language}", side_ids, texts)
             write_gold(artefact.staging / f"{stem}.gold", ids[0], ids[1], part.gold)

@@ -57,21 +57,13 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
         pairs_in_batch = max(1, args.per_device_train_batch_size // (1 + draw.negatives))
         batches = EpochBatches(len(examples.pairs[TRAIN]), pairs_in_batch, args.seed, args.world_size)
         dev_size = None if self.dev is None else len(self.dev[1])
-        self.sparse_gradients = not args.names_optimizer
+        self.sparse_gradients = model.sparse_gradients = not args.names_optimizer
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
         """Adam over rows, whose gradients are sparse."""
         return RowAdam
-
-    def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Trains; gradients of the word vectors are sparse for that time only."""
-        self.model.sparse_gradients = self.sparse_gradients
-        try:
-            return super().train(*args, **kwargs)
-        finally:
-            self.model.sparse_gradients = False
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
 from torch import Tensor, nn
 
 from ...artefacts.hub_models import model_folder
@@ -103,18 +104,6 @@ def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArra
     return result
 
 
-def predicted_classes(logits: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Turns logits (rows, labels) into the numbers of the likeliest classes and their probabilities, both (rows,)."""
-    probabilities, class_ids = torch.from_numpy(logits).softmax(1).max(1)
-    return class_ids.numpy(), probabilities.numpy()
-
-
-def predicted_scores(model: PreTrainedModel, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turns logits (rows, labels) of a model of scores into scores (rows,)."""
-    scores: NDArray[np.float64] = model.scores(torch.from_numpy(logits)).numpy()
-    return scores
-
-
 class SentenceJudge:
     """A sentence classifier with its tokenizer."""
 
@@ -145,12 +134,13 @@ class SentenceJudge:
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Classifies sentences or pairs; returns the likeliest class of each and its probability (texts,)."""
-        class_ids, probabilities = predicted_classes(self.logits(first, second))
-        return [self.class_names[number] for number in class_ids], probabilities
+        probabilities = softmax(self.logits(first, second), axis=1)
+        return [self.class_names[number] for number in probabilities.argmax(1)], probabilities.max(1)
 
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""
-        return predicted_scores(self.model, self.logits(first, second))
+        scores: NDArray[np.float64] = self.model.scores(torch.from_numpy(self.logits(first, second))).numpy()
+        return scores
 
 
 @dataclass
@@ -234,5 +224,5 @@ class SupervisedTrainer(EpochTrainer):
         model = self.accelerator.unwrap_model(self.model)
         logits = predicted_logits(model, inputs)
         if model.config.objective == "classification":
-            return class_scores(predicted_classes(logits)[0], inputs.targets, model.config.num_labels)
-        return graded_scores(predicted_scores(model, logits), inputs.targets.astype(np.float64))
+            return class_scores(logits.argmax(1), inputs.targets, model.config.num_labels)
+        return graded_scores(model.scores(torch.from_numpy(logits)).numpy(), inputs.targets.astype(np.float64))
