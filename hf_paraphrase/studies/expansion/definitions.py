@@ -1,10 +1,8 @@
 """Definitions that fit into the place of a word: cleaned, inflected, and with their article separated.
 
-WordNet defines a noun by a noun phrase, a verb by a verb phrase in the base form, adjectives and adverbs by phrases of
-many kinds. The paper (004, Table 1) puts them into the sentence as they are (`I take the first step or steps ... but
-stopped`); here the head of the definition takes over number and tense of the word, as far as the head can be found
-with certainty. Forms come from the tables of `lemminflect`, which are read as text; its models for words that are not
-in the tables, which are pickles, are never opened.
+The paper (004, Table 1) puts WordNet's phrases into the sentence as they are; here the head of the definition takes
+over number and tense of the word where it is clear. Forms come from the tables of `lemminflect`, which are read as
+text; its models for words that are not in the tables, which are pickles, are never opened.
 """
 
 from __future__ import annotations
@@ -47,8 +45,7 @@ class Definition(NamedTuple):
 class Definitions:
     """The definitions of words by their form and label; each is made once.
 
-    A word has the definition of its most frequent sense that is no name (`March`). The first clause is kept: what
-    follows a semicolon says more about the thing (`occurs in many breeds`) or says the same again.
+    A word has the first clause of the definition of its most frequent sense that is no name (`March`).
 
     Args:
         avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to

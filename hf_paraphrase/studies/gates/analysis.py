@@ -165,8 +165,7 @@ def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | No
     """Compares a ranking with the paper's lists; None unless at least one label of each list is there.
 
     `in_order` is the share of pairs of one label from each list, in per cent, of which the first has the higher gate;
-    `in_order_by_norm` the same by the norm of the gated vector. The verdict is that of one encoder, which the rule of
-    `evaluation.verdicts` does not let decide anything: it asks for three seeds.
+    `in_order_by_norm` the same by the norm of the gated vector. The verdict on one encoder is never decided.
     """
     by_name = {row["name"]: row for row in rows}
     high, low = ([by_name[name] for name in names.split() if name in by_name] for names in _PAPER[kind])

@@ -100,14 +100,9 @@ def _conllu(rows: Sequence[Sequence[str]]) -> LabelledSentence:
 class WordGate(NamedTuple):
     """What the gates do with a word of a text.
 
-    Attributes:
-        word: The word as it is in the text.
-        sentence: The index of its sentence.
-        gate: The mean gate activation, over components and over the pieces of the word.
-        norm: The Euclidean norm of a_t = x_t * gate_t, the mean over the pieces.
-        known: Whether no piece of it is the unknown token.
-        labels: Its labels by their kind.
-        components: Its gate vector, the mean over the pieces (hidden_size,); None where only means are asked for.
+    Gate (over components) and norm (of a_t = x_t * gate_t) are means over the pieces of the word, as is its gate
+    vector, `components` (hidden_size,), which is None where only means are asked for. A word is known if none of its
+    pieces is the unknown token; `sentence` is the index of its sentence.
     """
 
     word: str
@@ -224,10 +219,9 @@ def gate_table(
 ) -> list[dict[str, Any]]:
     """Computes the means of groups of words that are frequent enough, the highest gate first.
 
-    In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
-    draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
-    for the others alone. The interval, `low` to `high`, is the central 95 % of the replicates; `norm_of_a` is the mean
-    norm of the gated vectors. A word whose group is None is in no group.
+    `low` to `high` are the central 95 % of replicates in which the sentences are drawn again with replacement (the
+    cluster bootstrap; Efron and Tibshirani 1993, chapter 8), as words of one sentence are not independent draws;
+    `norm_of_a` is the mean norm of the gated vectors. A word whose group is None is in no group.
     """
     counts = Counter(groups)
     grouped = [(name, word) for name, word in zip(groups, words, strict=True) if name and counts[name] >= min_count]

@@ -29,14 +29,10 @@ _DEV_DRAW = 1 << 32
 class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
-    An epoch sees every parallel pair once, each with negatives that are drawn again: see
-    :class:`~.parallel_examples.NegativeDraw`. Every different sentence of a batch is encoded once, however many pairs
-    it is in. A batch is `per_device_train_batch_size` labelled pairs on each process, negatives included.
-
-    With a validation part, the best F1 over all decision thresholds is measured after each epoch on its pairs and on
-    negatives that were drawn once; the weights of the best epoch are kept, else those of the last. The word vectors
-    get sparse gradients, of which several processes exchange the rows that occur, and `RowAdam`, whose cost does not
-    grow with the vocabularies, unless the arguments name an optimizer.
+    An epoch sees every parallel pair once, with negatives that are drawn again. A batch is
+    `per_device_train_batch_size` labelled pairs on each process, negatives included. With a validation part the
+    weights of the epoch with the best F1 over all thresholds are kept, else those of the last. Word vectors have
+    sparse gradients unless the arguments name an optimizer.
     """
 
     criterion = DEV_SCORE

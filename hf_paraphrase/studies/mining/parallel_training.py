@@ -168,11 +168,10 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
 def hard_candidates(
     examples: ParallelExamples, source_encoder: SentenceEncoder, target_encoder: SentenceEncoder, n: int
 ) -> NDArray[np.int32]:
-    """Finds the training targets that the candidate filter takes for the most likely translations of each source.
+    """Finds the training targets that the filter of paper 002, section 2.2, takes for the likeliest of each source.
 
-    This is the filter of paper 002, section 2.2, applied to the training set, as its sections 4.3 and 5 propose: the n
-    best by cosine, exactly, of all target sentences of the training pairs (sources, at most n), :data:`NOTHING` where
-    there are fewer. Known translations, and what differs from one in case or punctuation alone, are taken out.
+    They are the n best by cosine of all targets of the training pairs (sources, at most n), without known
+    translations; :data:`NOTHING` where there are fewer.
     """
     target_texts = examples.target.texts[: examples.target.trained]
     targets = target_encoder.encode(target_texts, normalize=True, show_progress_bar=is_main_process())

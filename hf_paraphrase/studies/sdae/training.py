@@ -143,8 +143,6 @@ class SdaeSettings(TrainingRunSettings):
         super().check()
         if not self.text and not self.pairs:
             raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
-        if self.pairs and not self.columns:
-            raise UsageError("--columns names no column of --pairs", remedy="e.g. --columns target")
 
     @property
     def wordnet(self) -> str | None:

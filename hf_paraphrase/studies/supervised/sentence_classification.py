@@ -87,8 +87,7 @@ def tokenize(
 def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
     """Computes the logits of all rows (rows, labels), of a regression its scores (rows, 1).
 
-    Rows of like length share a batch; neither their order nor the batches change a result beyond rounding. The model
-    is in evaluation mode for the time, and as before afterwards.
+    The model is in evaluation mode for the time; batches change a result by rounding at most.
     """
     training = model.training
     model.eval()
@@ -145,10 +144,7 @@ class SentenceJudge:
 
 @dataclass
 class SupervisedTrainingArguments(EpochTrainingArguments):
-    """`TrainingArguments` of supervised training.
-
-    A batch is `per_device_train_batch_size` rows on each process.
-    """
+    """`TrainingArguments` of supervised training."""
 
     per_device_train_batch_size: int = field(default=25, metadata={"help": "rows in a batch on each process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
@@ -162,12 +158,9 @@ class SupervisedTrainer(EpochTrainer):
 
         0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖²
 
-    are added, where W are the encoder's word vectors, θ_c its other parameters, and W₀ and θ_c₀ their values when the
-    trainer was made: "Regularize to Unsupervised Representations" of paper 001; the form is that of Wieting et al.
-    2016. Encoder parameters without gradient are left alone.
-
-    After each epoch the dev part is evaluated; the weights of the best epoch by accuracy or Pearson's r are in the
-    model when :meth:`train` returns, the earliest of equals.
+    are added, where W are the encoder's word vectors, θ_c its other parameters that have a gradient, and W₀ and θ_c₀
+    their values at the start: "Regularize to Unsupervised Representations" of paper 001, in the form of Wieting et al.
+    2016. The weights of the best epoch by accuracy or Pearson's r on the dev part are kept, the earliest of equals.
     """
 
     criterion = CRITERION
