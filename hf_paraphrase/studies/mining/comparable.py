@@ -205,8 +205,8 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
         block = queries[start : start + _ROWS_AT_A_TIME]
         ends = NEAR_DUPLICATE * len(block[0]), len(block[-1]) / NEAR_DUPLICATE + 1
         if near := references[slice(*np.searchsorted(lengths, ends))]:
-            options = {"scorer": Levenshtein.normalized_similarity, "score_cutoff": NEAR_DUPLICATE}
-            alike[order[start : start + len(block)]] = (cdist(block, near, **options) >= NEAR_DUPLICATE).any(axis=1)
+            similarities = cdist(block, near, scorer=Levenshtein.normalized_similarity, score_cutoff=NEAR_DUPLICATE)
+            alike[order[start : start + len(block)]] = (similarities >= NEAR_DUPLICATE).any(axis=1)
     return alike
 
 
