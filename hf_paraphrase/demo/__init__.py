@@ -6,12 +6,3 @@ models, and `space` writes the folder of a Space.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from ..registry import lazy_exports
-
-if TYPE_CHECKING:
-    from .run import DemoSettings, launch_demo
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)

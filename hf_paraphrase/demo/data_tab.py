@@ -10,7 +10,7 @@ import math
 import re
 import shlex
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from ..data.folder import DataFolder, write_split
 from ..data.sample import sample_paraphrases
@@ -81,7 +82,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
                 ends.append(gr.Slider(0, 1, 1, label="to", elem_id=f"data-high-{number}"))
     result = gr.HTML(elem_id="data-result")
     tables = [gr.Dataframe(visible=False, wrap=True, interactive=False, label=name) for name in ("Kept", "Left out")]
-    gradio_progress = gr.Progress()
+    gradio_progress = gr.Progress(track_tqdm=True)
     outputs = [result, *charts, *tables]
 
     def updates_of(pairs: PairMeasures, ranges: dict[str, tuple[float, float]]) -> list[Any]:
@@ -102,7 +103,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     def on_read(
         file: str | None, place: str, part: str, chosen: list[str], progress: Any = gradio_progress
     ) -> tuple[Any, ...]:
-        pairs, available, summary = open_data(file, "" if shared else place, part, chosen, progress)
+        pairs, available, summary = open_data(file, "" if shared else place, part, chosen)
         sliders: list[Any] = []
         for measure in pairs.measures.values():
             bounds = {"minimum": measure.low, "maximum": measure.high, "step": 10.0**-measure.digits}
@@ -133,9 +134,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     )
 
 
-def open_data(
-    file: str | None, place: str, split: str, names: Sequence[str], progress: Any
-) -> tuple[PairMeasures, list[str], str]:
+def open_data(file: str | None, place: str, split: str, names: Sequence[str]) -> tuple[PairMeasures, list[str], str]:
     """Reads pairs from what a user gave: an upload, a place on this machine, or the judged pairs of the sample."""
     source = source_of(file, place)
     title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
@@ -146,16 +145,9 @@ def open_data(
         if part == "train" and part not in folder.splits:
             part = folder.splits[0]
         available = available_measures(folder, part)
-        total, done = folder.count(part), 0
-
-        def report(rows: int) -> None:
-            nonlocal done
-            done += rows
-            progress(done / max(1, total), desc=f"{done:,} of {total:,} pairs measured")
-
         usual = [name for name in USUAL if name in available] or available[:MOST_MEASURES]
         chosen = list(names)[:MOST_MEASURES] if names and set(names) <= set(available) else usual
-        pairs = read_measures(folder, part, chosen, place=called, progress=report)
+        pairs = read_measures(folder, part, chosen, place=called)
     text = f"{title}, split {part}: {pairs.count:,} pairs"
     if called == _NEEDS_A_FOLDER:
         text += f"; in the command {_NEEDS_A_FOLDER} stands for a data folder of them"
@@ -276,28 +268,20 @@ def available_measures(folder: DataFolder, split: str) -> list[str]:
     return list(dict.fromkeys([*(name for name in USUAL if name in names), *names]))
 
 
-def read_measures(
-    folder: DataFolder,
-    split: str,
-    names: Sequence[str],
-    *,
-    place: str | None = None,
-    progress: Callable[[int], object] = lambda pairs: None,
-) -> PairMeasures:
+def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, place: str | None = None) -> PairMeasures:
     """Reads the pairs of a split, and computes the measures that are not columns."""
     schema = folder.require(*_SENTENCES, split=split)
     check_columns(names, schema, "the page")
     wanted = {*_SENTENCES, *columns_read(names, schema.names)}
     values: dict[str, list[NDArray[np.float64]]] = {name: [] for name in names}
     texts, count = [], 0
-    for batch in folder.batches(split, [name for name in schema.names if name in wanted]):
+    for batch in tqdm(folder.batches(split, [name for name in schema.names if name in wanted]), desc="measure"):
         table = with_columns(pa.Table.from_batches([batch]), names)
         for name in names:
             values[name].append(numeric_column(table, name))
         if count < _MOST_TEXTS:
             texts.append(table.select(list(_SENTENCES)).slice(0, _MOST_TEXTS - count))
         count += table.num_rows
-        progress(table.num_rows)
     if not count:
         raise InputError(f"split `{split}` has no pairs", path=folder.path)
     measures = {name: MeasureValues.of(name, np.concatenate(parts)) for name, parts in values.items()}

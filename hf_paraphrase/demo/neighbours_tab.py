@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tqdm.auto import tqdm
 
 from ..data.sample import sample_bitext
 from ..data.sentences import SentenceCorpus
@@ -26,7 +26,6 @@ MOST_SENTENCES = 1_000_000
 _BLOCK = 8_192
 """Sentences between two updates of the progress bar."""
 SAMPLE = "the English sentences of the built-in sample"
-Progress = Callable[[float, str], object]
 
 
 def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: bool) -> None:
@@ -64,7 +63,8 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
                     headers=["cosine", "sentence"], datatype=["number", "str"], column_widths=["22%", "78%"], wrap=True
                 )
             slots += [column, heading, listed]
-    gradio_progress = gr.Progress()
+    # Shows the bar of the index that is built.
+    gradio_progress = gr.Progress(track_tqdm=True)
     hidden = [gr.update(visible=False), gr.skip(), gr.skip()]
 
     @answered([gr.skip()] * (1 + len(slots)))
@@ -83,16 +83,11 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
         source = source_of(file, "" if shared else place)
         opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
 
-        def report(share: float, what: str) -> None:
-            progress(share, desc=what)
-
         updates: list[Any] = []
         for name in encoders:
-            neighbours, seconds = opened.search(sentence, name, k=int(k), progress=report)
-            rows = [[round(item.score, 3), item.sentence] for item in neighbours]
+            rows = [[round(item.score, 3), item.sentence] for item in opened.search(sentence, name, k=int(k))]
             unknown = "" if rows else note("none of the words of the query is in the encoder's vocabulary")
-            updates += [gr.update(visible=True), f"<h3>{escaped(name)}</h3><p>{seconds * 1000:.1f} ms</p>{unknown}"]
-            updates.append(rows)
+            updates += [gr.update(visible=True), f"<h3>{escaped(name)}</h3>{unknown}", rows]
         if old is not None and opened is not old:
             old.close()
         more = f"; it has more than {MOST_SENTENCES:,}, the others are left out" if opened.cut else ""
@@ -122,31 +117,20 @@ class UserCorpus:
         """Removes the indexes."""
         self._folder.cleanup()
 
-    def search(self, query: str, model: str, *, k: int, progress: Progress) -> tuple[list[Neighbour], float]:
-        """Finds the sentences nearest to a query by one encoder; returns them and the seconds that it took."""
+    def search(self, query: str, model: str, *, k: int) -> list[Neighbour]:
+        """Finds the sentences nearest to a query by one encoder."""
         if model not in self._indexes:
-            self._indexes[model] = self._build(model, progress)
-        begin = time.perf_counter()
+            self._indexes[model] = self._build(model)
         (neighbours,) = self._indexes[model].neighbours([query], k)
-        return neighbours, time.perf_counter() - begin
+        return neighbours
 
-    def _build(self, model: str, progress: Progress) -> SearchIndex:
+    def _build(self, model: str) -> SearchIndex:
         encoder = self._catalogue.encoder(model)
         folder = Path(self._folder.name) / str(len(self._indexes))
         folder.mkdir(exist_ok=True)
-        total, done = len(self.sentences), 0
-
-        def report(rows: int) -> None:
-            nonlocal done
-            done += rows
-            progress(done / total, f"{model}: {done:,} of {total:,} sentences read")
-
-        blocks = (self.sentences[start : start + _BLOCK] for start in range(0, total, _BLOCK))
-        build_index(encoder, blocks, folder, progress=report)
-        index = SearchIndex(folder, encoder)
-        # The first query opens files and starts threads, which its time should not include.
-        list(index.neighbours(["a"], 1))
-        return index
+        starts = tqdm(range(0, len(self.sentences), _BLOCK), desc=f"{model} reads the sentences", unit=" blocks")
+        build_index(encoder, (self.sentences[start : start + _BLOCK] for start in starts), folder)
+        return SearchIndex(folder, encoder)
 
 
 def _read(source: Path | None) -> list[str | None]:

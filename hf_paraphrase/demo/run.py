@@ -60,7 +60,7 @@ def launch_demo(settings: DemoSettings) -> Path | None:
     with served_page(settings) as url:
         log(f"the page is at {url} (Ctrl-C ends it)")
         with suppress(KeyboardInterrupt):
-            _wait()
+            Event().wait()
         log("the page is closed")
     return None
 
@@ -78,8 +78,3 @@ def served_page(settings: DemoSettings) -> Iterator[str]:
         yield url.rstrip("/")
     finally:
         page.close(verbose=False)
-
-
-def _wait() -> None:
-    """Waits for an interruption."""
-    Event().wait()

@@ -88,7 +88,7 @@ def explained(sentences: Sequence[str], cosines: NDArray[np.float32], words: Seq
             for number, side in zip((first, second), sides, strict=True)
         ]
         drawn.append(
-            f'<section class="hfp-pair" id="pair-{first}-{second}"><h4>{number(float(cosines[first, second]))}</h4>'
+            f'<section class="hfp-pair" id="pair-{first}-{second}"><h4>{cosines[first, second]:.3f}</h4>'
             f"<div>{''.join(lines)}{_best_pairs(words[first].words, words[second].words, shares)}</div></section>"
         )
     more = drawn[_SHOWN_AT_ONCE:]
@@ -110,12 +110,6 @@ def _best_pairs(first: Sequence[str], second: Sequence[str], shares: NDArray[np.
     return f'<p class="hfp-best">Most of it: {" · ".join(named)}</p>' if named else ""
 
 
-def number(value: float, digits: int = 3) -> str:
-    """Writes a number with a true minus sign, and none before a zero."""
-    shown = f"{value:.{digits}f}"
-    return shown.lstrip("-") if float(shown) == 0 else shown.replace("-", "−")
-
-
 def heat_map(names: Sequence[str], values: NDArray[np.floating], *, links: str) -> str:
     """Draws numbers from -1 to 1 (n, n) for n names; the background shows their size.
 
@@ -127,7 +121,7 @@ def heat_map(names: Sequence[str], values: NDArray[np.floating], *, links: str) 
         cells = []
         for column in range(len(names)):
             value = float(values[row, column])
-            shown = number(value, 2)
+            shown = f"{value:.2f}"
             if row != column:
                 shown = f'<a href="#{links}-{min(row, column)}-{max(row, column)}">{shown}</a>'
             cells.append(f'<td style="{_background(value)}">{shown}</td>')
@@ -145,8 +139,8 @@ def coloured_words(words: Sequence[str], values: NDArray[np.floating], *, larges
     for word, value in zip(words, values.tolist(), strict=True):
         strength = value / largest if largest > 0 else 0.0
         drawn.append(
-            f'<span class="hfp-word" style="{_background(strength)}" title="{escaped(word)}: {number(value)}">'
-            f"{escaped(word)}<small>{number(value)}</small></span>"
+            f'<span class="hfp-word" style="{_background(strength)}" title="{escaped(word)}: {value:.3f}">'
+            f"{escaped(word)}<small>{value:.3f}</small></span>"
         )
     return f'<div class="hfp-words">{"".join(drawn)}</div>'
 

@@ -44,7 +44,6 @@ _PARAPHRASE_COLUMNS = {
 }
 """Only some languages have an encoder for the similarity."""
 _PARAPHRASE_EXAMPLES = {"en": "Could you give me a hand with this box?", "fr": "Pourriez-vous m'aider ?"}
-_LEFT_OUT = {"copies": "copies", "near_copies": "near-copies", "loops": "loops", "dissimilar": "dissimilar"}
 _ONE_MODEL = (
     "a paraphrase needs a translation model into another language and one back, or one model of several languages: "
     "--models Helsinki-NLP/opus-mt-en-fr Helsinki-NLP/opus-mt-fr-en, or --models facebook/nllb-200-distilled-600M "
@@ -173,7 +172,8 @@ def paraphrased(
     words += ["--language", function.language] if function.language else []
     words += ["--pivots", *function.pivots] if function.pivots else []
     words += ["--num", str(num), "--input", "sentences.txt", "--output", "paraphrases"]
-    left_out = [f"{report[name]} {word}" for name, word in _LEFT_OUT.items() if report[name]]
+    kinds = [kind for kind in ("copies", "near_copies", "loops", "dissimilar") if report[kind]]
+    left_out = [f"{report[kind]} {kind.replace('_', '-')}" for kind in kinds]
     summary = f"{pairs.num_rows} paraphrases from {report['candidates']} candidates"
     summary += f"; left out: {', '.join(left_out)}" if left_out else ""
     return f'{note(summary)}<code class="hfp-command">{escaped(shlex.join(words))}</code>', pairs

@@ -112,7 +112,7 @@ class Measures:
         if "predicted" in self.places:
             found["predicted"] = self._predicted(model, self.places["predicted"][data], folder / "predicted")
         elif self.sets or self.neighbours or "detection" in self.places:
-            encode = SentenceEncoder.from_pretrained(model).encode
+            encode = SentenceEncoder.from_pretrained(str(model)).encode
             if self.sets:
                 found |= {item.key: item.similarities for item in score_with_encoder(encode, self.sets)}
             if "detection" in self.places:

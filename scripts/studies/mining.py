@@ -39,17 +39,18 @@ def read_report(folder: Path) -> dict[str, Any]:
     Among random pairs (`NAME, random pairs`) with the best threshold of the tuning part, or with that which is best
     for the very pairs, as the paper has it (`NAME, random pairs, best`); on the candidates of the filter with a
     threshold that was `tuned` or is `fixed`, and perhaps one-to-one; and of an encoder the share of the gold pairs
-    among its n best.
+    among its n best. In a folder that is not called `report` its name comes before each way.
     """
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    ways = {
+    ways: dict[str, Any] = {
         f"{row['score']}{', one-to-one' if row['one_to_one'] else ''}, {row['threshold_is']}": row["test"]
         for row in results["candidates"]
     }
     for name, found in results["random_pairs"].items():
         ways |= {f"{name}, random pairs": found, f"{name}, random pairs, best": found["best"]}
-    recalls = {name: {str(row["n"]): row["share"] for row in rows} for name, rows in results["recall"].items()}
-    return {**ways, **recalls}
+    ways |= {name: {str(row["n"]): row["share"] for row in rows} for name, rows in results["recall"].items()}
+    prefix = "" if folder.name == "report" else f"{folder.name} "
+    return {f"{prefix}{way}": found for way, found in ways.items()}
 
 
 def measured_way(way: str, wanted: str | int, reports: Sequence[Mapping[str, Any]]) -> tuple[Numbers, Numbers | None]:

@@ -64,11 +64,3 @@ def test_with_a_classifier_both_sides_are_judged(pairs, tmp_path):
     assert run("analyze", *words, "--output", tmp_path / "unseen", "--unseen-only") == 0
     numbers = json.loads((tmp_path / "unseen/analysis.json").read_text())
     assert numbers["references"] == 40 and numbers["seen_by_the_classifier"] == 0
-
-
-def test_too_few_references_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys):
-    table = DataFolder(pairs).table().slice(0, 18)
-    write_split(tmp_path / "few", "train", [table], table.schema)
-    assert run("analyze", "--pairs", tmp_path / "few", "--output", tmp_path / "report") == 2
-    error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "9 references are left" in error and [path.name for path in tmp_path.iterdir()] == ["few"]

@@ -10,6 +10,7 @@ from datasets import load_dataset
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.studies.mining.evaluation import evaluate_mining, random_pair_curve, task_tables
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun, open_pair
@@ -17,7 +18,7 @@ from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun, open_
 sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
 from mined_corpora import write_classifier, write_encoder, write_task
 
-from hf_paraphrase.studies.mining.collections import TaskPart
+from hf_paraphrase.studies.mining.collections import TaskPart, write_side
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +88,8 @@ def test_without_a_threshold_all_candidates_are_given_with_their_cosines(work):
     assert mine(f"{SIDES} --encoder encoder --candidates 3") == 0
     rows = rows_of()
     assert len(rows) == 180
-    assert mine(f"{SIDES} --encoder encoder --candidates 3 --threshold 0.5 --overwrite") == 0
-    assert rows_of() == [row for row in rows if row["score"] >= 0.5]
+    assert mine(f"{SIDES} --encoder encoder --candidates 3 --threshold 0.5", "some") == 0
+    assert rows_of("some") == [row for row in rows if row["score"] >= 0.5]
     for end in ("fr", "en"):
         texts = [line.split("\t")[1] for line in Path(f"fr-en.test.{end}").read_text().splitlines()]
         Path(f"plain.{end}").write_text("\n".join(["", *texts, "   ", ""]), encoding="utf-8")
@@ -152,6 +153,21 @@ def test_report_holds_tables_and_curves_of_every_way(study):
     assert "True pairs among the candidates" in card and "| test | test | 60 | 60 | 15 | 300 |" in card
 
 
+def test_margins_of_the_encoder_of_13_languages_are_compared_with_a_classifier_on_its_candidates(originals, tmp_path):
+    pairs = list({pair.english: pair for pair in sample_bitext()["test"]}.values())
+    for part, drawn in (("training", pairs[:60]), ("test", pairs[60:120])):
+        french, english = drawn[:40], drawn[20:]
+        for code, texts in (("fr", [pair.french for pair in french]), ("en", [pair.english for pair in english])):
+            write_side(tmp_path / f"fr-en.{part}.{code}", [f"{code}-{row}" for row in range(40)], texts)
+        (tmp_path / f"fr-en.{part}.gold").write_text("".join(f"fr-{row + 20}\ten-{row}\n" for row in range(20)))
+    words = f"--task {tmp_path}/fr-en --encoder multilingual --classifier {originals}/keep --random-negatives 0"
+    assert evaluate(f"{words} --output {tmp_path}/multilingual") == 0
+    results = json.loads((tmp_path / "multilingual/results.json").read_text())
+    assert results["recall"]["the filter (multilingual)"][0]["share"] >= 85
+    f1 = {row["score"]: row["test"]["f1"] for row in results["candidates"] if row["one_to_one"]}
+    assert f1["filter ratio margin"] > 0.75 > 0.25 > f1["keep"]
+
+
 def test_recall_bounds_every_way_and_better_encoders_and_matching_help(study, originals, tmp_path, capsys):
     results = json.loads((study / "results.json").read_text())
     rows = results["recall"]["the filter (encoder)"]
@@ -189,31 +205,15 @@ def test_a_finished_report_gives_its_tables_again(work):
     assert again == json.loads(json.dumps(first)) and task_tables(again) == task_tables(first) != {}
 
 
-def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals, tmp_path, monkeypatch):
+def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals, tmp_path):
     part = TaskPart.of_task(str(originals / "fr-en"), "test")
-    folder = str(originals / "encoder")
     keep = ParallelClassifier.from_pretrained(originals / "keep")
-    settings = CandidateSettings(candidates=3)
-    run = MiningRun(part.source, part.target, {"filter": open_pair([folder])}, tmp_path, settings, {"keep": keep})
-    scored = []
-    probabilities = run.probabilities
-    monkeypatch.setattr(run, "probabilities", lambda *given: scored.append(given[1]) or probabilities(*given))
+    encoders, settings = {"filter": open_pair([str(originals / "encoder")])}, CandidateSettings(candidates=3)
+    run = MiningRun(part.source, part.target, encoders, tmp_path, settings, {"keep": keep})
     curve = random_pair_curve(run, part.gold, "keep", 40)
-    source, target = (np.concatenate([pair[side] for pair in scored]) for side in (0, 1))
-    true = {tuple(pair) for pair in part.gold.tolist()}
-    drawn = list(zip(source[15:].tolist(), target[15:].tolist(), strict=True))
-    assert not true & set(drawn) and 500 < len(drawn) <= 600
-    wanted = keep.probabilities(
-        [part.source.sentences[row] for row in source], [part.target.sentences[row] for row in target]
-    )
-    threshold = float(np.median(wanted))
-    measures = curve.at(threshold)
-    assert measures["found"] == pytest.approx((wanted >= threshold).sum(), abs=2)
-    assert measures["right"] == pytest.approx((wanted[:15] >= threshold).sum(), abs=1)
-
-
-def test_a_task_without_files_is_one_line_and_leaves_nothing(work, capfd):
-    before = sorted(Path().iterdir())
-    assert evaluate("--task de-en --encoder encoder --output o") == 2
-    assert "no such file of known pairs" in capfd.readouterr().err.splitlines()[-1]
-    assert sorted(Path().iterdir()) == before
+    # True ones among the random pairs are left out.
+    assert curve.at()["right"] == 15 and 500 < curve.at()["found"] - 15 < 600
+    sides = zip((part.source, part.target), part.gold.T, strict=True)
+    wanted = keep.probabilities(*([side.sentences[row] for row in rows] for side, rows in sides))
+    threshold = float(np.median(wanted)) - 1e-6
+    assert curve.at(threshold)["right"] == (wanted >= threshold).sum() == 8

@@ -1,21 +1,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
-import torch
 from transformers import AutoModel
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
-from hf_paraphrase.studies.mining.parallel_examples import NegativeDraw
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TINY = ["--embedding-size", "8", "--hidden-size", "6", "--epochs", "3", "--learning-rate", "0.02"]
 TINY += ["--batch-size", "24"]
@@ -49,35 +43,6 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert (folder / "README.md").read_text().startswith("---\nlanguage:\n- fr\n- en\n")
 
 
-def test_hard_negatives_come_from_the_n_best_list_of_the_encoder(bitext, tmp_path, monkeypatch):
-    french = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"]
-    english = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
-    tokenizer = build_word_level_tokenizer([*french, *english], contractions=False)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=8))
-    with torch.no_grad():
-        model.embeddings.zero_()
-        for number, words in enumerate(zip(french, english, strict=True)):
-            model.embeddings[tokenizer.convert_tokens_to_ids(list(words)), number] = 1.0
-    encoder = tmp_path / "avg"
-    model.save_pretrained(encoder)
-    save_tokenizer(tokenizer, encoder)
-    seen = []
-    draw = NegativeDraw.__call__
-
-    def watch(self, pairs, seed):
-        drawn = draw(self, pairs, seed)
-        seen.append((self, pairs, drawn))
-        return drawn
-
-    monkeypatch.setattr(NegativeDraw, "__call__", watch)
-    assert run("--bitext", bitext, *TINY, "--epochs", "1", "--encoder", encoder, "--output", tmp_path / "hard") == 0
-    for sampler, pairs, drawn in seen:
-        for source, row in zip(pairs[:, 0], drawn, strict=True):
-            assert len(sampler.candidates[source]) == 40 and np.isin(row[:4], sampler.candidates[source]).all()
-    card = (tmp_path / "hard/README.md").read_text()
-    assert "80 % from the 40 best of the training targets by the cosine of avg" in card
-
-
 def test_vectors_of_both_languages_are_two_encoders_in_one_space_and_a_classifier_starts_from_them(
     bitext, tmp_path, write_bitext, number_pairs, capsys
 ):
@@ -100,6 +65,7 @@ def test_vectors_of_both_languages_are_two_encoders_in_one_space_and_a_classifie
     np.testing.assert_allclose(classifier.model.target_embeddings[place].detach(), expected, atol=1e-6)
     assert run("--bitext", bitext, *words, "--embedding-size", "8", "--output", tmp_path / "x") == 2
     assert "12 components" in capsys.readouterr().err
-    shutil.rmtree(folder / "target")
-    assert run("--bitext", bitext, *words, "--output", tmp_path / "x") == 2
-    assert "vectors/target" in capsys.readouterr().err
+    pair = ["--source-encoder", folder / "source", "--target-encoder", folder / "target"]
+    assert run("--bitext", bitext, *words, *pair, "--output", tmp_path / "hard") == 0
+    card = (tmp_path / "hard/README.md").read_text()
+    assert "80 % from the 40 best of the training targets by the cosine of source and target" in card

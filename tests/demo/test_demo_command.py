@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import urllib.request
+from types import SimpleNamespace
 from urllib.error import HTTPError
 
 import pytest
@@ -24,7 +25,7 @@ def test_the_page_is_served_until_it_is_interrupted(gradio, models, capfd, monke
             seen.append(answer.read().decode())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run, "_wait", interrupted)
+    monkeypatch.setattr(run, "Event", lambda: SimpleNamespace(wait=interrupted))
     assert main(["demo", "--models", str(models), "--port", str(port)]) == 0
     said = capfd.readouterr().err
     assert f"the page is at http://127.0.0.1:{port} (Ctrl-C ends it)" in said and "the page is closed" in said

@@ -76,9 +76,6 @@ def test_similarity(page):
     assert text.count("Most of it") == 3
     page.locator("table.hfp-heat tbody tr").first.locator("a").nth(1).click()
     assert page.url.endswith("#pair-0-2")
-    page.get_by_label("Encoder").first.click()
-    page.get_by_role("option", name="damaged", exact=True).click()
-    said(page, "similarity-result", "damaged")
     page.get_by_label("Sentences, a line each").fill("<img src=x onerror=alert(1)> ${alert(2)}\n{{value}} <script>")
     page.get_by_label("Encoder").first.click()
     page.get_by_role("option", name="avg", exact=True).click()
@@ -105,19 +102,7 @@ def test_neighbours(page, tmp_path):
     page.locator("#neighbours-query textarea").fill("a physician purchased a car .")
     page.get_by_role("button", name="Search").click()
     said(page, "neighbours-status", "corpus.txt: 6 sentences")
-    text = said(page, "neighbours-result", "builtin", "gran", *lines)
-    assert len(re.findall(r"[\d.]+ ms", text)) == 2
-
-
-def test_back_translation(page):
-    page.get_by_role("tab", name="Back-translation").click()
-    assert "without a reference" not in said(page, "translation-status", "translations")
-    page.get_by_label("Sentence to translate").fill("le médecin a acheté une voiture .")
-    page.get_by_label("Its reference").fill("")
-    page.get_by_role("button", name="Translate").click()
-    said(page, "translation-status", "without a reference there is no overlap")
-    ranks = page.locator('#translation-nbest [data-row][data-col="0"]')
-    assert ranks.count() > 1 and ranks.all_inner_texts() == [str(rank) for rank in range(ranks.count())]
+    said(page, "neighbours-result", "builtin", "gran", *lines)
 
 
 def test_data(page, pairs, tmp_path):

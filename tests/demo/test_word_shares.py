@@ -12,9 +12,8 @@ from hf_paraphrase.errors import ModelError
 TEXTS = ["the doctor bought a car .", "the rain is falling ."]
 
 
-@pytest.mark.parametrize("name", ["avg", "gran"])
-def test_shares_of_words_add_up_to_the_cosine(models, name):
-    encoder = SentenceEncoder.from_pretrained(models / name)
+def test_shares_of_words_add_up_to_the_cosine(models):
+    encoder = SentenceEncoder.from_pretrained(models / "gran")
     first, second = (word_vectors(encoder, text) for text in TEXTS)
     shares = word_shares(first, second)
     assert shares.shape == (6, 5) and first.words == TEXTS[0].split()

@@ -210,8 +210,11 @@ def test_a_report_of_mining_has_a_way_for_each_score_and_its_f1_is_drawn_as_by_a
     ]
     results = {"candidates": rows, "random_pairs": {"hard": {**found, "best": {"f1": 0.5}}}}
     results["recall"] = {"joint": [{"n": 1, "share": 90.0}, {"n": 10, "share": 95.0}]}
-    (tmp_path / "results.json").write_text(json.dumps(results))
-    report = mining.read_report(tmp_path)
+    for name in ("report", "multilingual"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.json").write_text(json.dumps(results))
+    report = mining.read_report(tmp_path / "report")
+    assert "multilingual hard, fixed" in mining.read_report(tmp_path / "multilingual")
     ways = ["hard, fixed", "hard, one-to-one, tuned", "hard, random pairs", "hard, random pairs, best", "joint"]
     assert list(report) == ways and report["hard, random pairs, best"]["f1"] == 0.5
     assert mining.measured_way("joint", 10, [report] * 3)[0].tolist() == [95, 95, 95]

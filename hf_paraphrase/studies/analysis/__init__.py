@@ -5,12 +5,3 @@ and examples. Start with `pairs`, the recipe of `analyze pairs`.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from ...registry import lazy_exports
-
-if TYPE_CHECKING:
-    from .pairs import PairAnalysisSettings, analyze_pairs
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)

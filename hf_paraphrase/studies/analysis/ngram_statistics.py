@@ -94,9 +94,9 @@ def contrast_ngrams(
 ) -> list[dict[str, Any]]:
     """Compares entropy and repetition of references and translations, of both :data:`ORDERS` (table 9).
 
-    The interval is from the standard deviation over bootstrap replicates of the pairs, of 95 % for all contrasts
-    together. Percentiles would not do: a resample has fewer distinct n-grams than the sample, and so a lower entropy.
-    A contrast has the sign that is `expected` after the paper, and the `verdict` on that.
+    The interval, of 95 % for all contrasts together, is from the standard deviation over bootstrap replicates of the
+    pairs: a resample has fewer distinct n-grams than the sample, so percentiles would not do. `expected` is the
+    paper's sign.
     """
     generator = np.random.default_rng(seed)
     size = len(references[0].considered)

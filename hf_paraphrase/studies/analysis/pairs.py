@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -139,42 +138,32 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
 
 
 def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int]:
-    """Draws the pairs; returns them and how many of their references the classifier has seen."""
-    sample = draw_pairs(folder, split=settings.split, seed=settings.seed)
-    seen = np.zeros(len(sample.references), bool)
-    if settings.classifier is not None:
-        seen = is_seen(sample.references, read_seen(model_folder(settings.classifier)))
-    if settings.unseen_only:
-        sample.references, sample.translations = (
-            list(compress(side, ~seen)) for side in (sample.references, sample.translations)
-        )
-        seen = seen[:0]
-    if len(sample.references) < _FEWEST:
-        remedy = f"give {_FEWEST} or more"
-        if settings.unseen_only:
-            remedy += ", or leave --unseen-only out: the classifier has seen the others"
-        raise InputError(f"{len(sample.references)} references are left to analyse", path=folder, remedy=remedy)
-    return sample, int(seen.sum())
-
-
-def draw_pairs(folder: Path, *, split: str = "train", seed: int = 0) -> PairSample:
-    """Draws one translation of each reference.
+    """Draws one translation of each reference; returns them and how many references the classifier has seen.
 
     A reference is an id with its text, or a text alone where there are no ids. Pairs with an empty side are left out.
     """
     opened = DataFolder(folder)
-    schema = opened.require("sentence1", "sentence2", split=split)
-    rows = opened.table(split, [name for name in ("id", "sentence1", "sentence2") if name in schema.names]).to_pydict()
+    names = opened.require("sentence1", "sentence2", split=settings.split).names
+    columns = [name for name in ("id", "sentence1", "sentence2") if name in names]
+    rows = opened.table(settings.split, columns).to_pydict()
     first, second = rows["sentence1"], rows["sentence2"]
     filled = [bool((one or "").strip() and (two or "").strip()) for one, two in zip(first, second, strict=True)]
     usable = np.flatnonzero(filled)
-    if not len(usable):
-        raise InputError("there is no pair with two sentences", path=folder, remedy="give pairs of sentences")
-    references = np.array([hash(pair) for pair in zip(rows.get("id", first), first, strict=True)])
-    places = np.argsort(np.random.default_rng(seed).permutation(len(usable)))
-    chosen = usable[lowest_of_each(references[usable], places)]
+    references = np.array([hash(pair) for pair in zip(rows.get("id", first), first, strict=True)], np.int64)
+    places = np.argsort(np.random.default_rng(settings.seed).permutation(len(usable)))
+    chosen = usable[lowest_of_each(references[usable], places)] if len(usable) else usable
+    drawn, seen = len(usable) > len(chosen), np.zeros(len(chosen), bool)
+    if settings.classifier is not None:
+        seen = is_seen([first[row] for row in chosen], read_seen(model_folder(settings.classifier)))
+    if settings.unseen_only:
+        chosen, seen = chosen[~seen], seen[:0]
+    if len(chosen) < _FEWEST:
+        remedy = f"give {_FEWEST} or more"
+        if settings.unseen_only:
+            remedy += ", or leave --unseen-only out: the classifier has seen the others"
+        raise InputError(f"{len(chosen)} references are left to analyse", path=folder, remedy=remedy)
     kept = [[side[row] for row in chosen] for side in (first, second)]
-    return PairSample(kept[0], kept[1], len(filled), len(usable) > len(chosen))
+    return PairSample(kept[0], kept[1], len(filled), drawn), int(seen.sum())
 
 
 def _document_frequencies(settings: PairAnalysisSettings, references: list[str]) -> tuple[Mapping[str, int], int]:

@@ -5,14 +5,3 @@ out, as tables and plots. Start with `neighbours`, `similarities` and `human_sco
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from ...registry import lazy_exports
-
-if TYPE_CHECKING:
-    from .human_scores import HumanScoreSettings, analyze_human_scores
-    from .neighbours import NeighbourSettings, analyze_neighbours
-    from .similarities import SimilaritySettings, analyze_similarities
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -17,7 +17,7 @@ from ...evaluation.correlation import is_constant, spearman
 from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
 from ...evaluation.pair_sets import GradedSet, read_graded_folder, score_with_encoder
 from ...settings import recipe, setting
-from ...tables import format_table, number, plain_markdown
+from ...tables import format_table, number
 from ..report import report
 from .neighbours import ComparisonSettings, distinct_names
 
@@ -74,17 +74,8 @@ def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
         _plot(scores, output.picture("human_scores"))
         header = ["data", "model", "score", "pairs", "mean", "standard_deviation", *_TEST]
         output.table("scores", header, _rows(scores))
-        shown = [
-            {
-                "name": plain_markdown(item.name),
-                "pairs": len(item),
-                "is_banded": bool((banded(item.scores) != item.scores).any()),
-                "table": _set_table(scores[item.name]),
-            }
-            for item in sets
-        ]
         table = _summary_table(scores)
-        values = {"sets": shown, "models": list(encoders), "summary": table, "tests": tests, "level": _LEVEL}
+        values = {"models": list(encoders), "summary": table, "tests": tests, "level": _LEVEL}
         output.finish({"sets": scores, "tests_in_the_correction": tests}, values, table)
     return scores
 
@@ -213,25 +204,3 @@ def _summary_table(scores: Mapping[str, Scores]) -> str:
             rows.append([data, name, f"{pairs:,}", number(found["spearman"]), f"{rises} of {len(steps)}", *cells])
     header = ["data", "model", "pairs", "Spearman × 100", "steps up", f"p < {_LEVEL:g}", f"p (Holm) < {_LEVEL:g}"]
     return format_table(header, rows)
-
-
-def _set_table(models: Scores) -> str:
-    """Formats for each human score its mean cosine, and the step from the score before."""
-    header = ["human score", "pairs"]
-    for name in models:
-        header += [f"{name}: cosine", "step", "p", "p (Holm)"]
-    rows = []
-    for of_models in zip(*(found["scores"] for found in models.values()), strict=True):
-        cells = [f"{of_models[0]['score']:g}", f"{of_models[0]['pairs']:,}"]
-        for row in of_models:
-            deviation = "–" if row["deviation"] is None else f"{row['deviation']:.3f}"
-            step = "" if row["difference"] is None else f"{row['difference']:+.3f}"
-            cells += [f"{row['mean']:.3f} ± {deviation}", step, _probability(row["p"]), _probability(row["p_holm"])]
-        rows.append(cells)
-    return format_table(header, rows)
-
-
-def _probability(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if value >= 0.001 else f"{value:.0e}" if value > 0 else "0"

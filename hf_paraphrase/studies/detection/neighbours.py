@@ -184,9 +184,9 @@ def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
 def _means(queries: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> dict[str, float | None]:
     """Averages the lists of a model over the queries that have neighbours; None where none has.
 
-    The paper says of word averaging that its neighbours are "bags of synonyms", sentences with the same or similar
-    words (section 4.2.1): `shared_words` is the share of words, in per cent, that query and neighbour have in common
-    (Jaccard). `first` and `last` are cosines.
+    `shared_words` is the share of words, in per cent, that query and neighbour have in common (Jaccard): of word
+    averaging the paper says that its neighbours are "bags of synonyms" (section 4.2.1). `first` and `last` are
+    cosines.
     """
     shared = [
         100 * _jaccard(_words_of(query), _words_of(item.sentence))

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .expander import Expanded, Expander, ExpandSettings, expand
-    from .wordnet import WordNet
-    from .words import PartOfSpeechTagger
+    from .expander import Expander
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

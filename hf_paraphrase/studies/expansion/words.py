@@ -62,11 +62,10 @@ STOP_WORDS = frozenset(_CLOSED_CLASSES.split())
 
 
 class PartOfSpeechTagger:
-    """The part-of-speech tagger of the package `denckring-en-pos`, for sentences without their punctuation.
+    """The tagger of the package `denckring-en-pos`, for sentences without their punctuation.
 
-    It is an averaged perceptron over the features of Honnibal's tagger, trained on the English Web Treebank of
-    Universal Dependencies. Tags are the labels of the model, such as `NOUN|-` or `VERB|Fin`: a universal part of
-    speech, and of verbs the form.
+    It is an averaged perceptron trained on the English Web Treebank. Tags are such as `NOUN|-` or `VERB|Fin`: a
+    universal part of speech, and of verbs the form.
     """
 
     def __init__(self, model: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -29,7 +28,7 @@ from .gates import (
     LabelledSentence,
     WordGate,
     check_gran,
-    grouped_means,
+    gate_table,
     read_tagged,
     word_gates,
     words_of_texts,
@@ -47,6 +46,7 @@ _PAPER = {
 }
 """The top and bottom ten of paper 001 (Penn Treebank tags, Stanford dependencies), then their universal names."""
 _TITLES = {TAG: "part of speech", DEPENDENCY: "dependency label", "words": "word"}
+_COLUMNS = ("name", "words", "gate", "low", "high", "norm_of_a")
 _MOST_SHOWN, _PICTURES = 60, 4
 
 
@@ -161,35 +161,11 @@ def _plain(encoder: SentenceEncoder, path: str) -> Iterator[LabelledSentence]:
             yield from words_of_texts(encoder, lines[start : start + 1000])
 
 
-_COLUMNS = ("name", "words", "gate", "low", "high", "norm_of_a")
-
-
-def gate_table(
-    words: Sequence[WordGate], groups: Sequence[str | None], *, min_count: int, seed: int
-) -> list[dict[str, Any]]:
-    """Computes the means of groups of words that are frequent enough, the highest gate first.
-
-    `norm_of_a` is the mean norm of the gated vectors; a word whose group is None is in no group.
-    """
-    counts = Counter(groups)
-    kept = [name if counts[name] >= min_count else None for name in groups]
-    norms: dict[str | None, list[float]] = defaultdict(list)
-    for name, word in zip(kept, words, strict=True):
-        norms[name].append(word.norm)
-    gates, sentences = np.array([word.gate for word in words]), np.array([word.sentence for word in words])
-    means = grouped_means(gates, kept, sentences, seed=seed)
-    return [
-        dict(zip(_COLUMNS, [name, count, mean.value, mean.low, mean.high, float(np.mean(norms[name]))], strict=True))
-        for name, count, mean in means
-    ]
-
-
 def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Compares a ranking with the paper's lists; None unless at least one label of each list is there.
 
     `in_order` is the share of pairs of one label from each list, in per cent, of which the first has the higher gate;
-    `in_order_by_norm` the same by the norm of the gated vector. The verdict is that of one encoder, which the rule of
-    `evaluation.verdicts` does not let decide anything: it asks for three seeds.
+    `in_order_by_norm` the same by the norm of the gated vector. The verdict on one encoder is never decided.
     """
     by_name = {row["name"]: row for row in rows}
     high, low = ([by_name[name] for name in names.split() if name in by_name] for names in _PAPER[kind])

@@ -11,6 +11,7 @@ the universal one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,14 +100,9 @@ def _conllu(rows: Sequence[Sequence[str]]) -> LabelledSentence:
 class WordGate(NamedTuple):
     """What the gates do with a word of a text.
 
-    Attributes:
-        word: The word as it is in the text.
-        sentence: The index of its sentence.
-        gate: The mean gate activation, over components and over the pieces of the word.
-        norm: The Euclidean norm of a_t = x_t * gate_t, the mean over the pieces.
-        known: Whether no piece of it is the unknown token.
-        labels: Its labels by their kind.
-        components: Its gate vector, the mean over the pieces (hidden_size,); None where only means are asked for.
+    Gate (over components) and norm (of a_t = x_t * gate_t) are means over the pieces of the word, as is its gate
+    vector, `components` (hidden_size,), which is None where only means are asked for. A word is known if none of its
+    pieces is the unknown token; `sentence` is the index of its sentence.
     """
 
     word: str
@@ -218,38 +214,34 @@ def _pieces_of(
         yield word, np.flatnonzero(owners == word)
 
 
-def grouped_means(
-    values: NDArray[np.float64],
-    groups: Sequence[str | None],
-    sentences: NDArray[np.int64],
-    *,
-    replicates: int = REPLICATES,
-    seed: int = 0,
-) -> list[tuple[str, int, Interval]]:
-    """Computes the number of words and the mean of every group, the highest mean first.
+def gate_table(
+    words: Sequence[WordGate], groups: Sequence[str | None], *, min_count: int, seed: int, replicates: int = REPLICATES
+) -> list[dict[str, Any]]:
+    """Computes the means of groups of words that are frequent enough, the highest gate first.
 
-    In each replicate the sentences are drawn again with replacement, because words of one sentence are not independent
-    draws (the cluster bootstrap; Efron and Tibshirani 1993, chapter 8). A replicate without a word of a group counts
-    for the others alone. The interval is the central 95 % of the replicates.
-
-    All arguments are of words: a number, the group (None for none), and the index of the sentence of each.
+    `low` to `high` are the central 95 % of replicates in which the sentences are drawn again with replacement (the
+    cluster bootstrap; Efron and Tibshirani 1993, chapter 8), as words of one sentence are not independent draws;
+    `norm_of_a` is the mean norm of the gated vectors. A word whose group is None is in no group.
     """
-    inside = np.array([name is not None for name in groups], bool)
-    if not inside.any():
+    counts = Counter(groups)
+    grouped = [(name, word) for name, word in zip(groups, words, strict=True) if name and counts[name] >= min_count]
+    if not grouped:
         return []
-    names, codes = np.unique([name for name in groups if name is not None], return_inverse=True)
-    values = values[inside]
-    rows, of_word = np.unique(sentences[inside], return_inverse=True)
-    counts = np.bincount(codes)
-    means = np.bincount(codes, weights=values) / counts
+    names, codes = np.unique([name for name, _ in grouped], return_inverse=True)
+    gates, norms = np.array([(word.gate, word.norm) for _, word in grouped]).T
+    rows, of_word = np.unique([word.sentence for _, word in grouped], return_inverse=True)
+    sizes = np.bincount(codes)
+    means, mean_norms = (np.bincount(codes, weights=values) / sizes for values in (gates, norms))
     generator = np.random.default_rng(seed)
     drawn = np.full((replicates, len(names)), np.nan)
     for replicate in drawn:
         weights = np.bincount(generator.integers(len(rows), size=len(rows)), minlength=len(rows))[of_word]
         total = np.bincount(codes, weights=weights)
-        np.divide(np.bincount(codes, weights=weights * values), total, out=replicate, where=total > 0)
-    found = []
-    for name, count, mean, column in zip(names.tolist(), counts.tolist(), means, drawn.T, strict=True):
+        np.divide(np.bincount(codes, weights=weights * gates), total, out=replicate, where=total > 0)
+    table = []
+    for name, mean, norm, column in zip(names.tolist(), means, mean_norms, drawn.T, strict=True):
         present = column[~np.isnan(column)]
-        found.append((name, count, Interval.of(mean, present if len(present) else np.array([mean]))))
-    return sorted(found, key=lambda item: -item[2].value)
+        interval = Interval.of(mean, present if len(present) else np.array([mean]))
+        ends = {"gate": interval.value, "low": interval.low, "high": interval.high, "norm_of_a": float(norm)}
+        table.append({"name": name, "words": counts[name], **ends})
+    return sorted(table, key=lambda row: -row["gate"])

@@ -1,7 +1,7 @@
 """Parallel sentences in two monolingual collections (paper 002).
 
 Two collections go in, the pairs that are translations of each other come out: `run` finds the nearest targets of
-every source, `scoring` scores the pairs and decides. Start with `mined_pairs`, the recipe of `mine`;
+every source, scores the pairs and decides. Start with `mined_pairs`, the recipe of `mine`;
 `evaluation` measures against known pairs. `bilingual_training` and `parallel_training` train what finds and scores.
 """
 
@@ -12,11 +12,6 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .bilingual_training import BilingualVectorSettings, train_bilingual_vectors
-    from .evaluation import MiningEvaluationSettings, evaluate_mining
-    from .mined_pairs import MiningSettings, mine
     from .parallel_classification import ParallelClassifier
-    from .parallel_trainer import ParallelTrainer
-    from .parallel_training import ParallelClassifierSettings, train_parallel_classifier
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

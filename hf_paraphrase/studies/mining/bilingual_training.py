@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,11 +16,6 @@ from ...messages import log
 from ...settings import recipe, setting
 from ...training.run import TrainingRun, TrainingRunSettings
 from .parallel_examples import SIDES, TRAIN, ParallelTextSettings, languages_of
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
-
-    from .bilingual_vectors import BilingualTrainer
 
 
 @dataclass(kw_only=True)
@@ -68,6 +61,10 @@ def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[Sentence
 
 
 def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
+    import torch
+
+    from ...models.configuration_avg import AvgConfig
+    from ...models.modeling_avg import AvgModel
     from ...training.epoch_trainer import EpochTrainingArguments
     from .bilingual_vectors import BilingualTrainer, BilingualVectors, known_words
 
@@ -94,51 +91,34 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
     model = BilingualVectors(counts, settings.dimension, settings.negatives, settings.aligned_weight, settings.seed)
     trainer = BilingualTrainer(model, arguments, sides, window=settings.window, subsampling=settings.subsampling)
     run.train(trainer)
-    if run.writes:
-        _write(settings, languages_of(texts), trainer, tokenizers, run)
-        log(f"encoders saved to {settings.output}/source and {settings.output}/target. Mine candidates with:")
-        log(
-            f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {settings.output}/source "
-            f"--target-encoder {settings.output}/target --output mined"
-        )
-
-
-def _write(
-    settings: BilingualVectorSettings,
-    languages: Sequence[str],
-    trainer: BilingualTrainer,
-    tokenizers: Sequence[PreTrainedTokenizerFast],
-    run: TrainingRun,
-) -> None:
-    import torch
-
-    from ...models.configuration_avg import AvgConfig
-    from ...models.modeling_avg import AvgModel
-
+    if not run.writes:
+        return
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
         table = trainer.model.tables[side]
-        model = AvgModel(
-            AvgConfig(
-                vocab_size=len(table),
-                hidden_size=table.shape[1],
-                pad_token_id=tokenizer.pad_token_id,
-                unk_token_id=tokenizer.unk_token_id,
-                skip_unknown=True,
-            )
-        )
+        vocabulary = {"pad_token_id": tokenizer.pad_token_id, "unk_token_id": tokenizer.unk_token_id}
+        config = AvgConfig(vocab_size=len(table), hidden_size=table.shape[1], skip_unknown=True, **vocabulary)
+        encoder = AvgModel(config)
         with torch.no_grad():
-            model.embeddings.copy_(table)
-        write_model_files(run.folder / side, model, tokenizer)
-    results: dict[str, Any] = {
-        "pairs": len(trainer.sides[0].lengths),
-        "vocabulary": {side: len(item) for side, item in zip(SIDES, tokenizers, strict=True)},
-        "words": {side: len(ids.ids) for side, ids in zip(SIDES, trainer.sides, strict=True)},
-    }
-    card = {
-        "epochs_asked": settings.epochs,
-        "source_lang": languages[0],
-        "target_lang": languages[1],
-        "bitext_name": to_path(settings.bitext).name,
-        "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
-    }
-    run.write(results=results, template="bilingual_vectors", card=card)
+            encoder.embeddings.copy_(table)
+        write_model_files(run.folder / side, encoder, tokenizer)
+    languages = languages_of(texts)
+    run.write(
+        results={
+            "pairs": len(sides[0].lengths),
+            "vocabulary": dict(zip(SIDES, map(len, tokenizers), strict=True)),
+            "words": {name: len(side.ids) for name, side in zip(SIDES, sides, strict=True)},
+        },
+        template="bilingual_vectors",
+        card={
+            "epochs_asked": settings.epochs,
+            "source_lang": languages[0],
+            "target_lang": languages[1],
+            "bitext_name": to_path(settings.bitext).name,
+            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
+        },
+    )
+    log(f"encoders saved to {settings.output}/source and {settings.output}/target. Mine candidates with:")
+    log(
+        f"  hf-paraphrase mine --source FILE --target FILE --source-encoder {settings.output}/source "
+        f"--target-encoder {settings.output}/target --output mined"
+    )

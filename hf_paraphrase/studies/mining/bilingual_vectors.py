@@ -112,10 +112,9 @@ def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window:
 
 
 def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[np.float64]:
-    """Computes with which probability an occurrence of each word is kept (vocabulary,).
+    """Computes with which probability an occurrence of each word is kept (vocabulary,), as word2vec's program does.
 
-    With f the word's share of all words, √(t/f) + t/f, at most 1, as word2vec's program computes it (the paper of
-    Mikolov et al. 2013, equation 5, leaves the second term out).
+    With f the word's share of all words, √(t/f) + t/f, at most 1.
     """
     if not threshold:
         return np.ones(len(counts))
@@ -130,11 +129,7 @@ def noise_probabilities(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
-    """Trains bilingual word vectors.
-
-    Where the program of Gouws et al. lets threads overwrite one another's updates, every update here is one of Adam on
-    a batch of sentence pairs, so a seed gives the same vectors again.
-    """
+    """Trains bilingual word vectors: each update is one of Adam on a batch of sentence pairs."""
 
     criterion = "loss"
     sparse_gradients = True

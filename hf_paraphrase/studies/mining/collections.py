@@ -19,7 +19,6 @@ from ...data.text_files import StrictLines, read_fields, read_lines
 from ...errors import InputError
 
 LAYOUTS = ("lines", "bucc")
-_GOLD_REMEDY = "one pair a line as `source id TAB target id`"
 
 
 @dataclass(frozen=True)
@@ -57,27 +56,19 @@ def read_collection(path: Path, layout: str) -> Collection:
     return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled])
 
 
-def read_gold_ids(path: Path) -> dict[tuple[str, str], int]:
-    """Reads true pairs, `source id TAB target id` a line, each with the line where it comes first."""
-    pairs: dict[tuple[str, str], int] = {}
-    for lines, texts in read_fields(path, ["source", "target"], StrictLines(), remedy=_GOLD_REMEDY):
-        sides = texts["source"].to_pylist(), texts["target"].to_pylist()
-        for line, source, target in zip(lines.tolist(), *sides, strict=True):
-            pairs.setdefault((source, target), line)
-    return pairs
-
-
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
-    """Reads the true pairs of two collections as places (pairs, 2), sorted."""
-    positions = [{name: place for place, name in enumerate(side.names)} for side in (source, target)]
-    pairs = []
-    for pair, line in read_gold_ids(path).items():
-        for name, side, places in zip(pair, (source, target), positions, strict=True):
-            if name not in places:
-                remedy = f"{_GOLD_REMEDY}; these are the numbers of lines without --layout bucc"
-                message = f"the id `{name[:80]}` is not in {side.path.name}, or its sentence is empty"
-                raise InputError(message, path=path, line=line, remedy=remedy)
-        pairs.append((positions[0][pair[0]], positions[1][pair[1]]))
+    """Reads the true pairs of two collections, `source id TAB target id` a line, as places (pairs, 2), sorted."""
+    remedy = "one pair a line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
+    sides = {"source": source, "target": target}
+    places = {name: {item: place for place, item in enumerate(side.names)} for name, side in sides.items()}
+    pairs = set()
+    for lines, texts in read_fields(path, list(sides), StrictLines(), remedy=remedy):
+        for line, *pair in zip(lines.tolist(), *(texts[name].to_pylist() for name in sides), strict=True):
+            for item, (name, side) in zip(pair, sides.items(), strict=True):
+                if item not in places[name]:
+                    message = f"the id `{item[:80]}` is not in {side.path.name}, or its sentence is empty"
+                    raise InputError(message, path=path, line=line, remedy=remedy)
+            pairs.add((places["source"][pair[0]], places["target"][pair[1]]))
     return np.array(sorted(pairs), np.int64).reshape(-1, 2)
 
 

@@ -197,27 +197,24 @@ def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int6
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
-    alike = np.zeros(len(rows), bool)
-    if not len(others):
-        return alike
-    references = normal.take(pa.array(others)).to_pylist()
-    lengths = np.fromiter(map(len, references), np.int64, len(references))
-    by_length = np.argsort(lengths, kind="stable")
-    references, lengths = [references[place] for place in by_length.tolist()], lengths[by_length]
-    own = normal.take(pa.array(rows)).to_pylist()
-    order = np.argsort(np.fromiter(map(len, own), np.int64, len(own)), kind="stable")
+    order, queries = _by_length(normal, rows)
+    _, references = _by_length(normal, others)
+    lengths, alike = list(map(len, references)), np.zeros(len(rows), bool)
     # Lengths that differ by more than the limit allows need no comparison, so like lengths are processed together.
-    for start in range(0, len(own), _ROWS_AT_A_TIME):
-        places = order[start : start + _ROWS_AT_A_TIME]
-        queries = [own[place] for place in places.tolist()]
-        shortest, longest = NEAR_DUPLICATE * len(queries[0]), len(queries[-1]) / NEAR_DUPLICATE + 1
-        low, high = np.searchsorted(lengths, [shortest, longest])
-        if low < high:
-            similarities = cdist(
-                queries, references[low:high], scorer=Levenshtein.normalized_similarity, score_cutoff=NEAR_DUPLICATE
-            )
-            alike[places] = (similarities >= NEAR_DUPLICATE).any(axis=1)
+    for start in range(0, len(queries), _ROWS_AT_A_TIME):
+        block = queries[start : start + _ROWS_AT_A_TIME]
+        ends = NEAR_DUPLICATE * len(block[0]), len(block[-1]) / NEAR_DUPLICATE + 1
+        if near := references[slice(*np.searchsorted(lengths, ends))]:
+            similarities = cdist(block, near, scorer=Levenshtein.normalized_similarity, score_cutoff=NEAR_DUPLICATE)
+            alike[order[start : start + len(block)]] = (similarities >= NEAR_DUPLICATE).any(axis=1)
     return alike
+
+
+def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+    """Returns the order of some sentences by their length (rows,), and the sentences in it."""
+    texts = normal.take(pa.array(rows))
+    order = np.argsort(pc.utf8_length(texts).to_numpy(), kind="stable")
+    return order, texts.take(pa.array(order)).to_pylist()
 
 
 @recipe(ComparableSettings)
@@ -230,52 +227,50 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
         inputs=settings.bitext,
         overwrite=settings.overwrite,
     ) as artefact:
-        return _prepare(settings, artefact)
-
-
-def _prepare(settings: ComparableSettings, artefact: Artefact) -> ComparableTask:
-    opened = [DataFolder(folder) for folder in settings.bitext]
-    for folder in opened:
-        folder.require(*BITEXT.names, split=settings.split)
-    tables = [folder.table(settings.split, BITEXT.names).cast(BITEXT) for folder in opened]
-    rows = pa.concat_tables(tables).combine_chunks()
-    languages = [_language(rows, f"{side}_lang", settings.bitext[0]) for side in SIDES]
-    if languages[0] == languages[1]:
-        found = f"both sides are in the language {languages[0]}, so that their files would have one name"
-        raise InputError(found, path=settings.bitext[0], remedy="give bitexts of two languages")
-    log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
-    task = make_comparable(rows, settings)
-    bitext = artefact.staging / BITEXT_FOLDER
-    for name, part in task.parts.items():
-        stem = f"{'-'.join(languages)}.{name}"
-        # As in the shared task: a language code, a dash and nine digits, from 1.
-        ids = [[f"{language}-{number:09d}" for number in range(1, settings.sentences + 1)] for language in languages]
-        for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
-            write_side(artefact.staging / f"{stem}.{language}", side_ids, texts)
-        write_gold(artefact.staging / f"{stem}.gold", ids[0], ids[1], part.gold)
-    for split, mask in (("train", task.train), ("validation", task.validation)):
-        # In random order: the bitexts are of different kinds, and often sorted.
-        order = np.random.default_rng([settings.seed, len(rows)]).permutation(np.flatnonzero(mask))
-        write_split(bitext, split, [rows.take(pa.array(order))], BITEXT)
-    card = {
-        "title": f"Comparable corpora {languages[0]}-{languages[1]}",
-        "source_lang": languages[0],
-        "target_lang": languages[1],
-        "license": settings.license,
-        "files": [folder.path.resolve().name for folder in opened],
-        "parts": PARTS,
-        "sentences": settings.sentences,
-        "planted": settings.planted,
-        "near_duplicate": NEAR_DUPLICATE,
-        "words": (settings.min_words, settings.max_words),
-        "counts": task.counts,
-        "seed": settings.seed,
-        "splits": DataFolder(bitext).sizes(),
-    }
-    artefact.finish(results={"counts": task.counts}, card=Card("comparable", card))
-    log(f"{', '.join(PARTS)}: {settings.sentences:,} sentences a side, {settings.planted:,} pairs hidden in them")
-    log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
-    log(f"task folder: {settings.output}")
+        opened = [DataFolder(folder) for folder in settings.bitext]
+        for folder in opened:
+            folder.require(*BITEXT.names, split=settings.split)
+        tables = [folder.table(settings.split, BITEXT.names).cast(BITEXT) for folder in opened]
+        rows = pa.concat_tables(tables).combine_chunks()
+        languages = [_language(rows, f"{side}_lang", settings.bitext[0]) for side in SIDES]
+        if languages[0] == languages[1]:
+            found = f"both sides are in the language {languages[0]}, so that their files would have one name"
+            raise InputError(found, path=settings.bitext[0], remedy="give bitexts of two languages")
+        log(f"{len(rows):,} rows; drawing the parts takes some minutes at tens of thousands of sentences")
+        task = make_comparable(rows, settings)
+        bitext = artefact.staging / BITEXT_FOLDER
+        for name, part in task.parts.items():
+            stem = f"{'-'.join(languages)}.{name}"
+            # As in the shared task: a language code, a dash and nine digits, from 1.
+            ids = [
+                [f"{language}-{number:09d}" for number in range(1, settings.sentences + 1)] for language in languages
+            ]
+            for language, side_ids, texts in zip(languages, ids, (part.source, part.target), strict=True):
+                write_side(artefact.staging / f"{stem}.{language}", side_ids, texts)
+            write_gold(artefact.staging / f"{stem}.gold", ids[0], ids[1], part.gold)
+        for split, mask in (("train", task.train), ("validation", task.validation)):
+            # In random order: the bitexts are of different kinds, and often sorted.
+            order = np.random.default_rng([settings.seed, len(rows)]).permutation(np.flatnonzero(mask))
+            write_split(bitext, split, [rows.take(pa.array(order))], BITEXT)
+        card = {
+            "title": f"Comparable corpora {languages[0]}-{languages[1]}",
+            "source_lang": languages[0],
+            "target_lang": languages[1],
+            "license": settings.license,
+            "files": [folder.path.resolve().name for folder in opened],
+            "parts": PARTS,
+            "sentences": settings.sentences,
+            "planted": settings.planted,
+            "near_duplicate": NEAR_DUPLICATE,
+            "words": (settings.min_words, settings.max_words),
+            "counts": task.counts,
+            "seed": settings.seed,
+            "splits": DataFolder(bitext).sizes(),
+        }
+        artefact.finish(results={"counts": task.counts}, card=Card("comparable", card))
+        log(f"{', '.join(PARTS)}: {settings.sentences:,} sentences a side, {settings.planted:,} pairs hidden in them")
+        log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
+        log(f"task folder: {settings.output}")
     return task
 
 

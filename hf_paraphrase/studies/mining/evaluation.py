@@ -15,7 +15,6 @@ from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
 from ...encoders.search.nearest_neighbours import nearest_neighbours
-from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table, short_names
@@ -59,12 +58,6 @@ class MiningEvaluationSettings(CandidateSettings):
     )
     resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
-
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if FILTER in short_names(self.scoring_encoder or ["-"]):
-            raise UsageError(f"--scoring-encoder: `{FILTER}` is the name of another row", remedy="rename the folder")
 
 
 @recipe(MiningEvaluationSettings)
@@ -231,13 +224,13 @@ def _write_report(
     artefact: Artefact, settings: MiningEvaluationSettings, results: dict[str, Any], curves: Curves
 ) -> None:
     report = Report(artefact, "mining_report")
-    columns = {"threshold": ".9g", "precision": ".6f", "recall": ".6f", "f1": ".6f", "found": "d", "right": "d"}
+    columns = ["threshold", "precision", "recall", "f1", "found", "right"]
     for group, of_group in curves.items():
         for row, curve in of_group.items():
             # A row has a slash in its name where the last parts of two folders are equal.
             name = row.replace("%", "%25").replace("/", "%2F")
-            points = ([format(point[key], how) for key, how in columns.items()] for point in curve.points())
-            report.table(f"curves/{group}/{name}", list(columns), points)
+            points = ([point[key] for key in columns] for point in curve.points())
+            report.table(f"curves/{group}/{name}", columns, points)
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / _RESULTS, text + "\n")
     card = {

@@ -123,65 +123,60 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
         free=["device"],
     ) as artefact:
         if artefact.finished:
-            results: dict[str, Any] = read_json_object(artefact.target / PROVENANCE)["results"]
-            return results
-        return _mine(settings, artefact)
-
-
-def _mine(settings: MiningSettings, artefact: Artefact) -> dict[str, Any]:
-    source, target = (read_collection(Path(path), settings.layout) for path in (settings.source, settings.target))
-    gold = read_gold(Path(settings.gold), source, target) if settings.gold else None
-    tuning_files = [Path(path) for path in settings.tuning_files()]
-    tuning_part = TaskPart.of_files(tuning_files, settings.layout) if tuning_files else None
-    log(f"{len(source):,} source and {len(target):,} target sentences")
-    encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
-    classifiers = {}
-    if settings.classifier is not None:
-        classifiers[_CLASSIFIER] = ParallelClassifier.from_pretrained(settings.classifier, device=settings.device)
-    work = artefact.checkpoint("embeddings")
-    threshold, tuning = settings.threshold, None
-    if tuning_part is not None:
-        run = MiningRun(tuning_part.source, tuning_part.target, encoders, work / "tuning", settings, classifiers)
-        curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
-        if not curve.right.any():
-            raise InputError(
-                "none of the true pairs is among the candidates, so no threshold can be chosen",
-                path=tuning_part.source.path,
-                remedy="raise --candidates, use another encoder, or give --threshold",
-            )
-        threshold, tuning = curve.best_threshold(), curve.best()
-        log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on}")
-    run = MiningRun(source, target, encoders, work / "collections", settings, classifiers)
-    scores = _scores(settings, run)
-    rows = np.flatnonzero(run.kept(scores, settings.one_to_one))
-    rows = rows if threshold is None else rows[scores[rows] >= threshold]
-    rows = rows[by_score(run.source_rows[rows], run.target_rows[rows], scores[rows])]
-    results: dict[str, Any] = {
-        "candidates": len(run.source_rows),
-        "pairs": len(rows),
-        "threshold": threshold,
-        "tuning": tuning,
-        "measures": None,
-        "candidate_recall": None,
-    }
-    if gold is not None:
-        least = -np.inf if threshold is None else threshold
-        results["measures"] = run.curve(gold, scores, settings.one_to_one).at(least)
-        results["candidate_recall"] = run.curve(gold, scores).at()["recall"]
-    _write(artefact.staging, settings, run, rows, scores[rows])
-    card = {
-        "languages": [item for item in (settings.source_lang, settings.target_lang) if item],
-        "files": [to_path(path).name for path in (settings.source, settings.target)],
-        "encoders": [to_path(path).name for path in dict.fromkeys(settings.encoder_names())],
-        "classifier": to_path(settings.classifier).name if settings.classifier else None,
-        "margin": settings.margin,
-        "one_to_one": settings.one_to_one,
-        "splits": DataFolder(artefact.staging).sizes(),
-        **results,
-    }
-    artefact.finish(results=results, card=Card("mined_bitext", card))
-    log(f"{len(rows):,} pairs of {len(run.source_rows):,} candidates: {settings.output}")
-    return results
+            return dict(read_json_object(artefact.target / PROVENANCE)["results"])
+        source, target = (read_collection(Path(path), settings.layout) for path in (settings.source, settings.target))
+        gold = read_gold(Path(settings.gold), source, target) if settings.gold else None
+        tuning_files = [Path(path) for path in settings.tuning_files()]
+        tuning_part = TaskPart.of_files(tuning_files, settings.layout) if tuning_files else None
+        log(f"{len(source):,} source and {len(target):,} target sentences")
+        encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
+        classifiers = {}
+        if settings.classifier is not None:
+            classifiers[_CLASSIFIER] = ParallelClassifier.from_pretrained(settings.classifier, device=settings.device)
+        work = artefact.checkpoint("embeddings")
+        threshold, tuning = settings.threshold, None
+        if tuning_part is not None:
+            run = MiningRun(tuning_part.source, tuning_part.target, encoders, work / "tuning", settings, classifiers)
+            curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
+            if not curve.right.any():
+                raise InputError(
+                    "none of the true pairs is among the candidates, so no threshold can be chosen",
+                    path=tuning_part.source.path,
+                    remedy="raise --candidates, use another encoder, or give --threshold",
+                )
+            threshold, tuning = curve.best_threshold(), curve.best()
+            log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on}")
+        run = MiningRun(source, target, encoders, work / "collections", settings, classifiers)
+        scores = _scores(settings, run)
+        rows = np.flatnonzero(run.kept(scores, settings.one_to_one))
+        rows = rows if threshold is None else rows[scores[rows] >= threshold]
+        rows = rows[by_score(run.source_rows[rows], run.target_rows[rows], scores[rows])]
+        results: dict[str, Any] = {
+            "candidates": len(run.source_rows),
+            "pairs": len(rows),
+            "threshold": threshold,
+            "tuning": tuning,
+            "measures": None,
+            "candidate_recall": None,
+        }
+        if gold is not None:
+            least = -np.inf if threshold is None else threshold
+            results["measures"] = run.curve(gold, scores, settings.one_to_one).at(least)
+            results["candidate_recall"] = run.curve(gold, scores).at()["recall"]
+        _write(artefact.staging, settings, run, rows, scores[rows])
+        card = {
+            "languages": [item for item in (settings.source_lang, settings.target_lang) if item],
+            "files": [to_path(path).name for path in (settings.source, settings.target)],
+            "encoders": [to_path(path).name for path in dict.fromkeys(settings.encoder_names())],
+            "classifier": to_path(settings.classifier).name if settings.classifier else None,
+            "margin": settings.margin,
+            "one_to_one": settings.one_to_one,
+            "splits": DataFolder(artefact.staging).sizes(),
+            **results,
+        }
+        artefact.finish(results=results, card=Card("mined_bitext", card))
+        log(f"{len(rows):,} pairs of {len(run.source_rows):,} candidates: {settings.output}")
+        return results
 
 
 def _scores(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:

@@ -101,9 +101,8 @@ class ParallelExamples:
     def are_parallel(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Returns which sentences are known to be each other's translations; the arrays are broadcast.
 
-        A pair counts as known if the bitext has it, whatever its upper case, punctuation and spaces. The paper leaves
-        out only the sentence's own translation (j ≠ i); where a bitext translates a sentence in several ways, those
-        are no negatives either.
+        A pair is known if the bitext has it, whatever its upper case, punctuation and spaces; the paper leaves out
+        only the sentence's own translation (j ≠ i).
         """
         keys = self._keys(sources, targets)
         places = np.searchsorted(self.known, keys)
@@ -137,15 +136,14 @@ def _side(
 class NegativeDraw:
     """Draws target sentences that are not translations of given source sentences.
 
-    Random negatives are the targets of other pairs of the same batch, as far as it has enough of them, and of the
-    whole training data beyond. A batch is a random part of a shuffled epoch, so this is the paper's "randomly
-    selecting" (paper 002, section 2.1) again in every epoch, and every sentence of a batch is encoded only once. With
-    n-best lists most negatives come from the list of the source sentence instead, as the paper's sections 4.3 and 5
-    propose.
+    Random ones are targets of other pairs of the batch, each of which is encoded once, and beyond these of all
+    training data. A batch is a random part of a shuffled epoch, so this is the paper's "randomly selecting" (002,
+    section 2.1). With n-best lists most come from the list of the source sentence instead, as the paper's sections 4.3
+    and 5 propose.
 
     Args:
-        candidates: The numbers of the target sentences that are most similar to each source sentence (sources, n),
-            :data:`NOTHING` where there is none; None for random negatives alone.
+        candidates: The numbers of the targets that are most similar to each source (sources, n), :data:`NOTHING` where
+            there is none; None for random negatives alone.
     """
 
     def __init__(

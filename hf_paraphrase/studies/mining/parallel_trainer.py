@@ -29,14 +29,10 @@ _DEV_DRAW = 1 << 32
 class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
 
-    An epoch sees every parallel pair once, each with negatives that are drawn again: see
-    :class:`~.parallel_examples.NegativeDraw`. Every different sentence of a batch is encoded once, however many pairs
-    it is in. A batch is `per_device_train_batch_size` labelled pairs on each process, negatives included.
-
-    With a validation part, the best F1 over all decision thresholds is measured after each epoch on its pairs and on
-    negatives that were drawn once; the weights of the best epoch are kept, else those of the last. The word vectors
-    get sparse gradients, of which several processes exchange the rows that occur, and `RowAdam`, whose cost does not
-    grow with the vocabularies, unless the arguments name an optimizer.
+    An epoch sees every parallel pair once, with negatives that are drawn again. A batch is
+    `per_device_train_batch_size` labelled pairs on each process, negatives included. With a validation part the
+    weights of the epoch with the best F1 over all thresholds are kept, else those of the last. Word vectors have
+    sparse gradients unless the arguments name an optimizer.
     """
 
     criterion = DEV_SCORE
@@ -57,21 +53,13 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
         pairs_in_batch = max(1, args.per_device_train_batch_size // (1 + draw.negatives))
         batches = EpochBatches(len(examples.pairs[TRAIN]), pairs_in_batch, args.seed, args.world_size)
         dev_size = None if self.dev is None else len(self.dev[1])
-        self.sparse_gradients = not args.names_optimizer
+        self.sparse_gradients = model.sparse_gradients = not args.names_optimizer
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
 
     @property
     def adam(self) -> Callable[..., torch.optim.Optimizer]:
         """Adam over rows, whose gradients are sparse."""
         return RowAdam
-
-    def train(self, *args: Any, **kwargs: Any) -> Any:
-        """Trains; gradients of the word vectors are sparse for that time only."""
-        self.model.sparse_gradients = self.sparse_gradients
-        try:
-            return super().train(*args, **kwargs)
-        finally:
-            self.model.sparse_gradients = False
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""

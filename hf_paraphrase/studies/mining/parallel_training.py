@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,8 +36,6 @@ from .run import EncoderPairSettings, open_pair
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
-
-    from .parallel_trainer import ParallelTrainer
 
 N_BEST = 40
 """Target sentences in the n-best list of a source sentence, as the candidates of the paper's filter."""
@@ -123,23 +121,57 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     draw = NegativeDraw(examples, settings.negatives, candidates)
     trainer = ParallelTrainer(model, arguments, examples, draw, report=log)
     run.train(trainer)
-    if run.writes:
-        _write(settings, languages, trainer, tokenizers, run)
-        log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
-        log(
-            "  hf-paraphrase mine --source FILE --target FILE --encoder DIR "
-            f"--classifier {settings.output} --output mined"
-        )
+    if not run.writes:
+        return
+    with quiet_transformers():
+        trainer.model.save_pretrained(run.folder)
+    for name, tokenizer in zip((SOURCE_TOKENIZER, TARGET_TOKENIZER), tokenizers, strict=True):
+        save_tokenizer(tokenizer, run.folder / name)
+    kept = trainer.best_scores()
+    measured = Measurement(
+        task="text-classification",
+        dataset=settings.bitext,
+        split="validation",
+        metric="f1",
+        value=None if kept is None else kept.get("best_f1"),
+        name="F1 (%; at the best threshold, with the negatives of training; it chose the epoch)",
+        task_name="Distinguishing translations from other sentences",
+    )
+    run.write(
+        results={
+            "dev": kept,
+            "best_epoch": None if kept is None else kept["epoch"],
+            "epochs": trainer.scores(),
+            "pairs": {split: len(pairs) for split, pairs in examples.pairs.items()},
+            "steps": trainer.state.global_step,
+            "parameters": sum(item.numel() for item in trainer.model.parameters()),
+        },
+        template="parallel_bigru",
+        card={
+            "epochs_asked": settings.epochs,
+            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
+            "bitext_name": to_path(settings.bitext).name,
+            "encoder_names": [to_path(item).name for item in dict.fromkeys(names)],
+            "n_best": N_BEST,
+            "hard_share": HARD_SHARE,
+            "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
+            "config": trainer.model.config.to_dict(),
+        },
+        measurements=[measured],
+    )
+    log(f"classifier saved to {settings.output}. Score candidates of an encoder with:")
+    log(
+        f"  hf-paraphrase mine --source FILE --target FILE --encoder DIR --classifier {settings.output} --output mined"
+    )
 
 
 def hard_candidates(
     examples: ParallelExamples, source_encoder: SentenceEncoder, target_encoder: SentenceEncoder, n: int
 ) -> NDArray[np.int32]:
-    """Finds the training targets that the candidate filter takes for the most likely translations of each source.
+    """Finds the training targets that the filter of paper 002, section 2.2, takes for the likeliest of each source.
 
-    This is the filter of paper 002, section 2.2, applied to the training set, as its sections 4.3 and 5 propose: the n
-    best by cosine, exactly, of all target sentences of the training pairs (sources, at most n), :data:`NOTHING` where
-    there are fewer. Known translations, and what differs from one in case or punctuation alone, are taken out.
+    They are the n best by cosine of all targets of the training pairs (sources, at most n), without known
+    translations; :data:`NOTHING` where there are fewer.
     """
     target_texts = examples.target.texts[: examples.target.trained]
     targets = target_encoder.encode(target_texts, normalize=True, show_progress_bar=is_main_process())
@@ -213,49 +245,3 @@ def _initial_vectors(
         log(f"initial vectors of the {name} side: {coverage}")
         tables.append(table)
     return tables
-
-
-def _write(
-    settings: ParallelClassifierSettings,
-    languages: Sequence[str],
-    trainer: ParallelTrainer,
-    tokenizers: Sequence[PreTrainedTokenizerFast],
-    run: TrainingRun,
-) -> None:
-    with quiet_transformers():
-        trainer.model.save_pretrained(run.folder)
-    for name, tokenizer in zip((SOURCE_TOKENIZER, TARGET_TOKENIZER), tokenizers, strict=True):
-        save_tokenizer(tokenizer, run.folder / name)
-    examples, kept = trainer.examples, trainer.best_scores()
-    results: dict[str, Any] = {
-        "dev": kept,
-        "best_epoch": None if kept is None else kept["epoch"],
-        "epochs": trainer.scores(),
-        "pairs": {split: len(pairs) for split, pairs in examples.pairs.items()},
-        "steps": trainer.state.global_step,
-        "parameters": sum(item.numel() for item in trainer.model.parameters()),
-    }
-    measured = Measurement(
-        task="text-classification",
-        dataset=settings.bitext,
-        split="validation",
-        metric="f1",
-        value=None if kept is None else kept.get("best_f1"),
-        name="F1 (%; at the best threshold, with the negatives of training; it chose the epoch)",
-        task_name="Distinguishing translations from other sentences",
-    )
-    run.write(
-        results=results,
-        template="parallel_bigru",
-        card={
-            "epochs_asked": settings.epochs,
-            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
-            "bitext_name": to_path(settings.bitext).name,
-            "encoder_names": [to_path(item).name for item in dict.fromkeys(settings.encoder_names())],
-            "n_best": N_BEST,
-            "hard_share": HARD_SHARE,
-            "vectors_name": to_path(settings.initial_vectors).name if settings.initial_vectors else "random",
-            "config": trainer.model.config.to_dict(),
-        },
-        measurements=[measured],
-    )

@@ -310,11 +310,7 @@ class Curve:
         return 2 * self.right / np.maximum(self.found + self.gold, 1)
 
     def best_threshold(self) -> float:
-        """Returns the threshold of the greatest F1, the highest of equal ones.
-
-        It is halfway between the lowest score that it lets through and the next below, so that on another collection
-        it favours neither.
-        """
+        """Returns the threshold of the greatest F1, the highest of equal ones: halfway to the next score below."""
         if not len(self):
             raise ValueError("there are no pairs to choose a threshold on")
         best = int(np.argmax(self.f1))

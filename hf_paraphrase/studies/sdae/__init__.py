@@ -6,13 +6,3 @@ Start with `training`, the recipe of `train-sdae`. Words can be replaced by thei
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from ...registry import lazy_exports
-
-if TYPE_CHECKING:
-    from .trainer import SdaeTrainer
-    from .training import SdaeSettings, train_sdae
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)

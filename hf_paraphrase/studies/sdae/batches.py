@@ -133,10 +133,9 @@ class WordNoise:
 class SdaeCollator:
     """Makes batches: what is read, with noise, and what is to be reconstructed.
 
-    The noise of a sentence depends on the seed, the epoch and the sentence alone. With an expander, words are replaced
-    by their definitions in one of two ways (paper 004, section 2.1): as a further noise, the expanded sentence gets
-    the noise of words and the original is reconstructed; or as a regulariser, for which the original and the expanded
-    sentence, both without noise, follow the noisy ones in the batch.
+    Noise depends on seed, epoch and sentence alone. With an expander (paper 004, section 2.1) either the expanded
+    sentence gets the noise of words, or, for the regulariser, original and expanded sentence without noise follow in
+    the batch.
     """
 
     def __init__(

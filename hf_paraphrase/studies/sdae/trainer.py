@@ -22,12 +22,9 @@ _DEV_BATCH = 64
 class SdaeTrainer(EpochTrainer):
     """Trains a denoising autoencoder for a number of updates; the last weights are kept.
 
-    The loss is the reconstruction loss of the model (the sum over a sentence, the mean over the sentences). Where the
-    batches hold originals and expansions, λ · mean(1 - cos(original, expanded)) is added, the compositionality loss of
-    paper 004, section 2.1; the paper does not say what its λ is.
-
-    The order and the noise depend on the seed and the epoch alone, so a run that is continued from a checkpoint ends
-    with the weights of an undisturbed one. The noise of the dev sentences is drawn once.
+    The loss is the reconstruction loss (the sum over a sentence, the mean over the sentences). Where batches hold
+    originals and expansions, λ · mean(1 - cos(original, expanded)) is added (paper 004, section 2.1, which does not
+    say what λ is). Order and noise depend on the seed and the epoch alone.
     """
 
     criterion = "loss"

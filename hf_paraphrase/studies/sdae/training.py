@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.provenance import inherited_metadata
+from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder
 from ...data.schema import columns_named
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from ...training.word_vectors import WordVectors
     from .batches import SdaeSentences
-    from .trainer import SdaeTrainer
 
 FEWEST_WORDS = 2
 """A shorter sentence has no two words that could swap, and says nothing of what a sentence is."""
@@ -144,8 +143,6 @@ class SdaeSettings(TrainingRunSettings):
         super().check()
         if not self.text and not self.pairs:
             raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
-        if self.pairs and not self.columns:
-            raise UsageError("--columns names no column of --pairs", remedy="e.g. --columns target")
 
     @property
     def wordnet(self) -> str | None:
@@ -233,11 +230,45 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
         report=log,
     )
     run.train(trainer)
-    if run.writes:
-        _write(settings, trainer, tokenizer, coverage, run, sentences=len(train), left_out=left_out)
-        log(f"encoder saved to {settings.output}. Use it with:")
-        log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
-        log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
+    if not run.writes:
+        return
+    model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
+    trained = sum(item.numel() for item in model.parameters())
+    # Most of the parameters, and nothing that embedding sentences needs.
+    model.decoder = None
+    model.config.has_decoder = False
+    write_model_files(run.folder, model, tokenizer)
+    start = "random"
+    if settings.initial_vectors is not None:
+        use = "fixed" if settings.fixed_vectors else "trained further"
+        start = f"{to_path(settings.initial_vectors).name} ({coverage}), {use}"
+    run.write(
+        results={
+            "sentences": len(train),
+            "left_out": left_out,
+            "coverage": None if coverage is None else vars(coverage),
+            "steps": trainer.state.global_step,
+            "epochs": trainer.state.epoch,
+            "bf16": arguments.bf16,
+            "dev_loss": scores[-1]["loss"],
+            "dev_scores": scores,
+            "parameters_in_training": trained,
+            **sizes_of(model),
+        },
+        template="sdae",
+        card={
+            **card_values(model, Path(settings.output).name),
+            **inherited_by_card(settings.license, settings.initial_vectors),
+            "languages": _languages(settings),
+            "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
+            "vectors_name": start,
+            "expansion_name": None if settings.wordnet is None else to_path(settings.wordnet).name,
+            "expansion_share": SHARE,
+        },
+    )
+    log(f"encoder saved to {settings.output}. Use it with:")
+    log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
+    log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
 
 
 def _lines(corpora: list[SentenceCorpus]) -> Iterator[str]:
@@ -312,61 +343,16 @@ def _model(
     return model, coverage
 
 
-def _write(
-    settings: SdaeSettings,
-    trainer: SdaeTrainer,
-    tokenizer: PreTrainedTokenizerFast,
-    coverage: Any,
-    run: TrainingRun,
-    **counts: int,
-) -> None:
-    model, scores = trainer.accelerator.unwrap_model(trainer.model), trainer.scores()
-    trained = sum(item.numel() for item in model.parameters())
-    # Most of the parameters, and nothing that embedding sentences needs.
-    model.decoder = None
-    model.config.has_decoder = False
-    write_model_files(run.folder, model, tokenizer)
-    start = "random"
-    if settings.initial_vectors is not None:
-        use = "fixed" if settings.fixed_vectors else "trained further"
-        start = f"{to_path(settings.initial_vectors).name} ({coverage}), {use}"
-    run.write(
-        results={
-            **counts,
-            "coverage": None if coverage is None else vars(coverage),
-            "steps": trainer.state.global_step,
-            "epochs": trainer.state.epoch,
-            "bf16": trainer.args.bf16,
-            "dev_loss": scores[-1]["loss"],
-            "dev_scores": scores,
-            "parameters_in_training": trained,
-            **sizes_of(model),
-        },
-        template="sdae",
-        card={
-            **card_values(model, Path(settings.output).name),
-            **inherited_by_card(settings.license, settings.initial_vectors),
-            "languages": _languages(settings),
-            "text_names": ", ".join(to_path(item).name for item in [*settings.text, *settings.pairs]),
-            "vectors_name": start,
-            "expansion_name": None if settings.wordnet is None else to_path(settings.wordnet).name,
-            "expansion_share": SHARE,
-        },
-    )
-
-
 def _languages(settings: SdaeSettings) -> list[str]:
     """Returns the languages that are known: English where words are expanded, else those of the pairs."""
-    if settings.expansion is not None:
-        return ["en"]
-    languages: set[str] = set()
-    for folder in settings.pairs:
+    languages = {"en"} if settings.expansion is not None else set()
+    for folder in settings.pairs if settings.expansion is None else ():
         opened = DataFolder(folder)
         present = opened.schema().names
         sides = [f"{column}_lang" for column in columns_named(settings.columns, present)]
         if set(sides) <= set(present):
             rows = next(iter(opened.batches("train", sides)))
-            languages |= {value for name in sides for value in rows.column(name).unique().to_pylist() if value}
+            languages.update(value for name in sides for value in rows.column(name).to_pylist() if value)
         else:
-            languages |= set(inherited_metadata(folder)["language"])
+            languages.update(languages_read(folder, english=False))
     return sorted(languages)

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .predictions import PredictionSettings, predict
-    from .sentence_classification import SentenceJudge, SupervisedTrainer, SupervisedTrainingArguments
-    from .tasks import SupervisedSettings
-    from .training import train_supervised
+    from .sentence_classification import SentenceJudge
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

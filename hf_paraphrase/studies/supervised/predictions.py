@@ -72,7 +72,7 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
 
 
 def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | None]:
-    from .sentence_classification import SentenceJudge, predicted_classes, predicted_scores
+    from .sentence_classification import SentenceJudge
 
     judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
     graded = judge.model.config.objective != "classification"
@@ -86,24 +86,21 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     if (texts.second is not None) != judge.model.config.pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.model.config.pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
-    logits = judge.logits(texts.first, texts.second)
     scores = None
+    columns: dict[str, Any]
     if graded:
-        found = predicted_scores(judge.model, logits)
-        columns = {"prediction": pa.array(found)}
+        columns = {"prediction": judge.scores(texts.first, texts.second)}
         if column is not None:
-            scores = graded_scores(found, np.array(texts.targets))
+            scores = graded_scores(columns["prediction"], np.array(texts.targets))
     else:
-        names = judge.class_names
-        classes, probabilities = predicted_classes(logits)
-        columns = {
-            "prediction": pa.array([names[number] for number in classes]),
-            "probability": pa.array(probabilities),
-        }
+        found, probabilities = judge.classes(texts.first, texts.second)
+        columns = {"prediction": found, "probability": probabilities}
         if column is not None:
-            scores = class_scores(classes, texts.class_numbers(names), len(names))
+            numbers = {name: number for number, name in enumerate(judge.class_names)}
+            right = texts.class_numbers(judge.class_names)
+            scores = class_scores(np.array([numbers[name] for name in found]), right, len(numbers))
     for name, values in columns.items():
         if name in table.column_names:
             raise InputError(f"the data has a column {name}", path=settings.data, remedy="rename it")
-        table = table.append_column(name, values)
+        table = table.append_column(name, pa.array(values))
     return table, scores

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import softmax
 from torch import Tensor, nn
 
 from ...artefacts.hub_models import model_folder
@@ -86,8 +87,7 @@ def tokenize(
 def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
     """Computes the logits of all rows (rows, labels), of a regression its scores (rows, 1).
 
-    Rows of like length share a batch; neither their order nor the batches change a result beyond rounding. The model
-    is in evaluation mode for the time, and as before afterwards.
+    The model is in evaluation mode for the time; batches change a result by rounding at most.
     """
     training = model.training
     model.eval()
@@ -101,18 +101,6 @@ def predicted_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArra
         result[rows] = logits.cpu().double().numpy()
     model.train(training)
     return result
-
-
-def predicted_classes(logits: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Turns logits (rows, labels) into the numbers of the likeliest classes and their probabilities, both (rows,)."""
-    probabilities, class_ids = torch.from_numpy(logits).softmax(1).max(1)
-    return class_ids.numpy(), probabilities.numpy()
-
-
-def predicted_scores(model: PreTrainedModel, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turns logits (rows, labels) of a model of scores into scores (rows,)."""
-    scores: NDArray[np.float64] = model.scores(torch.from_numpy(logits)).numpy()
-    return scores
 
 
 class SentenceJudge:
@@ -145,20 +133,18 @@ class SentenceJudge:
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Classifies sentences or pairs; returns the likeliest class of each and its probability (texts,)."""
-        class_ids, probabilities = predicted_classes(self.logits(first, second))
-        return [self.class_names[number] for number in class_ids], probabilities
+        probabilities = softmax(self.logits(first, second), axis=1)
+        return [self.class_names[number] for number in probabilities.argmax(1)], probabilities.max(1)
 
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""
-        return predicted_scores(self.model, self.logits(first, second))
+        scores: NDArray[np.float64] = self.model.scores(torch.from_numpy(self.logits(first, second))).numpy()
+        return scores
 
 
 @dataclass
 class SupervisedTrainingArguments(EpochTrainingArguments):
-    """`TrainingArguments` of supervised training.
-
-    A batch is `per_device_train_batch_size` rows on each process.
-    """
+    """`TrainingArguments` of supervised training."""
 
     per_device_train_batch_size: int = field(default=25, metadata={"help": "rows in a batch on each process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
@@ -172,12 +158,9 @@ class SupervisedTrainer(EpochTrainer):
 
         0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖²
 
-    are added, where W are the encoder's word vectors, θ_c its other parameters, and W₀ and θ_c₀ their values when the
-    trainer was made: "Regularize to Unsupervised Representations" of paper 001; the form is that of Wieting et al.
-    2016. Encoder parameters without gradient are left alone.
-
-    After each epoch the dev part is evaluated; the weights of the best epoch by accuracy or Pearson's r are in the
-    model when :meth:`train` returns, the earliest of equals.
+    are added, where W are the encoder's word vectors, θ_c its other parameters that have a gradient, and W₀ and θ_c₀
+    their values at the start: "Regularize to Unsupervised Representations" of paper 001, in the form of Wieting et al.
+    2016. The weights of the best epoch by accuracy or Pearson's r on the dev part are kept, the earliest of equals.
     """
 
     criterion = CRITERION
@@ -234,5 +217,5 @@ class SupervisedTrainer(EpochTrainer):
         model = self.accelerator.unwrap_model(self.model)
         logits = predicted_logits(model, inputs)
         if model.config.objective == "classification":
-            return class_scores(predicted_classes(logits)[0], inputs.targets, model.config.num_labels)
-        return graded_scores(predicted_scores(model, logits), inputs.targets.astype(np.float64))
+            return class_scores(logits.argmax(1), inputs.targets, model.config.num_labels)
+        return graded_scores(model.scores(torch.from_numpy(logits)).numpy(), inputs.targets.astype(np.float64))

@@ -97,11 +97,6 @@ class SupervisedSettings(TrainingRunSettings):
             raise UsageError("--train-split, --dev-split and --test-split must be different")
         if not self.highest_score > self.lowest_score:
             raise UsageError("--highest-score must be above --lowest-score")
-        if self.from_scratch and (self.lambda_c or (self.lambda_w and self.initial_vectors is None)):
-            raise UsageError(
-                "with --from-scratch there is nothing pretrained to stay close to",
-                remedy="leave --lambda-c out, and --lambda-w unless --initial-vectors is given",
-            )
 
 
 @dataclass
@@ -154,10 +149,8 @@ def read_labelled(
 ) -> LabelledTexts:
     """Reads a split with sentences and a column of targets.
 
-    Sentences are in the column that is named, else in `sentence1` and perhaps `sentence2`, or in `text`.
-
-    `names` are those of classes that are given as numbers from 0, e.g. from the folder's card; without them a class is
-    named by its number.
+    Sentences are in the column that is named, else in `sentence1` and perhaps `sentence2`, or in `text`. `names` are
+    those of classes that are given as numbers from 0; without them a class is named by its number.
     """
     opened = DataFolder(folder)
     schema = opened.schema(split)

@@ -16,7 +16,6 @@ from hf_paraphrase.studies.mining.bilingual_vectors import (
     keep_probabilities,
     known_words,
     noise_probabilities,
-    skip_gram,
     window_pairs,
 )
 from hf_paraphrase.tokenization.token_ids import TokenIds
@@ -48,14 +47,6 @@ def pairs_loss(u, v, noise, windows, negatives):
         total = total - torch.nn.functional.logsigmoid(u[i] @ v[j])
         total = total - negatives / len(noise) * torch.nn.functional.logsigmoid(-noise @ u[i]).sum()
     return total
-
-
-def test_the_objective_is_that_of_the_formula():
-    generator = torch.Generator().manual_seed(0)
-    inputs, outputs, noise = (torch.randn(count, 3, generator=generator, dtype=torch.double) for count in (7, 7, 4))
-    sentences, reach = np.array([0, 0, 0, 0, 1, 1, 1]), np.array([1, 2, 2, 1, 2, 1, 2])
-    found = skip_gram(inputs, outputs, noise, torch.from_numpy(window_pairs(sentences, reach, 2)), 5)
-    torch.testing.assert_close(found, pairs_loss(inputs, outputs, noise, windows_of(sentences, reach), 5))
 
 
 def trainer_of(folder, sides=(SENTENCES, OTHERS), sizes=(7, 5), aligned_weight=0.7, dimension=3, **options):

@@ -1,3 +1,5 @@
+"""Collections, candidates, their scores, and curves."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,7 +9,8 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.vectors import open_vectors
-from hf_paraphrase.studies.mining.collections import Collection
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.studies.mining.collections import Collection, TaskPart, read_collection, read_gold, write_side
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
 from hf_paraphrase.studies.mining.run import (
     CandidateSettings,
@@ -17,6 +20,31 @@ from hf_paraphrase.studies.mining.run import (
     measures,
     one_to_one_pairs,
 )
+
+
+def test_ids_that_were_read_as_words_are_refused_with_the_flag_that_reads_them(tmp_path):
+    files = [tmp_path / "task.fr", tmp_path / "task.en"]
+    for file in files:
+        write_side(file, [f"{file.suffix[1:]}-1", f"{file.suffix[1:]}-2"], ["Une phrase.", " "])
+    gold = tmp_path / "task.gold"
+    gold.write_text("fr-1\ten-1\nfr-1\ten-1\n")
+    source, target = (read_collection(file, "bucc") for file in files)
+    assert len(source) == 1 and read_gold(gold, source, target).tolist() == [[0, 0]]
+    source, target = (read_collection(file, "lines") for file in files)
+    with pytest.raises(InputError, match=r"task\.gold:1: the id `fr-1` is not in task\.fr, .*--layout bucc"):
+        read_gold(gold, source, target)
+    write_side(files[0], ["fr-1", "fr-1"], ["Une phrase.", "Une autre."])
+    with pytest.raises(InputError, match="the id `fr-1` comes more than once"):
+        read_collection(files[0], "bucc")
+
+
+def test_codes_of_languages_in_the_names_of_a_task_may_have_hyphens(tmp_path):
+    for ending in ("pt-BR", "zh-Hant", "gold"):
+        (tmp_path / f"pt-BR-zh-Hant.test.{ending}").write_text("1\t1\n")
+    part = TaskPart.of_task(str(tmp_path / "pt-BR-zh-Hant"), "test")
+    assert [path.suffix for path in part.files] == [".pt-BR", ".zh-Hant", ".gold"] and part.gold.tolist() == [[0, 0]]
+    with pytest.raises(InputError, match="not a pair of languages"):
+        TaskPart.of_task(str(tmp_path / "nowhere"), "test")
 
 
 def unit(rows, dimension, seed):
@@ -112,13 +140,6 @@ def test_recall_table_is_that_of_the_ranks_among_all_cosines(tmp_path):
     assert [row["n"] for row in rows] == [1, 10, 20, 30, 40, 50, 100, 1000]
     assert [row["found"] for row in rows] == [(found <= row["n"]).sum() for row in rows] and rows[-1]["found"] == 4
     assert [row["pairs"] for row in rows[:2]] == [40, 400] and rows[-1]["pairs"] == 2000
-
-
-def test_recall_is_that_of_the_paper():
-    ranks = np.repeat([1, 10, 2000], [6891, 7824 - 6891, 9086 - 7824])
-    first, second, *_ = recall_rows(ranks, 369_810, 270_000)
-    assert (first["found"], round(first["share"], 2), first["pairs"]) == (6891, 75.84, 369_810)
-    assert (second["found"], round(second["share"], 2), second["pairs"]) == (7824, 86.11, 3_698_100)
 
 
 def test_sentences_without_a_vector_are_in_no_pair(tmp_path):
