@@ -169,18 +169,17 @@ def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
 
 def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
     """Numbers the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
-    parent: dict[str, str] = {}
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(text: str) -> str:
-        while parent.setdefault(text, text) != text:
-            parent[text] = text = parent[parent[text]]
-        return text
-
-    sides = [[sentence_key(text) for text in texts] for texts in (sentences1, sentences2)]
-    for first, second in zip(*sides, strict=True):
-        parent[root(second)] = root(first)
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(root(first), len(numbers)) for first in sides[0]], dtype=np.int64)
+    first, second = (
+        [numbers.setdefault(sentence_key(text), len(numbers)) for text in side] for side in (sentences1, sentences2)
+    )
+    links = coo_array((np.ones(len(first)), (first, second)), shape=(len(numbers), len(numbers)))
+    groups = connected_components(links, directed=False)[1][first]
+    _, begins, group = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(begins.argsort().argsort()[group])
 
 
 def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:

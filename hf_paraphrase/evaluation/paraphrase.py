@@ -218,13 +218,13 @@ def _perceptrons(
     task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], bar: Any
 ) -> dict[str, Any]:
     """Computes the accuracy on the test pairs of all folds for each seed."""
-    from .pair_classifier import train_pair_classifiers
+    from .pair_classifier import predict_paraphrases
 
     right = np.zeros(len(seeds))
     labels = task.pairs.labels
     for dev, test in task.folds:
-        classifiers = train_pair_classifiers(first[dev], second[dev], labels[dev], seeds=seeds)
-        right += (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).sum(axis=1)
+        called = predict_paraphrases((first[dev], second[dev]), labels[dev], (first[test], second[test]), seeds=seeds)
+        right += (called == (labels[test] == 1)).sum(axis=1)
         bar.update(len(seeds))
     accuracies = right / len(task.tested)
     return {

@@ -13,7 +13,7 @@ import yaml
 import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.evaluation import transfer
 from hf_paraphrase.registry import SUITES
 
