@@ -110,8 +110,11 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
                 _write_object(builder.as_dataset(), Path(staging) / "made")
                 if repository is not None:
                     _write_card(repository[0], Path(staging) / "made")
-                with suppress(FileExistsError):  # another process was first
+                try:
                     (Path(staging) / "made").rename(folder)
+                except OSError:
+                    if not folder.is_dir():  # another process was first
+                        raise
     except Exception as error:  # of several libraries
         problem = f"load_dataset cannot open it: {shown_line(str(error), 300)}"
         if repository is None:

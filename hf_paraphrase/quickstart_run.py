@@ -18,7 +18,7 @@ from .artefacts.files import locked, read_json, write_text_whole
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
-from .errors import OutputError, UsageError
+from .errors import OutputError
 from .messages import log
 from .settings import Settings, constraints_of, flag, recipe, seed_setting, setting
 from .tables import format_table, number
@@ -46,19 +46,9 @@ class QuickstartSettings(Settings):
     )
     nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0, above=0)
     max_sentences: int = setting("sentences to translate back", 10_000, at_least=1)
-    num_beams: int = setting("beam width of the back-translation", 8, at_least=1)
-    num_return_sequences: int = setting("translations kept per sentence before filtering", 4, at_least=1)
     seed: int = seed_setting("seed of the sample and of all training")
     overwrite: bool = setting("replace what is in the output folder", False)
     resume: bool = setting("keep the steps that are finished and go on from there", False)
-
-    def check(self) -> None:
-        """Refuses what the back-translation would refuse after the training of the translation model."""
-        super().check()
-        if self.num_return_sequences > self.num_beams:
-            raise UsageError(
-                f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
-            )
 
 
 @dataclass(frozen=True)
@@ -88,8 +78,6 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
         write_text_whole(output / CARD, _card(results, output))
         sample = {str(output / "sample"): fingerprint(output / "sample")}
         write_provenance(output, command="quickstart", settings=settings.record(), inputs=sample, results=results)
-        if is_ours(_replaced(output)):
-            shutil.rmtree(_replaced(output))
     return Quickstart(output, results)
 
 
@@ -102,18 +90,9 @@ def _begin(output: Path, settings: QuickstartSettings) -> None:
             remedy = "repeat the original command with --resume, or start again with --overwrite"
             raise OutputError(message, path=output, remedy=remedy)
         return
-    if check_output(output, overwrite=settings.overwrite).is_dir() and any(output.iterdir()):
-        # What is replaced is kept until the end of the run; after a kill the folder that is replaced is incomplete.
-        if any(check_output(_replaced(output), overwrite=True).glob("*")):
-            shutil.rmtree(output)
-        else:
-            output.rename(_replaced(output))
-            log(f"the earlier folder is {_replaced(output)} until this run has finished")
+    if check_output(output, overwrite=settings.overwrite).is_dir():
+        shutil.rmtree(output)
     write_provenance(output, command="quickstart", settings=settings.record())
-
-
-def _replaced(output: Path) -> Path:
-    return output.absolute().with_name(f"{output.name}.replaced")
 
 
 @dataclass(frozen=True)
@@ -178,7 +157,7 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     steps.run("train-nmt", train_translation, "rnn_search", **training)
     model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
     steps.run("evaluate-nmt", evaluate_translation, "bleu.json", **model, num_beams=[5])
-    search = {name: getattr(settings, name) for name in ("num_beams", "num_return_sequences", "max_sentences")}
+    search = {"num_beams": 8, "num_return_sequences": 4, "max_sentences": settings.max_sentences}
     steps.run("back-translate", back_translate, "back_translated", **model, **search)
 
     chosen = {"drop_identical": True, "keep": ["3<=length<=30", "overlap_2<=0.8"], "one_per_reference": "best"}

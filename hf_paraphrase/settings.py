@@ -1,7 +1,7 @@
 """How a verb declares its options once.
 
-From a field made by :func:`setting` come the flag of the command line, the check with its error, the value in a YAML
-file, the parameter of the function in Python (:func:`recipe`), and the rule that no output may overlap an input.
+From a field made by :func:`setting` come the flag of the command line and of a YAML file, the check with its error,
+the parameter of the function in Python (:func:`recipe`), and the rule that no output may overlap an input.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
 
-from .errors import HfParaphraseError, InputError, OutputError, StrPath, UsageError, choice_of, error_of_the_system
+from .errors import HfParaphraseError, OutputError, StrPath, UsageError, choice_of, error_of_the_system
 from .inputs import copied_inputs
 from .messages import as_given, without_secrets
 from .registry import BUILTINS
@@ -38,8 +38,6 @@ URL = re.compile(r"(?:\w+::)*[a-z][a-z0-9+.-]+://.*", re.DOTALL)
 """A URL such as s3://bucket/folder; one may lead through another: simplecache::s3://bucket/folder."""
 _CONSTRAINTS = "constraints"
 _BOUNDS = {"above": operator.gt, "at_least": operator.ge, "below": operator.lt, "at_most": operator.le}
-_WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
-_WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
 _FILES_OF_AN_ARTEFACT = ("provenance.json", "config.json", "tokenizer.json", "modules.json")
 types_of_fields: Callable[[Any], dict[str, Any]] = functools.lru_cache(maxsize=256)(typing.get_type_hints)
 
@@ -290,56 +288,6 @@ def _existing_paths(text: str) -> Iterator[Path]:
                 yield from {path.resolve(), path.parent.resolve() / path.name}
         except (OSError, ValueError, RuntimeError):
             continue  # not a valid file name, or a loop of links
-
-
-def values_from_file(settings_class: type[Settings], path: Path) -> dict[str, Any]:
-    """Reads a YAML file of `name: value`, as `--config` takes it; what is null is left out.
-
-    Every value is text, as on the command line: to YAML the language `no` is false, and `12:30` is 750.
-    """
-    import yaml
-
-    try:
-        mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
-    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check it") from error
-    if not isinstance(mapping, dict):
-        raise InputError("the configuration must be a mapping of `flag: value`", path=path)
-    fields = {field.name: field for field in dataclasses.fields(cast(Any, settings_class))}
-    hints = types_of_fields(settings_class)
-    flags = {name: field.metadata.get("names") or [flag(name)] for name, field in fields.items()}
-    names = {shown.removeprefix("--"): name for name, listed in flags.items() for shown in listed}
-    values: dict[str, Any] = {}
-    for key, value in mapping.items():
-        name = names.get(str(key).replace("_", "-"))
-        if name is None:
-            raise UsageError(f"unknown setting `{key}`", path=path, remedy=choice_of(key, sorted(fields)))
-        separator = fields[name].metadata.get("separator")
-        if separator is not None and isinstance(value, list):
-            value = separator.join(str(item).strip(separator) for item in value)
-        if value not in ("", "~", "null"):
-            try:
-                values[name] = _converted(value, *plain_type(hints[name]))
-            except ValueError as error:
-                message = f"`{key}` is {value!r}, of another type than {_shown(hints[name])}"
-                raise UsageError(message, path=path) from error
-    return values
-
-
-def _converted(value: Any, hint: Any, is_list: bool) -> Any:
-    if is_list:
-        return [_converted(item, hint, False) for item in _as_list(value)]
-    if isinstance(value, list | dict):
-        raise ValueError("not a single value")
-    return truth(str(value)) if hint is bool else hint(str(value))
-
-
-def truth(word: str) -> bool:
-    """Reads a truth value; raises ValueError if it is not one."""
-    if word.lower() not in _WORDS_OF_TRUTH:
-        raise ValueError(f"{word!r} is not true or false, yes or no, 1 or 0")
-    return _WORDS_OF_TRUTH[word.lower()]
 
 
 class Recipe(Protocol[P, R_co]):

@@ -8,18 +8,14 @@ import logging
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hf_paraphrase.commands import shown_messages
 from hf_paraphrase.commands.results import show
 from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError, error_of_the_system
 from hf_paraphrase.messages import (
     LOGGER,
-    is_main_process,
     log,
     printable,
-    process_count,
     without_secrets,
 )
 from hf_paraphrase.tables import format_table
@@ -36,10 +32,9 @@ def test_what_a_terminal_would_obey_is_escaped_and_the_rest_stays():
     assert printable(kept) == kept and not OBEYED & set(printable(HOSTILE))
 
 
-@given(st.text())
-def test_a_line_of_json_reads_back_as_the_same_after_it(text):
-    line = json.dumps([text], ensure_ascii=False)
-    assert json.loads(printable(line)) == [text]
+def test_a_line_of_json_reads_back_as_the_same_after_it():
+    text = " ".join(map(chr, range(0x11000)))
+    assert json.loads(printable(json.dumps([text], ensure_ascii=False))) == [text]
 
 
 @pytest.mark.parametrize(
@@ -83,26 +78,14 @@ def test_messages_go_to_standard_error_once_for_all_processes(capsys, monkeypatc
     assert LOGGER.level == level and not [item for item in LOGGER.handlers if type(item) is not logging.NullHandler]
 
 
-def test_variables_of_a_launcher_that_are_no_numbers_mean_one_process(monkeypatch):
-    for name in WHOLE:
-        monkeypatch.setenv(name, "two")
-    assert process_count() == 1 and is_main_process()
-
-
 # ----- errors
-
-
-def test_causes_that_form_a_ring_end():
-    one, other = ValueError("one"), ValueError("other")
-    one.__cause__, other.__cause__ = other, one
-    assert error_of_the_system(one) is None
 
 
 @pytest.mark.parametrize(
     ("error", "text"),
     [
         (InputError("bad value `x`", path="a.tsv", line=3, remedy="fix it"), "a.tsv:3: bad value `x` (fix it)"),
-        (InputError("two\nlines\tand tabs", remedy="one\nline"), "two lines and tabs (one line)"),
+        (InputError("two\nlines\tand tabs"), "two lines and tabs"),
     ],
 )
 def test_an_error_is_one_line_with_file_line_value_and_remedy(error, text):
@@ -140,5 +123,7 @@ def test_what_the_system_refuses_is_explained_however_deep_in_a_chain(error, kin
 
 
 def test_what_may_be_a_fault_of_the_program_is_not_explained_by_a_guess():
-    assert error_of_the_system(RuntimeError("some iostream of words")) is None
-    assert error_of_the_system(OSError(errno.ENOENT, "No such file or directory")) is None
+    one, other = ValueError("one"), ValueError("other")
+    one.__cause__, other.__cause__ = other, one
+    for error in (one, RuntimeError("some iostream of words"), OSError(errno.ENOENT, "No such file or directory")):
+        assert error_of_the_system(error) is None

@@ -73,9 +73,6 @@ class Artefact:
         self._work: Path | None = None
 
     def __enter__(self) -> Self:
-        if not self.resume and not incomplete_runs(self.target):
-            # Nothing is made for a run that is refused; with the lock, what a killed run has left goes first.
-            check_output(self.output, overwrite=self.overwrite)
         with ExitStack() as stack:
             stack.enter_context(locked(self.target, wait=self.shared))
             self._begin()
@@ -158,7 +155,7 @@ class Artefact:
             write_card(self.staging, replace(card, values={"name": self.target.name, **card.values}))
         try:
             for path in self.staging.rglob(".*.partial"):
-                path.unlink()  # what a killed run was writing
+                path.unlink(missing_ok=True)  # what a killed run was writing, or another part has just written
             check_output(self.output, overwrite=self.overwrite)
             _replace_folder(self.staging, self.target, self.work / "previous")
         except OSError as error:
@@ -243,12 +240,11 @@ class Artefact:
 @contextmanager
 def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
     """Locks a file without provenance, which the block writes by :func:`~.files.written_whole`."""
-    path = check_output(output, overwrite=overwrite, is_file=True)
+    path = _resolved(output)
     with locked(path):
         for leftover in filter(Path.is_file, _hidden(path)):
             leftover.unlink()  # what a killed run was writing
-        # Another run may have written it since the first check.
-        yield check_output(path, overwrite=overwrite, is_file=True)
+        yield check_output(output, overwrite=overwrite, is_file=True)
 
 
 def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_file: bool = False) -> Path:
@@ -267,14 +263,21 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
         problem, remedy = "the output is the current folder or contains it", "name a new folder"
     elif path.is_file() and not overwrite:
         problem, remedy = "the output file exists", "give another name, or --overwrite"
-    elif path.is_dir() and any(path.iterdir()) and not overwrite:
+    elif _has_content(path) and not overwrite:
         problem, remedy = "the output folder exists and is not empty", "give another --output, or --overwrite"
-    elif path.is_dir() and any(path.iterdir()) and not is_ours(path):
+    elif _has_content(path) and not is_ours(path):
         problem = f"--overwrite replaces only folders with a {PROVENANCE} of hf-paraphrase"
         remedy = "remove the folder yourself, or give another --output"
     if problem is not None:
         raise OutputError(problem, path=output, remedy=remedy)
     return path
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return any(path.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return False  # none, a file, or a folder that another run is replacing
 
 
 def _resolved(output: str | os.PathLike[str]) -> Path:
@@ -320,7 +323,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _replace_folder(new: Path, target: Path, previous: Path) -> None:
-    if not target.exists() or not any(target.iterdir()):
+    if not _has_content(target):
         new.rename(target)
     elif not _exchange(new, target):
         target.rename(previous)

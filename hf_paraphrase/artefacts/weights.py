@@ -6,11 +6,9 @@ A table of 8-bit integers is in the format of model2vec: `embeddings`, int8 (voc
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,26 +34,19 @@ _REMEDY = "export or copy the model again"
 
 @dataclass(frozen=True)
 class TensorEntry:
-    """The type of a tensor in a file, e.g. `F32`, its shape, and the byte at which its data begin."""
+    """The type of a tensor in a file, e.g. `F32`, and its shape."""
 
     dtype: str
     shape: tuple[int, ...]
-    offset: int = field(default=0, compare=False)
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
     """Reads which tensors a safetensors file has; raises a `ModelError` if it is missing, damaged or cut off."""
     from safetensors import safe_open
 
-    with opening("the weights", path), safe_open(path, framework="numpy"), Path(path).open("rb") as stream:
-        # The library checks the file, but does not return the offsets.
-        length = int.from_bytes(stream.read(8), "little")
-        header = json.loads(stream.read(length))
-    header.pop("__metadata__", None)
-    return {
-        name: TensorEntry(entry["dtype"], tuple(entry["shape"]), 8 + length + entry["data_offsets"][0])
-        for name, entry in header.items()
-    }
+    with opening("the weights", path), safe_open(path, framework="numpy") as file:
+        parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+        return {name: TensorEntry(part.get_dtype(), tuple(part.get_shape())) for name, part in parts.items()}
 
 
 def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
@@ -128,9 +119,7 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
     with opening("the table of word vectors", path), np.errstate(over="ignore", invalid="ignore"):
         with safe_open(path, framework="numpy") as weights:
             read: dict[str, NDArray[Any]] = {
-                part: _read_bfloat16(path, tensors[part])
-                if tensors[part].dtype == "BF16"
-                else weights.get_tensor(part)
+                part: _read_bfloat16(path, part) if tensors[part].dtype == "BF16" else weights.get_tensor(part)
                 for part in (name, _MAPPING, SCALES)
                 if part in tensors
             }
@@ -160,7 +149,10 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
     return StoredMatrix(values, scales)
 
 
-def _read_bfloat16(path: Path, entry: TensorEntry) -> NDArray[np.float32]:
+def _read_bfloat16(path: Path, name: str) -> NDArray[np.float32]:
     # NumPy has no such type: its numbers are the upper halves of those of float32.
-    halves = np.fromfile(path, "<u2", math.prod(entry.shape), offset=entry.offset)
-    return (halves.astype(np.uint32) << 16).view(np.float32).reshape(entry.shape)
+    from safetensors import deserialize
+
+    entry = dict(deserialize(path.read_bytes()))[name]
+    halves = np.frombuffer(entry["data"], "<u2").reshape(entry["shape"])
+    return (halves.astype(np.uint32) << 16).view(np.float32)

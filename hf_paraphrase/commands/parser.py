@@ -13,12 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
-from ..errors import UsageError, choice_of
-from ..settings import Settings, constraints_of, default_of, flag, plain_type, truth, types_of_fields, values_from_file
+from ..errors import InputError, UsageError
+from ..settings import Settings, constraints_of, default_of, flag, plain_type, types_of_fields
 from .results import show
 
 S = TypeVar("S", bound=Settings)
 
+_WORDS_OF_TRUTH = {"yes": True, "true": True, "t": True, "y": True, "on": True, "1": True}
+_WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": False, "0": False}
 _FLAGS = Settings.GROUP
 _COMPUTING = "computing"
 _LAST = "the run, its output and its card"
@@ -61,10 +63,15 @@ class VerbParser(argparse.ArgumentParser):
 
     def parsed(self, words: Sequence[str]) -> Any:
         """Makes the settings of the words behind the verb."""
+        paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
+        paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
+        values = self._values_of_file(Path(paths[-1])) if paths else {}
+        return self._settings_class(**{**values, **self._values(words)})
+
+    def _values(self, words: Sequence[str]) -> dict[str, Any]:
         words = [self._hyphenated(word) for word in words]
-        values = self._values_of_config(words)
         # Before argparse says which required flags are missing: one of them may be misspelt.
-        flags = [word.partition("=")[0] for word in words if re.match(r"--[^ ]+$", word)]
+        flags = [word.partition("=")[0] for word in words if re.match(r"--[^ =]+(?:=|$)", word)]
         unknown = [name for name in flags if name not in self._option_string_actions]
         given: dict[str, Any] = {}
         if not unknown or not {"-h", "--help"}.isdisjoint(words):
@@ -78,16 +85,45 @@ class VerbParser(argparse.ArgumentParser):
             if field.name in given and (separator := field.metadata.get("separator")):
                 given[field.name] = separator.join(word.strip(separator) for word in given[field.name])
         given.pop("config", None)
-        return self._settings_class(**{**values, **given})
+        return given
 
-    def _values_of_config(self, words: Sequence[str]) -> dict[str, Any]:
-        """Reads the file that `--config` names, whose values are not required any more."""
-        paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
-        paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
-        values = values_from_file(self._settings_class, Path(paths[-1])) if paths else {}
-        for action in self._actions:
-            action.required = action.required and action.dest not in values
+    def _values_of_file(self, path: Path) -> dict[str, Any]:
+        """Reads what `--config` names as flags, which are not required any more."""
+        required = [action for action in self._actions if action.required]
+        for action in required:
+            action.required = False
+        try:
+            values = self._values(self._words_of_file(path))
+        except UsageError as error:
+            raise UsageError(error.message, path=path, remedy=error.remedy) from error
+        for action in required:
+            action.required = action.dest not in values
         return values
+
+    def _words_of_file(self, path: Path) -> list[str]:
+        """Turns a YAML file of `flag: value` into words of a command line; what is null is left out.
+
+        Every value is text: to YAML the language `no` is false, and `12:30` is 750.
+        """
+        import yaml
+
+        try:
+            mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
+        except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check it") from error
+        if not isinstance(mapping, dict):
+            raise InputError("the configuration must be a mapping of `flag: value`", path=path)
+        words = []
+        for key, value in mapping.items():
+            name = f"--{key}".replace("_", "-")
+            known = self._option_string_actions.get(name)
+            is_list = isinstance(value, list) and (known is None or known.nargs == "+")
+            items = value if is_list else [value]
+            if any(isinstance(item, list | dict) for item in items):
+                self.error(f"`{key}` is {value!r}, not {'values' if is_list else 'a single value'}")
+            words += [f"{name}={item}" for item in items if is_list or item not in ("", "~", "null")]
+        return words
 
     def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
         """Adds the flag of a field, which has values of a type, or a list of such."""
@@ -95,7 +131,7 @@ class VerbParser(argparse.ArgumentParser):
         default = default_of(field)
         keywords: dict[str, Any] = {"help": _help_of(field, default), "required": default is dataclasses.MISSING}
         if (choices := constraints_of(field).choices) is not None:
-            keywords["choices"] = list(choices)
+            keywords["metavar"] = f"{{{','.join(choices)}}}"  # the settings check it
         if is_list or field.metadata.get("separator"):
             keywords |= {"nargs": "+", "action": "extend"}
         elif (alone := field.metadata.get("alone")) is not None:
@@ -111,12 +147,6 @@ class VerbParser(argparse.ArgumentParser):
         name, equals, value = word.partition("=")
         name = name.replace("_", "-")
         return name + equals + value if name.startswith("--") and name in self._option_string_actions else word
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuses what is no choice of a flag, as argparse does, and names the nearest one."""
-        if action.choices is not None and value not in action.choices:
-            choices = choice_of(value, map(str, action.choices))
-            raise argparse.ArgumentError(action, f"invalid choice: {value!r}: {choices}")
 
     def _groups(self) -> dict[str, list[argparse.Action]]:
         """Sorts the flags by the `GROUP` of the class that declares them; what is required comes first."""
@@ -158,10 +188,9 @@ class VerbParser(argparse.ArgumentParser):
 
 
 def _truth(word: str) -> bool:
-    try:
-        return truth(word)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    if word.lower() not in _WORDS_OF_TRUTH:
+        raise argparse.ArgumentTypeError(f"{word!r} is not true or false, yes or no, 1 or 0")
+    return _WORDS_OF_TRUTH[word.lower()]
 
 
 def _help_of(field: dataclasses.Field[Any], default: Any) -> str:

@@ -1,13 +1,9 @@
 """What an evaluation evaluates: a model, or one of the baselines that need no training and that a model has to beat.
 
 The baselines are cosines of counts of words, of character trigrams, and of trigrams weighted by a / (a + p), with p
-the trigram's relative frequency in English: the weight of smooth inverse frequency (Arora, Liang and Ma 2017, "A
-simple but tough-to-beat baseline for sentence embeddings", section 3), applied to trigrams.
-
-Where a classifier is trained on sentence vectors, a similarity will not do. A count vector has a dimension for every
-word or trigram; multiplied with a random matrix it keeps its lengths and angles up to an error of about 1/√dim
-(Johnson and Lindenstrauss 1984). What comes out is the sum of random word vectors, the baseline that Wieting and Kiela
-2019, "No Training Required", measure trained encoders against.
+the trigram's relative frequency in English: the weight of smooth inverse frequency (Arora, Liang and Ma 2017, section
+3), applied to trigrams. Where vectors are needed, the counts are multiplied with a random matrix: the mean of random
+word vectors (Wieting and Kiela 2019, "No Training Required").
 """
 
 from __future__ import annotations
@@ -70,18 +66,13 @@ def character_trigrams(text: str) -> list[str]:
 
 
 def english_trigram_frequencies() -> dict[str, float]:
-    """Returns the relative frequency of each frequent trigram of English words, with a space at their ends.
-
-    They were counted on the words (runs of the letters a to z, lower-cased) of 2,000 sentences of the English
-    Wikipedia, 187,536 trigrams; the 744 with a frequency of at least 0.0003 are kept. A rarer one has next to no
-    influence on a weight.
-    """
+    """Returns the relative frequency of frequent trigrams of words in 2,000 sentences of the English Wikipedia."""
     entries = Path(__file__).with_name("english_trigrams.txt").read_text(encoding="ascii").split()
     return {entry[:3].replace("_", " "): int(entry[3:]) / 100_000 for entry in entries}
 
 
 def trigram_weights() -> dict[str, float]:
-    """Returns the weight of each trigram that is frequent in English; that of any other is nearly 1."""
+    """Returns the weight of each trigram that is frequent in English; that of any other is 1."""
     return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..data.folder import DataFolder
-from ..errors import InputError, no_folder
+from ..errors import InputError
 from .baselines import Encode
 from .correlation import average_precision, cosine_similarities
 from .pair_sets import GradedSet, read_graded_folder, read_labelled_folder, require_both_classes
@@ -23,8 +23,8 @@ DevScorer = Callable[[Encode], dict[str, float]]
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
     """Finds the development sets: the STS 2016 sets below a folder, or graded pairs (a file, or `validation`)."""
-    sts = () if data_dir.is_file() else find_sts_sets(_folder(data_dir), families=("STS16",)).sets
-    return list(sts) or [read_graded_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")]
+    sets = find_sts_sets(data_dir, families=("STS16",)).sets
+    return list(sets) or [_graded_pairs(data_dir, "validation", "STS 2016")]
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
@@ -34,28 +34,18 @@ def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
         The sets, and the keys of those of the 22 that are not there (none for graded pairs).
     """
     expected = MEAN_GROUPS[_TEST_GROUP]
-    test_sets = [graded for graded in find_sts_sets(_folder(data_dir)).sets if graded.key in expected]
+    test_sets = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
     if test_sets:
         keys = {graded.key for graded in test_sets}
         return test_sets, [key for key in expected if key not in keys]
-    return [read_graded_folder(_data_folder(data_dir, "test", "STS 2012 to 2015, SICK or Twitter"), "test")], []
+    return [_graded_pairs(data_dir, "test", "STS 2012 to 2015, SICK or Twitter")], []
 
 
-def _folder(data_dir: Path) -> Path:
-    if not data_dir.is_dir():
-        remedy = "give a folder with STS sets, a file or folder of pairs with a column score or label, or a bitext"
-        raise no_folder(data_dir, remedy)
-    return data_dir
-
-
-def _data_folder(data_dir: Path, split: str, others: str) -> Path:
-    if not data_dir.is_file() and not any((data_dir / "data").glob("*.parquet")):
-        raise InputError(
-            f"no set of {others} below this folder, and it is not a graded data folder",
-            path=data_dir,
-            remedy=f"it needs STS16-en-test/STS.input.*.txt or data/{split}-*.parquet with a column score or label",
-        )
-    return data_dir
+def _graded_pairs(data_dir: Path, split: str, others: str) -> GradedSet:
+    if not columns_of(data_dir):
+        remedy = f"give STS sets, or pairs with a column score or label: a file, or data/{split}-*.parquet"
+        raise InputError(f"there is no set of {others}, and there are no graded pairs", path=data_dir, remedy=remedy)
+    return read_graded_folder(data_dir, split)
 
 
 def dev_scorer(data_dir: Path) -> DevScorer:
@@ -73,8 +63,6 @@ def dev_scorer(data_dir: Path) -> DevScorer:
     """
     data_dir = Path(data_dir)
     columns = columns_of(data_dir)
-    if not columns & {"score", "label"}:
-        _folder(data_dir)
     if columns.issuperset(_BITEXT_SIDES) and "sentence1" not in columns:
         return _retrieval_scorer(data_dir)
     if "label" in columns and "score" not in columns:
@@ -90,7 +78,7 @@ def dev_scorer(data_dir: Path) -> DevScorer:
 
 
 def _label_scorer(data_dir: Path) -> DevScorer:
-    pairs = read_labelled_folder(_data_folder(data_dir, "validation", "STS 2016"), "validation")
+    pairs = read_labelled_folder(data_dir, "validation")
     require_both_classes(pairs, data_dir)
 
     def score(encode: Encode) -> dict[str, float]:

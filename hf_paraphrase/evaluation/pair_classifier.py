@@ -2,18 +2,14 @@
 
 "The resulting vectors are concatenated and passed on to a multi-layer perceptron classifier with a single hidden layer
 of 200 units. The classifier is trained on the development set." Of the rest the paper is silent. Here: rectified
-linear units, a sigmoid output with cross-entropy, Xavier initialisation, Adam with a learning rate of 0.001 and
-batches of 64; a fifth of the development pairs, drawn again for each seed, is held out, and the weights of the epoch
-with the lowest cross-entropy on it are kept, training ending after ten epochs without a new lowest one. The features
-are brought to mean 0 and standard deviation 1, so that the scale of an encoder's vectors does not matter. Several
-seeds show how much of a difference is chance.
+linear units, cross-entropy, Xavier initialisation, Adam, and the weights of the epoch that is best on a fifth of the
+development pairs, which is drawn for each seed. The features have mean 0 and standard deviation 1.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -30,36 +26,29 @@ PATIENCE = 10
 MOST_EPOCHS = 200
 BATCH = 64
 LEARNING_RATE = 1e-3
+Sides = tuple[np.ndarray, np.ndarray]
 
 
-@dataclass(frozen=True)
-class PairClassifiers:
-    """Perceptrons of several seeds, and the mean and scale (dim,) to which sentence vectors are brought for them."""
-
-    mean: np.ndarray
-    scale: np.ndarray
-    perceptrons: tuple[nn.Module, ...]
-
-    def predict(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Returns which pairs of vectors (n, dim) are paraphrases, bool (seeds, n)."""
-        features = _features(first, second, self.mean, self.scale)
-        with torch.no_grad():
-            return np.stack([perceptron(features).squeeze(1).numpy() > 0 for perceptron in self.perceptrons])
-
-
-def train_pair_classifiers(
-    first: np.ndarray, second: np.ndarray, labels: np.ndarray, *, seeds: Sequence[int]
-) -> PairClassifiers:
+def predict_paraphrases(dev: Sides, labels: np.ndarray, test: Sides, *, seeds: Sequence[int]) -> np.ndarray:
     """Trains a perceptron for each seed, which draws its own weights, held-out pairs and batches.
 
-    The development pairs have vectors (n, dim) and labels (n,), 1 for a paraphrase.
+    Args:
+        dev: The vectors (n, dim) of the two sides of the development pairs.
+        labels: Their labels (n,), 1 for a paraphrase.
+        test: The vectors (m, dim) of the two sides of other pairs.
+        seeds: One for each perceptron.
+
+    Returns:
+        Which of the other pairs each perceptron takes for paraphrases, bool (seeds, m).
     """
-    sides = checked_vectors(np.concatenate([first, second]), 2 * len(labels)).astype(np.float64)
+    sides = checked_vectors(np.concatenate(dev), 2 * len(labels)).astype(np.float64)
     mean, spread = sides.mean(axis=0), sides.std(axis=0)
     scale = np.where(spread > 1e-12 * max(1e-300, float(np.abs(sides).max(initial=0.0))), spread, 1.0)
-    features = _features(first, second, mean, scale)
+    features, tested = (_features(*pairs, mean, scale) for pairs in (dev, test))
     gold = torch.from_numpy(np.asarray(labels, dtype=np.float32))
-    return PairClassifiers(mean, scale, tuple(_train(features, gold, seed) for seed in seeds))
+    perceptrons = [_train(features, gold, seed) for seed in seeds]
+    with torch.no_grad():
+        return np.stack([perceptron(tested).squeeze(1).numpy() > 0 for perceptron in perceptrons])
 
 
 def _train(features: Tensor, gold: Tensor, seed: int) -> nn.Module:

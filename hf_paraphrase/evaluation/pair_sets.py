@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.fingerprints import normalise
-from ..data.folder import DataFolder
-from ..data.records import column_names, read_records
-from ..data.schema import usual_pair_columns
-from ..data.text_files import Field, StrictLines, typed
+from ..data.text_files import Field
 from ..errors import InputError, ModelError
 from .baselines import Encode, Similarity, encode_once
 from .correlation import cosine_similarities
-from .suite import records_kind
+from .suite import read_columns
+
+_SIDES = (Field("sentence1"), Field("sentence2"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,50 +79,10 @@ class LabelledSet:
         return replace(self, sentences1=first, sentences2=second, labels=self.labels[chosen])
 
 
-def _read_pairs(path: Path, split: str, column: str) -> tuple[str, list[str], list[str], list[Any]]:
-    """Reads `sentence1`, `sentence2` and `score` or `label` of a CSV, JSON lines or Parquet file, or of a data folder.
-
-    Returns:
-        The name of the folder and split, or of the file, and the values of the three columns.
-    """
-    columns = ["sentence1", "sentence2", column]
-    name = path.resolve().name.partition(".")[0] if path.is_file() else path.resolve().name
-    kind = records_kind(path) if path.is_file() else "parquet"
-    if kind in ("csv", "jsonl"):
-        sides = usual_pair_columns(column_names(path, kind))
-        names = {side: sides.get(side, side) for side in columns}
-        number = Field(column, pa.float64() if column == "score" else pa.int64(), may_be_null=True)
-        blocks = read_records(path, kind, names, StrictLines())
-        tables = [table for _, table in typed(blocks, [*map(Field, columns[:2]), number], path, StrictLines())]
-        if not tables:
-            raise InputError("the file contains no pairs", path=path)
-        table = pa.concat_tables(tables)
-    else:
-        folder = DataFolder(path)
-        split = chosen_split(folder, split)
-        name = name if path.is_file() else f"{name}/{split}"
-        table = folder.table(split, columns)
-    for side in columns[:2]:
-        if table.column(side).null_count:
-            raise InputError(f"split `{split}` has missing values in column {side}", path=path)
-    first, second, values = (table.column(column).to_pylist() for column in columns)
-    return name, first, second, values
-
-
-def chosen_split(folder: DataFolder, split: str) -> str:
-    """Returns the split of a name, the one of labelled pairs that `prepare opusparcus` makes, or the only one.
-
-    The only one stands in for a split with a usual name; another name was somebody's choice.
-    """
-    only = folder.splits if len(folder.splits) == 1 and split in ("validation", "dev", "test") else ()
-    return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)
-
-
 def read_graded_folder(path: Path, split: str) -> GradedSet:
     """Reads pairs with a column `score` from a file, or from a split of a data folder."""
-    name, first, second, values = _read_pairs(path, split, "score")
-    if not values:
-        raise InputError(f"split `{split}` has no pairs", path=path)
+    name, table = read_columns(path, split, [*_SIDES, Field("score", pa.float64(), may_be_null=True)])
+    first, second, values = (column.to_pylist() for column in table.columns)
     return GradedSet(name, "graded", first, second, finite_scores(values, path, f"split `{split}`"))
 
 
@@ -144,7 +103,8 @@ def read_labelled_folder(path: Path, split: str) -> LabelledSet:
 
     Pairs without a label are undecided and left out, as in Opusparcus (Creutz 2018).
     """
-    name, first, second, values = _read_pairs(path, split, "label")
+    name, table = read_columns(path, split, [*_SIDES, Field("label", pa.int64(), may_be_null=True)])
+    first, second, values = (column.to_pylist() for column in table.columns)
     for row, value in enumerate(values):
         if value not in (None, 0, 1):
             raise InputError(
@@ -203,24 +163,23 @@ def sentence_key(text: str) -> str:
 def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
     """Checks that a set holds paraphrases and other pairs."""
     if len(set(pairs.labels.tolist())) < 2:
-        kind = f"of one class only: all {len(pairs)} labels are {pairs.labels[0]}" if len(pairs) else "empty"
-        raise InputError(f"{pairs.name} is {kind}", path=folder, remedy="detection needs paraphrases and other pairs")
+        problem = f"{pairs.name} has pairs of one class only, {len(pairs)}"
+        raise InputError(problem, path=folder, remedy="detection needs paraphrases and other pairs")
 
 
 def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
     """Numbers the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
-    parent: dict[str, str] = {}
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def root(text: str) -> str:
-        while parent.setdefault(text, text) != text:
-            parent[text] = text = parent[parent[text]]
-        return text
-
-    sides = [[sentence_key(text) for text in texts] for texts in (sentences1, sentences2)]
-    for first, second in zip(*sides, strict=True):
-        parent[root(second)] = root(first)
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(root(first), len(numbers)) for first in sides[0]], dtype=np.int64)
+    first, second = (
+        [numbers.setdefault(sentence_key(text), len(numbers)) for text in side] for side in (sentences1, sentences2)
+    )
+    links = coo_array((np.ones(len(first)), (first, second)), shape=(len(numbers), len(numbers)))
+    groups = connected_components(links, directed=False)[1][first]
+    _, begins, group = np.unique(groups, return_index=True, return_inverse=True)
+    return np.asarray(begins.argsort().argsort()[group])
 
 
 def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:

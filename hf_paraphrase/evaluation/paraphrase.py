@@ -1,10 +1,9 @@
 """The suite `paraphrase`: how well sentence vectors tell paraphrases from other pairs.
 
-Two measurements of the same vectors. With training, as in Sjöblom, Creutz and Aulamo 2018, section 4 (Tables 2, 3, 6
-and 9): a perceptron on the two concatenated vectors is trained on the development pairs, and its accuracy on the test
-pairs stands beside that of calling every pair a paraphrase. Without training, as MTEB reports for OpusparcusPC: the
-cosine's average precision, and its accuracy and F1 at the best threshold; and beside them the accuracy and F1 on test
-at the threshold that was best on the development pairs, which is what a user of that threshold would get.
+With training, as in Sjöblom, Creutz and Aulamo 2018, section 4 (Tables 2, 3, 6 and 9): the accuracy on test of a
+perceptron on the two concatenated vectors, trained on the development pairs. Without training, as MTEB reports for
+OpusparcusPC: the cosine's average precision, its accuracy and F1 at the best threshold, and beside them those at the
+threshold that was best on the development pairs, which is what a user would get.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ from .baselines import Scorer, encode_once
 from .correlation import cosine_similarities
 from .pair_sets import (
     LabelledSet,
-    chosen_split,
     read_labelled_folder,
     require_both_classes,
     sentence_folds,
     sentence_key,
 )
-from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, named_folders
+from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, chosen_split, has_columns, named_folders
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
@@ -59,8 +57,7 @@ class DetectionTask:
     """Labelled pairs to develop and to test on.
 
     Attributes:
-        folds: For each fold the places in `pairs` of its development and its test pairs; one fold where there are two
-            splits.
+        folds: For each fold the places in `pairs` of its development and its test pairs; one for two splits.
         splits: The names of the development and the test split.
         overlapping: How many development pairs were left out because they are test pairs too.
     """
@@ -133,12 +130,9 @@ def evaluate_detection(
     """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
 
     Returns:
-        For each task its :meth:`~DetectionTask.facts`; `perceptron`, with the accuracy on test of each seed, their
-        mean and their standard deviation (n - 1 in the denominator), or None without seeds; and `cosine`, on test:
-        `average_precision`, `accuracy`, `f1` and the thresholds of the last two; `accuracy_at_dev` and `f1_at_dev` at
-        the thresholds that were best on the development pairs, and these, unless each fold has its own; `top_1` of
-        :func:`top_1` where the task is one of retrieval. A threshold is None where calling no pair a paraphrase is
-        best. All are shares from 0 to 1.
+        For each task its :meth:`~DetectionTask.facts`; the accuracy of the `perceptron` on test for each seed, or None
+        without seeds; and measures of the `cosine` on test, from 0 to 1, at the best threshold there and at that of
+        the development pairs. A threshold is None where calling no pair a paraphrase is best.
     """
     pairs = [task.pairs for task in tasks]
     vectors = encode_once(scorer.encode, (text for own in pairs for text in (*own.sentences1, *own.sentences2)))
@@ -224,13 +218,13 @@ def _perceptrons(
     task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], bar: Any
 ) -> dict[str, Any]:
     """Computes the accuracy on the test pairs of all folds for each seed."""
-    from .pair_classifier import train_pair_classifiers
+    from .pair_classifier import predict_paraphrases
 
     right = np.zeros(len(seeds))
     labels = task.pairs.labels
     for dev, test in task.folds:
-        classifiers = train_pair_classifiers(first[dev], second[dev], labels[dev], seeds=seeds)
-        right += (classifiers.predict(first[test], second[test]) == (labels[test] == 1)).sum(axis=1)
+        called = predict_paraphrases((first[dev], second[dev]), labels[dev], (first[test], second[test]), seeds=seeds)
+        right += (called == (labels[test] == 1)).sum(axis=1)
         bar.update(len(seeds))
     accuracies = right / len(task.tested)
     return {
@@ -269,37 +263,40 @@ def format_detection(scores: Sequence[Scores]) -> str:
     results = list(zip(*(item.record["tasks"] for item in scores), strict=True))
     seeds = len((results[0][0]["perceptron"] or {"accuracies": ()})["accuracies"])
     spread = f"; mean and standard deviation of {seeds} seeds" if seeds > 1 else ""
-    lines = [
-        f"## perceptron: {PERCEPTRON_NOTE}{spread}" if seeds else "## data: pairs, and paraphrases in % of test",
-        "",
-    ]
-    header = ["data", "dev", "test", "all paraphrases", *(names if seeds else [])]
+    title = f"perceptron: {PERCEPTRON_NOTE}{spread}" if seeds else "data: pairs, and paraphrases in % of test"
     rows, notes = [], []
-    for task, *_ in results:
-        share, overlapping = task["all_paraphrases"], task["dev_pairs_in_test"]
-        rows.append([task["data"], str(task["dev"]["pairs"]), str(task["test"]["pairs"]), _cell(share)])
+    for task, *others in results:
+        about = [task["data"], str(task["dev"]["pairs"]), str(task["test"]["pairs"]), _cell(task["all_paraphrases"])]
+        rows.append([*about, *(_with_spread(each["perceptron"]) for each in (task, *others) if seeds)])
         remarks = {
             f"one split, parted into {task['folds']} folds without a common sentence": task["folds"] > 1,
-            f"calling no pair a paraphrase would be right for {_cell(1 - share)} %": share < 0.5,
             f"{task['undecided']} pairs without a decided label left out": task["undecided"],
-            f"{overlapping} dev pairs left out: they are in test too": overlapping,
+            f"{task['dev_pairs_in_test']} dev pairs left out: they are in test too": task["dev_pairs_in_test"],
         }
         notes += [f"{task['data']}: {text}" for text, holds in remarks.items() if holds]
-    for row, own in zip(rows, results if seeds else (), strict=False):
-        for perceptron in (task["perceptron"] for task in own):
-            deviation = perceptron["standard_deviation"]
-            row.append(_cell(perceptron["accuracy"]) + ("" if deviation is None else f" ± {_cell(deviation)}"))
-    lines += [format_table(header, rows), *notes, *([""] if notes else [])]
-    lines += ["## cosine: nothing trained; average precision (AP), accuracy and F1, × 100, on test", ""]
-    columns = {
-        key: title for key, title in _COLUMNS.items() if any(key in task["cosine"] for own in results for task in own)
-    }
-    rows = [
+    header = ["data", "dev", "test", "all paraphrases", *(names if seeds else [])]
+    measured = {key for own in results for task in own for key in task["cosine"]}
+    columns = {key: heading for key, heading in _COLUMNS.items() if key in measured}
+    cosines = [
         [task["data"], name, *(_cell(task["cosine"].get(key)) for key in columns)]
         for own in results
         for name, task in zip(names, own, strict=True)
     ]
-    return "\n".join([*lines, format_table(["data", "scorer", *columns.values()], rows)])
+    return "\n".join(
+        [
+            f"## {title}\n",
+            format_table(header, rows),
+            *notes,
+            *([""] if notes else []),
+            "## cosine: nothing trained; average precision (AP), accuracy and F1, × 100, on test\n",
+            format_table(["data", "scorer", *columns.values()], cosines),
+        ]
+    )
+
+
+def _with_spread(perceptron: Mapping[str, Any]) -> str:
+    deviation = perceptron["standard_deviation"]
+    return _cell(perceptron["accuracy"]) + ("" if deviation is None else f" ± {_cell(deviation)}")
 
 
 def _cell(value: float | None) -> str:

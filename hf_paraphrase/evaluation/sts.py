@@ -17,7 +17,7 @@ regression is trained, are another thing. The same cosines give other numbers un
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -62,6 +62,8 @@ MEAN_GROUPS: dict[str, tuple[str, ...]] = {
 * `STS12 mean` … `STS16 mean`: the sets of one year. STS16 is the development mean, in none of the groups above.
 """
 
+Row = Mapping[str, Any]
+"""A line of a protocol for one scorer."""
 Correlations = Sequence[tuple[ScoredSet, Mapping[str, Any]]]
 """Sets with their results."""
 
@@ -208,32 +210,22 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
 
     Lines of the same sets with the same figures are one row.
     """
-    names, records = [item.name for item in scores], [item.record for item in scores]
-    groups: dict[Any, list[tuple[str, list[Mapping[str, Any]]]]] = {}
-    for results in zip(*(record["sets"] for record in records), strict=True) if PAPER in protocols else ():
-        key = f"{results[0]['family']} {results[0]['name']}"
-        as_row = {"name": key, "label": key, "sets": [key], "missing": [], "complete": True}
-        groups[(key,), None] = [(PAPER, [{**result, **as_row} for result in results])]
-    for line in LINES:
-        for protocol in (name for name in line.protocols if name in protocols):
-            tables = [record["means"] if protocol == PAPER else record["protocols"][protocol] for record in records]
-            if line.name not in tables[0] or not tables[0][line.name]["sets"]:
-                continue
-            own = [table[line.name] for table in tables]
-            figures = tuple((row["pearson"], row["spearman"]) for row in own) if len(line.sets) > 1 else None
-            groups.setdefault((tuple(own[0]["sets"]), figures), []).append((protocol, own))
-    rows, remarks, missing = [], [], dict[str, dict[str, None]]()
+    names = [item.name for item in scores]
+    groups: dict[Any, list[tuple[str, list[Row]]]] = {}
+    for protocol, own in _lines([item.record for item in scores], protocols):
+        is_mean = len(own[0]["sets"] + own[0]["missing"]) > 1
+        figures = tuple((row["pearson"], row["spearman"]) for row in own) if is_mean else None
+        groups.setdefault((tuple(own[0]["sets"]), figures), []).append((protocol, own))
+    rows, remarks = [], []
     for group in groups.values():
         best = max((own for _, own in group), key=lambda own: own[0]["complete"])
-        label = best[0]["label"] + (", dev" if best[0]["name"] == DEV_MEAN else "")
+        label = best[0]["label"]
         marks = dict.fromkeys(
             f"{protocol}{'' if row['complete'] == best[0]['complete'] else _present(row)}"
             for protocol, (row, *_) in group
         )
         values = [value for row in best for value in (row["pearson"], row["spearman"])]
         rows.append(([label, ", ".join(marks), str(best[0]["n"])], values))
-        for key in (key for _, (row, *_) in group for key in row["missing"]):
-            missing.setdefault(key.partition(" ")[0], {})[key] = None
         if others := list(dict.fromkeys(row["name"] for _, (row, *_) in group if row["name"] != best[0]["name"])):
             remarks.append(f"{label}: the same sets as of {', '.join(others)}")
         for name, row in zip(short_names(names), best, strict=True):
@@ -243,21 +235,30 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
     if len(used) < 2:
         header.remove("protocols")
         rows = [([label, pairs], values) for (label, _, pairs), values in rows]
-    absent = [
-        next(iter(keys)) if len(keys) == 1 else f"{family} ({len(keys)} sets)" for family, keys in missing.items()
-    ]
     return "\n".join(
         [
             side_by_side(header, rows, names, "r,rho"),
             "r: Pearson × 100, rho: Spearman × 100, of cosines and human scores.",
             *(f"{name}: {PROTOCOLS[name]}" for name in used if len(used) > 1),
-            *([f"not found: {', '.join(absent)}"] if absent else []),
             *remarks,
             *notes,
             *(f"{name}: no data" for name in protocols if name not in used),
             "",
         ]
     )
+
+
+def _lines(records: Sequence[Mapping[str, Any]], protocols: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
+    """Yields the lines of the table: the protocol, and the row of each scorer."""
+    for results in zip(*(record["sets"] for record in records), strict=True) if PAPER in protocols else ():
+        key = f"{results[0]['family']} {results[0]['name']}"
+        as_row = {"name": key, "label": key, "sets": [key], "missing": [], "complete": True}
+        yield PAPER, [{**result, **as_row} for result in results]
+    for line in LINES:
+        for protocol in (name for name in line.protocols if name in protocols):
+            tables = [record["means"] if protocol == PAPER else record["protocols"][protocol] for record in records]
+            if line.name in tables[0] and tables[0][line.name]["sets"]:
+                yield protocol, [table[line.name] for table in tables]
 
 
 def _present(row: Mapping[str, Any]) -> str:

@@ -64,9 +64,8 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
     """Finds every STS set below some folders, at any depth, and reads it.
 
     The year of a SemEval set is read from its folder's name (`STS12-en-test`, `sts2012`, …); sets in a folder for
-    training or trial are read too, under another family (`STS12 train`), so they never enter a test mean.
-    Pairs with a blank gold line are unscored and left out. A copy with the same content is read once. A set without
-    any score, or without its sentences, is named in the result and not read.
+    training or trial have another family (`STS12 train`), so that they never enter a test mean. A copy with the same
+    content is read once. Sets without any score or without sentences are named in the result.
 
     Args:
         *folders: Where to look.

@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from ..artefacts.card_heads import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..data.folder import DataFolder
-from ..data.records import column_names
+from ..data.records import column_names, read_records
 from ..data.schema import usual_pair_columns
 from ..data.text_blocks import kind_of_records
+from ..data.text_files import Field, StrictLines, typed
 from ..errors import InputError
 from ..messages import INPUT_COPIES, as_given
 from ..tables import format_table, number, short_names
@@ -172,6 +175,41 @@ def columns_of(path: Path) -> set[str]:
         return {name for split in folder.splits for name in folder.schema(split).names}
     except (InputError, OSError):
         return set()
+
+
+def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, pa.Table]:
+    """Reads columns of a CSV, JSON lines or Parquet file, or of a split of a data folder; no text may be missing.
+
+    Returns:
+        The name of the folder and the split, or of the file, and the columns.
+    """
+    name, kind = path.resolve().name, records_kind(path) if path.is_file() else None
+    columns = [column.name for column in fields]
+    if kind in ("csv", "jsonl"):
+        sides = usual_pair_columns(column_names(path, kind))
+        blocks = read_records(path, kind, {column: sides.get(column, column) for column in columns}, StrictLines())
+        tables = [table for _, table in typed(blocks, fields, path, StrictLines())]
+        table = pa.concat_tables(tables) if tables else pa.table({})
+    else:
+        folder = DataFolder(path)
+        split = chosen_split(folder, split)
+        table = folder.table(split, columns)
+    name = name.partition(".")[0] if path.is_file() else f"{name}/{split}"
+    if not table.num_rows:
+        raise InputError(f"{name} has no rows", path=path)
+    for column in fields:
+        if column.kind == pa.string() and table.column(column.name).null_count:
+            raise InputError(f"{name} has missing values in column {column.name}", path=path)
+    return name, table
+
+
+def chosen_split(folder: DataFolder, split: str) -> str:
+    """Returns the split of a name, the one of labelled pairs that `prepare opusparcus` makes, or the only one.
+
+    The only one stands in for a split with a usual name; another name was somebody's choice.
+    """
+    only = folder.splits if len(folder.splits) == 1 and split in ("validation", "dev", "test") else ()
+    return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)
 
 
 def records_kind(path: Path) -> str | None:

@@ -1,9 +1,9 @@
 """The suites `senteval` and `classification`: regressions of scikit-learn trained on fixed vectors of labelled texts.
 
 `senteval` has the transfer tasks of Conneau and Kiela 2018, "SentEval", whose parts and penalties these are. Without a
-test part every example is tested once, by nested folds; a task with a test part chooses the penalty by folds of its
-train part. SentEval's own classifier is a softmax regression that Adam trains until a held-out part is best; here it
-is trained to its minimum, so that figures differ by up to about a point. `classification` takes texts of the user.
+test part every example is tested once, by nested folds. SentEval's own regression is trained by Adam until a held-out
+part is best; here it is trained to its minimum, so that figures differ by up to about a point. `classification` takes
+texts of the user.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from tqdm.auto import tqdm
 
 from ..artefacts.card_heads import Measurement
 from ..data.folder import DataFolder
-from ..data.records import read_records
-from ..data.text_files import StrictLines
+from ..data.text_files import Field
 from ..errors import InputError, UsageError
 from ..tables import number
 from .baselines import Encode, Scorer, encode_once
-from .suite import Benchmark, Scores, Suite, has_columns, named_folders, records_kind, side_by_side
+from .suite import Benchmark, Scores, Suite, has_columns, named_folders, read_columns, side_by_side
 from .transfer_tasks import TASKS, Examples, find_transfer_tasks, has_transfer_tasks
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ _SEED = 1111
 """SentEval's seed."""
 PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
 """The weight decays that SentEval chooses among."""
-_COLUMNS = {"text": "text", "label": "label"}
 
 
 def predict_classes(features: np.ndarray, labels: np.ndarray, test: np.ndarray | None, folds: int) -> np.ndarray:
@@ -71,10 +69,9 @@ def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: b
     """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
 
     Returns:
-        For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` on, those
-        that choose the settings not among them, and to `test` on; `metrics`: `accuracy` in per cent, and `f1`, of two
-        classes with a test part, or with `macro` the mean over the classes of any; and `majority`, the same of always
-        giving the most frequent class of the training examples.
+        For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` and `test`
+        on; `metrics`: `accuracy` in per cent, and `f1`, of two classes with a test part, or with `macro` the mean over
+        classes; and `majority`, the same of always giving the most frequent class.
     """
     from sklearn.metrics import f1_score
 
@@ -125,14 +122,12 @@ def _benchmark(
         raise UsageError(
             "classifiers on sentence vectors need scikit-learn", remedy="pip install 'hf-paraphrase[classification]'"
         ) from error
-    inputs = about["inputs"] if len(about["inputs"]) == len(tasks) else [None] * len(tasks)
-    for (name, task), path in zip(tasks.items(), inputs, strict=True):
+    for name, task in tasks.items():
         size = len(task["train"].gold)
         second = sorted(np.bincount(task["train"].gold, minlength=2))[-2]
         if second < 2 * FOLDS:
             raise InputError(
                 f"{name} has {size} examples, {second} of the second largest class: too few for folds",
-                path=path,
                 remedy=f"give two classes with {2 * FOLDS} examples or more",
             )
 
@@ -164,7 +159,7 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
     return _benchmark(
         tasks,
         "Transfer",
-        [f"not found: {name} ({', '.join(files)})" for name, files in missing.items()],
+        [f"not found: {', '.join(missing)}"] if missing else [],
         inputs=paths,
         protocol="tasks of SentEval (Conneau and Kiela 2018): logistic regression on fixed sentence vectors; accuracy "
         "and F1 in per cent",
@@ -173,45 +168,38 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
     )
 
 
-def read_labelled_texts(*paths: Path) -> tuple[list[str], list[str]]:
-    """Reads the columns `text` and `label` of files: CSV with commas, semicolons or tabs, JSON lines or Parquet."""
-    texts, labels = [], []
-    for path in paths:
-        for lines, block in read_records(path, records_kind(path) or "csv", _COLUMNS, StrictLines()):
-            for line, text, label in zip(lines, block["text"].to_pylist(), block["label"].to_pylist(), strict=True):
-                if not label:
-                    raise InputError("a row without a label", path=path, line=int(line), remedy="fix the line")
-                texts.append(text or "")
-                labels.append(label)
-    return texts, labels
+def read_labelled_texts(path: Path, part: str = "train") -> tuple[list[str], list[str]]:
+    """Reads the columns `text` and `label` of a file, or of a part of a data folder."""
+    _, table = read_columns(path, part, [Field("text"), Field("label")])
+    labels = [str(label) for label in table["label"].to_pylist()]
+    if "" in labels:
+        raise InputError(f"row {labels.index('') + 1} has no label", path=path, remedy="fix the row")
+    return table["text"].to_pylist(), labels
 
 
-def _files(source: Path) -> list[list[Path]]:
-    """Lists the files of the train part and, where there is one, of the test part."""
-    if not source.is_dir():
-        return [[source]]
-    files = [sorted(source.glob(f"{part}.*"))[:1] for part in ("train", "test")]
-    if not files[0]:
-        folder = DataFolder(source)
-        files = [folder.shards(part) if part in folder.splits else [] for part in ("train", "test")]
-    if not files[0]:
+def _parts_of(source: Path) -> dict[str, Path]:
+    """Finds the train part of data and, where there is one, the test part: a file, files in a folder, or splits."""
+    if source.is_file():
+        return {"train": source}
+    parts = {part: path for part in ("train", "test") for path in sorted(source.glob(f"{part}.*"))[:1]}
+    if "train" not in parts:
+        parts = {part: source for part in DataFolder(source).splits if part in ("train", "test")}
+    if "train" not in parts:
         raise InputError("no train part with the columns text and label", path=source, remedy="add train.csv")
-    return [paths for paths in files if paths]
+    return parts
 
 
 def _read_texts(settings: EvaluateSettings) -> Benchmark:
     tasks: dict[str, dict[str, Examples]] = {}
     inputs: list[Path] = []
     for name, source in named_folders(settings).items():
-        files = _files(source)
-        parts = [read_labelled_texts(*paths) for paths in files]
-        numbers = np.unique([label for _, labels in parts for label in labels], return_inverse=True)[1]
-        gold = np.split(numbers, [len(parts[0][1])])
-        if len(files) > 1 and not len(gold[1]):
-            raise InputError("the file contains no rows", path=files[1][0], remedy="give the train file alone")
-        examples = [Examples((texts,), own) for (texts, _), own in zip(parts, gold, strict=False)]
-        tasks[name] = dict(zip(("train", "test"), examples, strict=False))
-        inputs += [path for paths in files for path in paths]
+        parts = _parts_of(source)
+        read = {part: read_labelled_texts(path, part) for part, path in parts.items()}
+        classes = sorted({label for _, labels in read.values() for label in labels})
+        tasks[name] = {
+            part: Examples((texts,), np.searchsorted(classes, labels)) for part, (texts, labels) in read.items()
+        }
+        inputs += dict.fromkeys(parts.values())
     return _benchmark(
         tasks,
         "Classification",

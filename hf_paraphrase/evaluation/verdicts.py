@@ -1,12 +1,10 @@
 """Conclusions about a difference between systems that were trained with several seeds: its interval, and a verdict.
 
-All studies judge by this module. A difference varies with the seeds (of the training, and of the pairs that were drawn
-for it) and with the sentence pairs that happen to be in the test sets. Both are drawn again in a two-level bootstrap:
-test pairs with replacement, and n − 1 of n seeds with replacement, so that the variance over few seeds is not too
-small (Rao and Wu 1988). The draws of seeds need not be made, because their variance is known: for test pairs as in one
-replicate it is that of the seeds divided by their number. The interval is Student's t with the degrees of freedom of
-Welch and Satterthwaite, and simultaneous for several comparisons by Bonferroni, so that each verdict can be read from
-its interval.
+All studies judge by this module. A difference varies with the seeds and with the sentence pairs that happen to be in
+the test sets. Both are drawn again in a two-level bootstrap: test pairs with replacement, and n − 1 of n seeds with
+replacement, so that the variance over few seeds is not too small (Rao and Wu 1988). The draws of seeds need not be
+made: their variance is that of the seeds divided by their number. The interval is Student's t with the degrees of
+freedom of Welch and Satterthwaite, and simultaneous for several comparisons by Bonferroni.
 """
 
 from __future__ import annotations
@@ -82,9 +80,9 @@ def bootstrap_means(
 ) -> NDArray[np.float64]:
     """Computes the mean Pearson correlation over sets of several systems on resampled sentence pairs.
 
-    Of each set there are similarities (systems, pairs) and human scores (pairs,). In every replicate its pairs are
-    drawn again with replacement, as many as it has, the same ones for all systems, so that differences between systems
-    are paired (Efron and Tibshirani 1993, chapter 13). A correlation that a draw leaves undefined counts as 0.
+    Of each set there are similarities (systems, pairs) and human scores (pairs,). In every replicate the same pairs
+    are drawn for all systems, so that differences are paired (Efron and Tibshirani 1993, chapter 13). A correlation
+    that a draw leaves undefined counts as 0.
 
     Returns:
         Unweighted means over the sets of Pearson's r × 100 (replicates, systems).

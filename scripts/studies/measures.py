@@ -37,7 +37,7 @@ from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.evaluation.pair_classifier import train_pair_classifiers
+from hf_paraphrase.evaluation.pair_classifier import predict_paraphrases
 from hf_paraphrase.evaluation.pair_sets import (
     GradedSet,
     read_graded_folder,
@@ -189,10 +189,11 @@ class Measures:
         cosines = score_with_encoder(encode, [graded])[0].similarities
         first, second = (np.asarray(encode(side)) for side in (pairs.first, pairs.second))
         folds, right = sentence_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
+        seeds = range(1, PERCEPTRONS + 1)
         for fold in range(FOLDS):
-            dev, test = folds != fold, folds == fold
-            trained = train_pair_classifiers(first[dev], second[dev], pairs.gold[dev], seeds=range(1, PERCEPTRONS + 1))
-            right[test] = (trained.predict(first[test], second[test]) == (pairs.gold[test] == 1)).mean(axis=0)
+            dev, test = ((first[rows], second[rows]) for rows in (folds != fold, folds == fold))
+            called = predict_paraphrases(dev, pairs.gold[folds != fold], test, seeds=seeds)
+            right[folds == fold] = (called == (pairs.gold[folds == fold] == 1)).mean(axis=0)
         return {"cosine": cosines, "right": right}
 
     def _mean_cosines(self, score: float, runs: Sequence[Run]) -> tuple[Numbers, Numbers]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from killed_artefacts import made, names
 
 from hf_paraphrase.artefacts import artefact as module
-from hf_paraphrase.artefacts.artefact import Artefact, incomplete_runs
+from hf_paraphrase.artefacts.artefact import Artefact, check_early, incomplete_runs
 from hf_paraphrase.artefacts.files import write_text_whole
 from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
 from hf_paraphrase.errors import InputError, OutputError
@@ -41,11 +42,7 @@ def test_the_output_has_content_and_provenance_with_the_inputs_as_they_were_read
         run.finish(results={"letters": 3})
     record = read_provenance(tmp_path / "out")
     assert names(tmp_path) == {"out", "data.txt"} and names(tmp_path / "out") == {"text.txt", "provenance.json"}
-    assert (record["command"], record["settings"], record["results"]) == (
-        "hf-paraphrase toy",
-        {"a": 1},
-        {"letters": 3},
-    )
+    assert (record["settings"], record["results"]) == ({"a": 1}, {"letters": 3})
     assert [item["sha256"] for item in record["inputs"]] == [before] and len(hashed) == 1
     with pytest.raises(InputError, match="nothing"):
         made(tmp_path / "new", inputs=[tmp_path / "nothing"])
@@ -153,16 +150,31 @@ def test_two_runs_never_write_one_output_and_a_lock_that_a_killed_run_has_left_i
     assert names(tmp_path) == {"out", "other"}
 
 
-def test_a_run_that_ends_while_another_one_looks_for_it_is_none(tmp_path, monkeypatch):
-    def listed(folder, pattern, glob=Path.glob):
-        found = list(glob(folder, pattern))
-        for path in found:
-            path.rmdir()
-        return found
+def test_what_another_run_removes_while_this_one_looks_at_it_is_not_there(tmp_path, monkeypatch):
+    """Files of another run may go between the listing of a folder and whatever is done next."""
+
+    def removed_after(listing):
+        def listed(folder, *pattern):
+            found = list(listing(folder, *pattern))
+            for path in (path for path in found if not path.name.startswith("text")):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            return found
+
+        return listed
 
     (tmp_path / f".out.{'0' * 16}.partial").mkdir()
-    monkeypatch.setattr(Path, "glob", listed)
+    monkeypatch.setattr(Path, "glob", removed_after(Path.glob))
     assert not incomplete_runs(tmp_path / "out") and not names(tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(Path, "rglob", removed_after(Path.rglob))
+    with Artefact(tmp_path / "out", command="toy", settings={}) as run:
+        (run.staging / ".text.0.partial").write_text("by another part")
+        (run.staging / "text.txt").write_text("x")
+        run.finish()
+    assert names(tmp_path / "out") == {"text.txt", "provenance.json"}
+    monkeypatch.undo()
+    monkeypatch.setattr(Path, "is_dir", lambda path: True)  # as it was when it was looked at
+    check_early(tmp_path / "absent")
 
 
 def test_a_file_is_not_written_through_a_link(tmp_path):

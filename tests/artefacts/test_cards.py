@@ -60,7 +60,6 @@ HOSTILE = (
     "x\n# Bought\n<img src=x onerror=alert(1)> ![a](http://evil/) [b](javascript:c) \x1b[31m\u202e \ud800 | y\r\n---"
 )
 DEV = Measurement("sentence-similarity", "dev set", "pearsonr", 60.5, "Pearson", "Similarity", split="dev")
-BLEU = Measurement("translation", "/private/multi30k", "sacrebleu", 51.254, "BLEU (greedy)", "Translation")
 LINES = st.lists(st.sampled_from(["", "text", "# Title", "## Limits", "é | ü", "---"]), max_size=8)
 CARD_TEXT = "---\ntags:\n- x\n---\n\n# Title\n\ntext\n\n## Limits\n\nnone\n"
 
@@ -128,7 +127,6 @@ def test_hostile_results_are_text_in_an_evaluated_card(tmp_path):
     [
         (b"---\na: b: c\n---\n", 2),
         (b"---\n- a\n---\n", None),
-        (b"---\ndate: 2020-13-45\n---\n", None),
         (b"\xff", None),
     ],
 )
@@ -141,8 +139,8 @@ def test_a_damaged_head_is_an_input_error_with_file_and_line(tmp_path, text, lin
 
 def test_a_result_names_the_data_without_the_folders_above_and_is_published_only_with_a_value():
     for path in ("/private/my set", "C:\\private\\my set\\"):
-        found = replace(BLEU, dataset=path).result()
-        assert (found.dataset_name, found.dataset_type, found.metric_value) == ("my set", "my-set", 51.254)
+        found = replace(DEV, dataset=path).result()
+        assert (found.dataset_name, found.dataset_type, found.metric_value) == ("my set", "my-set", 60.5)
     card = ModelCard(CARD_TEXT)
     set_results(card, "m", [replace(DEV, value=None), replace(DEV, dataset=None)])
     assert "model-index" not in str(card)
@@ -163,32 +161,21 @@ def test_the_rest_of_the_text_stays_and_a_second_run_changes_nothing(lines, sect
     assert (start + stop.removeprefix("\n")).split() == card.split()
 
 
-def measured(**values):
-    return [replace(DEV, dataset="runs/data/", config=name, value=value) for name, value in values.items()]
-
-
-def results_of(folder):
-    found = ModelCard.load(folder / "README.md").data.eval_results
-    return {(item.dataset_name, item.metric_value) for item in found}
-
-
-@pytest.fixture
-def model(tmp_path):
-    """A model folder whose card has what was measured in training."""
+def test_an_evaluation_is_added_and_replaces_results_on_the_same_data(tmp_path):
     card = ModelCard(CARD_TEXT)
     set_results(card, "model", [DEV])
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "README.md").write_text(str(card))
-    return tmp_path / "model"
+    (tmp_path / "README.md").write_text(str(card))
 
+    def added(name, **values):
+        measured = [replace(DEV, dataset="runs/data/", config=config, value=value) for config, value in values.items()]
+        add_results(tmp_path, name, {"kind": name}, measured, section=name, text="t")
+        found = ModelCard.load(tmp_path / "README.md").data.eval_results
+        return {item.dataset_name: item.metric_value for item in found}
 
-def test_an_evaluation_is_added_and_replaces_results_on_the_same_data(model):
-    add_results(model, "sts", {"kind": "evaluate"}, measured(a=1.5, b=2.5), section="s", text="t")
-    assert results_of(model) == {("dev set", 60.5), ("data a", 1.5), ("data b", 2.5)}
-    add_results(model, "other", {}, [replace(DEV, dataset="elsewhere")], section="o", text="t")
-    add_results(model, "sts", {"kind": "evaluate"}, measured(b=3.5), section="s", text="t")
-    assert results_of(model) == {("dev set", 60.5), ("elsewhere", 60.5), ("data a", 1.5), ("data b", 3.5)}
-    assert read_provenance(model)["evaluations"] == {"sts": {"kind": "evaluate"}, "other": {}}
+    assert added("sts", a=1.5, b=2.5) == {"dev set": 60.5, "data a": 1.5, "data b": 2.5}
+    assert added("other", c=4.5) == {"dev set": 60.5, "data a": 1.5, "data b": 2.5, "data c": 4.5}
+    assert added("sts", b=3.5) == {"dev set": 60.5, "data a": 1.5, "data b": 3.5, "data c": 4.5}
+    assert read_provenance(tmp_path)["evaluations"] == {"sts": {"kind": "sts"}, "other": {"kind": "other"}}
 
 
 # ----- installed

@@ -7,7 +7,7 @@ from hf_paraphrase.artefacts.files import check_no_links, open_array, read_json_
 from hf_paraphrase.errors import InputError, ModelError
 
 
-@pytest.mark.parametrize("content", [b"[]", b"\xff\xfe", b"[" * 100_000, b"1" * 5_000, b'{"a": 1'])
+@pytest.mark.parametrize("content", [b"[]", b"\xff\xfe", b"[" * 100_000, b'{"a": 1'])
 def test_what_is_not_a_json_object_is_an_error_that_names_the_file(tmp_path, content):
     path = tmp_path / "config.json"
     path.write_bytes(content)

@@ -77,15 +77,11 @@ def test_only_safetensors_are_opened_and_never_a_pickle(folder):
     for opener in OPENERS.values():
         with pytest.raises(ModelError, match=r"the model has no weights \(model.safetensors\)"):
             opener(folder)
-    (folder / "other.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
-    for opener in OPENERS.values():
-        with pytest.raises(ModelError):
-            opener(folder)
     assert not (folder / "owned").exists()
 
 
-@pytest.mark.parametrize("code", ["evil.Evil", "somebody/elsewhere--evil.Evil"])
-def test_code_of_others_is_never_run(folder, code):
+def test_code_of_others_is_never_run(folder):
+    code = "somebody/elsewhere--evil.Evil"
     tokenizer_config = (folder / "tokenizer_config.json").read_text()
     (folder / "evil.py").write_text(f"open({str(folder / 'owned')!r}, 'w')\nclass Evil: ...\n")
     change(folder / "config.json", auto_map={"AutoModel": code, "AutoConfig": code})
@@ -112,23 +108,14 @@ def test_weights_that_are_not_finite_are_refused(folder):
             opener(folder)
 
 
-def hub_cache(folder, repository):
-    """Moves the files of a folder to blobs, as the Hub's cache stores them, and links to them from a snapshot."""
-    snapshot = repository / "snapshots" / "0123456789abcdef"
-    for number, path in enumerate(path for path in sorted(folder.rglob("*")) if path.is_file()):
-        link, blob = snapshot / path.relative_to(folder), repository / "blobs" / str(number)
-        for place in (link, blob):
-            place.parent.mkdir(parents=True, exist_ok=True)
-        path.rename(blob)
-        link.symlink_to(blob)
-    shutil.rmtree(folder)
-    return snapshot
-
-
 def test_a_snapshot_in_the_cache_of_the_hub_opens_where_it_is_given_as_a_path(folder, tmp_path):
     expected = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
-    snapshot = hub_cache(folder, tmp_path / "models--ann--avg")
-    assert (snapshot / "config.json").is_symlink()
+    repository = tmp_path / "models--ann--avg"
+    snapshot = repository / "snapshots" / "0123456789abcdef"
+    snapshot.mkdir(parents=True)
+    blobs = folder.rename(repository / "blobs")
+    for number, path in enumerate(sorted(blobs.iterdir())):
+        (snapshot / path.name).symlink_to(path.rename(blobs / str(number)))
     assert np.array_equal(SentenceEncoder.from_pretrained(snapshot).encode(TEXTS), expected)
     assert np.array_equal(SentenceEncoder(*opened(snapshot)).encode(TEXTS), expected)
     assert len(load_encoder_tokenizer(snapshot)) == 5

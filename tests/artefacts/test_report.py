@@ -54,10 +54,7 @@ def made(folder, results):
 
 
 def test_a_report_shows_card_and_plots(tmp_path):
-    folder = made(
-        tmp_path / "toy",
-        {"dev_scores": SCORES, "log": [{"step": 5, "loss": 0.5}]},
-    )
+    folder = made(tmp_path / "toy", {"dev_scores": SCORES, "log": [{"step": 5, "loss": 0.5}]})
     before = fingerprint(folder)
     card = (
         "---\ntags: []\n---\n# My `<toy>`\n\n<!-- x: begin -->\nWords.\n\n## Table\n\n| a | b |\n|--|--|\n| c | 1 |\n"
@@ -84,18 +81,13 @@ def test_only_pictures_inside_of_the_folder_are_in_a_report(tmp_path):
 
 
 def test_hostile_text_does_nothing_in_a_report():
-    results = {
-        "dev_scores": [{"epoch": 1, HOSTILE: 1.0}],
-    }
-    record = {"command": HOSTILE, "settings": {HOSTILE: HOSTILE, "list": [HOSTILE, 1]}, "results": results}
-    record |= {"inputs": [{"name": HOSTILE, "sha256": HOSTILE}], "versions": {HOSTILE: HOSTILE}}
+    record = {"command": HOSTILE, "results": {"dev_scores": [{"epoch": 1, HOSTILE: 1.0}]}}
     assert len(recorded_plots(record)) == 1
     check_harmless(render_report(f"# {HOSTILE}\n\n{HOSTILE}\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |", record))
 
 
 @pytest.mark.parametrize(
-    "points",
-    [[(1, 1)], [(0, 0), (1, 0)], [(0, 1e-9), (1, 2e-9)], [(0, -1e12), (1, 1e12)], [(i, i % 7) for i in range(5000)]],
+    "points", [[(1, 1)], [(0, 0), (1, 0)], [(0, 1e-9), (1, 2e-9)], [(i, i % 7 * 1e12) for i in range(5000)]]
 )
 def test_a_curve_stays_in_its_frame_and_round_numbers_enclose_it(points):
     plot = curve("loss", "epoch", points)

@@ -4,7 +4,6 @@ import itertools
 import json
 import shutil
 
-import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,10 +11,10 @@ import pytest
 import yaml
 
 import hf_paraphrase
-from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.errors import InputError, ModelError
+from hf_paraphrase.evaluation import transfer
 from hf_paraphrase.registry import SUITES
 
 WORDS = ["banana", "umbrella", "ocean", "onion", "idea"]
@@ -57,15 +56,11 @@ def run(*words):
 
 def test_models_and_baselines_stand_side_by_side_and_the_results_file_holds_them(encoders, sts, tmp_path, capsys):
     output = tmp_path / "results.json"
-    code = run(
-        "evaluate", "--model", "runs/avg", "runs/gran", "--data", sts, "--suite", "sts",
-        "--baseline", "words", "weighted-trigrams", "--output", output,
-    )  # fmt: skip
+    words = ["evaluate", "--model", "runs/avg", "runs/gran", "--data", sts, "--baseline", "words", "weighted-trigrams"]
+    assert run(*words, "--output", output) == 0
     out = capsys.readouterr().out
-    assert code == 0
     assert all(name in out.splitlines()[0] for name in ("words r", "weighted-trigrams r", "avg r", "gran r"))
-    assert "| STS16 mean (1 of 5 sets), dev" in out
-    assert "scores without sentences (not evaluated): STS13 SMT" in out
+    assert "| STS16 mean (1 of 5 sets)" in out and "scores without sentences (not evaluated): STS13 SMT" in out
     record = json.loads(output.read_text())
     assert [(item["name"], item["kind"]) for item in record["results"]] == [
         ("words", "baseline"),
@@ -79,14 +74,17 @@ def test_models_and_baselines_stand_side_by_side_and_the_results_file_holds_them
     assert avg["means"]["22 sets"]["pearson"] is None and len(avg["means"]["22 sets"]["missing"]) == 22
     assert set(avg["protocols"]) == {"senteval", "all", "mteb"}
     found = hf_paraphrase.evaluate(model=["runs/avg"], data=sts, protocols=["mteb"])
+    assert capsys.readouterr().out == "" and str(found) == found.text
+    assert [(item.name, item.kind) for item in found.scores] == [("runs/avg", "model")]
     row = found.record["results"][0]["protocols"]["mteb"]["STS16 all pairs"]
     assert (row["n"], row["complete"], row["spearman"]) == (3, False, avg["sets"][0]["spearman"])
     assert "| STS16 all pairs (1 of 5 sets)" in found.text and "STS16 headlines" not in found.text
 
 
 def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_recognised(
-    encoders, sts, labelled, tmp_path, capsys
+    encoders, sts, labelled, tmp_path, capsys, monkeypatch
 ):
+    monkeypatch.setattr(transfer, "PENALTIES", (1e-3,))  # each is tried in a hundred trainings
     generator = np.random.default_rng(2)
     texts = ["".join(generator.choice(list("aeiou"), 8)) for _ in range(60)]
     pairs = list(zip(texts, texts[1:] + texts[:1], strict=True))
@@ -115,7 +113,7 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
     captured = capsys.readouterr()
     suites = ["sts", "graded", "paraphrase", "senteval", "classification", "translations", "retrieval"]
     headings = [line.split("(")[1] for line in captured.out.splitlines() if line.startswith("# ")]
-    assert headings == [f"{name})" for name in suites] and "not found: MR (rt-polarity.neg" in captured.out
+    assert headings == [f"{name})" for name in suites] and "not found: MR, SUBJ" in captured.out
     records = {record["suite"]: record for record in json.loads(output.read_text())["suites"]}
     assert list(records) == suites and "judged.jsonl: suite paraphrase" in captured.err
     for record in records.values():
@@ -124,13 +122,9 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
     assert [task["data"] for task in records["paraphrase"]["results"][0]["tasks"]] == ["judged", "fi"]
     assert run("evaluate", "--baseline", "words", "--data", labelled, "--suite", "graded") == 0
     assert "| graded fi/test |" in capsys.readouterr().out
-
-
-def test_what_no_suite_knows_is_named(tmp_path, capsys):
     (tmp_path / "notes.csv").write_text("a,b\n1,2\n")
-    for path, message in ((tmp_path / "notes.csv", "not recognised"), (tmp_path / "absent", "no such file or folder")):
-        assert run("evaluate", "--baseline", "words", "--data", path) == 2
-        assert message in capsys.readouterr().err
+    assert run("evaluate", "--baseline", "words", "--data", tmp_path / "notes.csv") == 2
+    assert "not recognised" in capsys.readouterr().err
 
 
 def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_replaces_them(
@@ -140,11 +134,12 @@ def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_
         (tmp_path / name).mkdir()
         (tmp_path / name / "README.md").write_text(f"---\ntags:\n- x\n---\n# {name}\n\n## Limits\n\nmany\n")
     models = [tmp_path / "avg", tmp_path / "gran"]
-    words = ["evaluate", "--model", *models, "--baseline", "words", "--update-card", "--data"]
+    named = [f"MiniLM={models[0]}", models[1]]
+    words = ["evaluate", "--models", *named, "--baseline", "words", "--update-card", "--data"]
     assert run(*words, sts, "--protocols", "paper", "all") == 0
     card = (models[0] / "README.md").read_text()
     assert card.endswith("\n\n## Limits\n\nmany\n") and card.count("## Evaluation") == 1 and "all: all pairs" in card
-    assert "words r" in card and "avg r" in card and "gran" not in card
+    assert "words r" in card and "MiniLM r" in card and "gran" not in card
     assert run(*words, labelled, "--suite", "paraphrase", "--seeds", "1") == 0
     assert run(*words, sts, "--protocols", "paper") == 0
     card = (models[0] / "README.md").read_text()
@@ -158,22 +153,6 @@ def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_
     assert run("evaluate", "--model", *models, tmp_path / "other", "--data", sts, "--update-card") == 2
     assert "needs a README.md" in capsys.readouterr().err
     assert (models[0] / "README.md").read_text() == card
-
-
-def test_models_have_the_names_that_they_are_given(encoders, sts, tmp_path, capsys):
-    output = tmp_path / "results.json"
-    for name in ("a", "b=c"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "README.md").write_text("# model\n")
-    models = [f"MiniLM={tmp_path / 'a'}", tmp_path / "b=c"]
-    words = ["evaluate", "--data", sts, "--protocols", "paper", "--models"]
-    assert run(*words, *models, "--output", output, "--update-card") == 0
-    assert "MiniLM r" in capsys.readouterr().out.splitlines()[0]
-    results = json.loads(output.read_text())["results"]
-    assert [(item["name"], "sha256" in item) for item in results] == [("MiniLM", True), (str(models[1]), True)]
-    assert "MiniLM r" in (tmp_path / "a" / "README.md").read_text()
-    assert run(*words, "x=good", "x=other") == 2
-    assert "another name for each model" in capsys.readouterr().err
 
 
 def test_a_graded_folder_is_evaluated_on_the_split_asked_for_or_its_only_one(encoders, tmp_path):
@@ -201,6 +180,7 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for_or_its_only_one(enc
         (["--baseline", "words", "--split", "train"], "--split is for --suite"),
         (["--baseline", "words", "--data", "sts"], "no such file or folder"),
         (["--model", "good", "missing"], "no such model folder"),
+        (["--model", "x=good", "x=other"], "another name for each model"),
     ],
 )
 def test_bad_requests_are_one_line_and_write_nothing(encoders, sts, tmp_path, capsys, words, expected):
@@ -225,23 +205,6 @@ def labelled(tmp_path):
         )
         write_split(tmp_path / "fi", split, [table], table.schema)
     return tmp_path / "fi"
-
-
-def test_data_that_change_while_they_are_measured_are_recorded_as_they_were_read(
-    encoders, labelled, tmp_path, monkeypatch
-):
-    before = fingerprint(labelled)
-    encode = VowelEncoder.encode
-
-    def changing(self, texts, **settings):
-        (labelled / "data" / "added.parquet").write_bytes(b"")
-        return encode(self, texts, **settings)
-
-    monkeypatch.setattr(VowelEncoder, "encode", changing)
-    words = ["--suite", "paraphrase", "--data", labelled, "--model", "runs/avg", "--output", tmp_path / "found.json"]
-    assert run("evaluate", *words) == 0
-    (recorded,) = json.loads((tmp_path / "found.json").read_text())["inputs"]
-    assert recorded["sha256"] == before != fingerprint(labelled)
 
 
 TOY = """
@@ -299,28 +262,3 @@ def test_a_suite_of_the_user_joins_by_a_file_and_has_a_table_a_record_and_its_pl
     assert (kept["kind"], kept["sum"], kept["words"]) == ("evaluate-toy", value, 2)
     assert run("--import", toy, *words, "--seeds", "3") == 2
     assert "--seeds is for --suite paraphrase" in capsys.readouterr().err
-
-
-def test_the_recipe_returns_what_the_command_prints(encoders, sts, capsys):
-    found = hf_paraphrase.evaluate(model=["runs/avg"], baseline=["words"], data=[str(sts)], suite="sts")
-    assert capsys.readouterr().out == ""
-    assert run("evaluate", "--model", "runs/avg", "--baseline", "words", "--data", sts) == 0
-    assert capsys.readouterr().out == str(found) == found.text
-    assert [(item.name, item.kind) for item in found.scores] == [("words", "baseline"), ("runs/avg", "model")]
-
-
-def test_encoders_and_data_may_be_objects(tmp_path):
-    encoder = hf_paraphrase.SentenceEncoder.from_pretrained("builtin")
-    rows = {"sentence1": WORDS, "sentence2": WORDS[::-1], "score": [0.0, 1.0, 2.0, 3.0, 4.0]}
-    data = datasets.Dataset.from_dict(rows)
-    write_split(tmp_path / "graded", "test", [pa.table(rows)], pa.table(rows).schema)
-    expected = hf_paraphrase.evaluate(model="builtin", data=tmp_path / "graded").record["results"][0]["sets"][0]
-    for given in (data, datasets.DatasetDict({"test": data, "train": data.select([0, 1])})):
-        found = hf_paraphrase.evaluate(models=[encoder, "builtin"], data=given).record
-        assert [item["name"] for item in found["results"]] == ["SentenceEncoder (model0)", "builtin"]
-        assert {item["sets"][0]["pearson"] for item in found["results"]} == {expected["pearson"]}
-        assert found["inputs"][0]["name"] == found["settings"]["data"] == f"{type(given).__name__} (data)"
-    with pytest.raises(UsageError, match="no folder of yours"):
-        hf_paraphrase.evaluate(models=encoder, data=data, update_card=True)
-    with pytest.raises(TypeError, match="models"):
-        hf_paraphrase.evaluate(models=encoder, model="builtin", data=data)

@@ -11,7 +11,7 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.parser import VerbParser, parse
 from hf_paraphrase.commands.verbs import all_recipes
-from hf_paraphrase.errors import UsageError
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.settings import Settings, constraints_of, flag, setting
 
 
@@ -82,7 +82,6 @@ def test_flags_with_hyphens_or_underscores_give_values_and_lists_add_up(words, f
         (["--unknown", "1"], "unknown argument --unknown "),
         (["--outpt", "x"], r"did you mean --output\?"),
         (["--num-beams", "many"], "invalid int value: 'many'"),
-        (["--precision", "fp8"], r"invalid choice: 'fp8': one of auto, fp32"),
         (["--lowercase", "perhaps"], "perhaps"),
         (["--config"], "expected one argument"),
     ],
@@ -107,13 +106,46 @@ def test_a_configuration_file_gives_values_of_every_type_and_null_means_the_defa
 
 
 def test_flags_replace_what_the_file_says_lists_included(config):
-    words = ["--num-beams", "3", "--keep=c", "--no_lower_case", "--length-penalty=2", "--cased=0"]
-    path = config("output: out\nnum_beams: [1, 2]\nkeep: [a, b]\nlowercase: true\nlength_penalty: 1\ncased: true\n")
-    expected = Arguments("out", [3], ["c"], length_penalty=2.0, lowercase=False)
+    words = ["--num-beams", "3", "--keep=c", "--no_lower_case", "--length-penalty=1.0", "--cased=0"]
+    path = config("output: out\nnum_beams: [1, 2]\nkeep: [a, b]\nlowercase: true\nlength_penalty: 2\ncased: true\n")
+    expected = Arguments("out", [3], ["c"], length_penalty=1.0, lowercase=False)
     assert parse(Arguments, "verb", ["--config", path, *words]) == expected
     assert parse(Arguments, "verb", [*words, "--config", path]) == expected
-    # Also with what is the default.
-    assert parse(Arguments, "verb", ["--length-penalty", "1.0", "--config", config("output: o\nlength_penalty: 2\n")])
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("columns: 7\nlength-penalty: 1e1\nnum_beams: [1, '2']\ncased: 'yes'", {"num_beams": [1, 2], "cased": True}),
+        ("columns: a\nnum_beams: 3\nlength-penalty: ~", {"columns": "a", "num_beams": [3], "length_penalty": 1.0}),
+        # The language of Norway, and what YAML 1.1 takes for a truth value, a number of minutes, octal and a date.
+        ("columns: no\ncased: no\nnum_beams: 010", {"columns": "no", "num_beams": [10], "length_penalty": 1.0}),
+    ],
+)
+def test_values_of_a_file_are_read_as_those_of_flags(config, text, fields):
+    fields = {"columns": "7", "length_penalty": 10.0, **fields}
+    assert read("--config", config(text)) == Arguments("o", **fields)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("out: now\n", "verb: unknown argument --out"),
+        ("outptu: now then\n", "verb: unknown argument --outptu, did you mean --output?"),
+        ("columns: a\nkeep: {a: b}\n", "verb: `keep` is {'a': 'b'}, not a single value"),
+        ("precision: [a, b]\n", "verb: `precision` is ['a', 'b'], not a single value"),
+        ("precision: !!python/object/apply:os.getcwd []\n", "verb: `precision` is [], not a single value"),
+        ("cased: perhaps\n", "verb: argument --cased: 'perhaps' is not true or false"),
+        ("- a\n", "the configuration must be a mapping"),
+        ("a: [", "not a readable YAML file"),
+    ],
+    ids=range(8),
+)
+def test_what_does_not_fit_in_a_file_is_one_line_with_its_name(config, text, problem):
+    path = config(text)
+    with pytest.raises((UsageError, InputError)) as refused:
+        read("--config", path)
+    assert str(refused.value).startswith(f"{path}: {problem}") and "\n" not in str(refused.value)
 
 
 # ----- help
@@ -211,9 +243,7 @@ def place(tmp_path, monkeypatch):
     [
         ("train-encoder --pairs bitex --output y", "did you mean bitext?"),
         ("encode --model buildin --input sentences.txt", "did you mean builtin?"),
-        ("encode --model builtin --input sentence.txt", "did you mean sentences.txt?"),
         ("score --pairs x --output y --measures lenght", "did you mean length?"),
-        ("encode --model builtin --input ./quite-another", None),
         (f"encode --model builtin --input {'a' * 5000}", None),
     ],
 )

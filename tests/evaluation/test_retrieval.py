@@ -32,12 +32,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_layout_of_beir_is_read_and_queries_without_judgement_are_left_out(folder):
-    data = read_retrieval_set(folder)
-    assert data.documents == DOCUMENTS and list(data.queries) == ["q1", "q2"]
-    assert data.relevance == {"q1": {"d1": 2, "d3": 1, "d2": 0}, "q2": {"d3": 1}}
-
-
 def test_measures_are_those_of_the_formulas():
     ndcg, recall, average = retrieval_measures(["d2", "d1", "d9", "d3"], {"d1": 2, "d3": 1, "d2": 0, "d7": 1})
     gain = 2 / math.log2(3) + 1 / math.log2(5)
@@ -51,9 +45,11 @@ def test_documents_are_ranked_by_cosine_and_one_with_the_id_of_the_query_is_left
     def encode(texts):
         return np.array([[text.count("red"), text.count("green"), 0.1] for text in texts], dtype=np.float32)
 
-    ranked = rank_by_vectors(Scorer("m", "model", encode), read_retrieval_set(folder))
-    assert ranked[0][:2] == ["d2", "d1"] or ranked[0][:2] == ["d1", "d2"]
-    assert ranked[1][0] == "d3" and "q2" not in ranked[1]
+    data = read_retrieval_set(folder)
+    assert data.documents == DOCUMENTS and list(data.queries) == ["q1", "q2"], "another one was not judged"
+    assert data.relevance == {"q1": {"d1": 2, "d3": 1, "d2": 0}, "q2": {"d3": 1}}
+    first, second = rank_by_vectors(Scorer("m", "model", encode), data)
+    assert {*first[:2]} == {"d1", "d2"} and second[0] == "d3" and "q2" not in second
 
 
 def test_bm25_is_the_formula_and_ranks_only_documents_with_a_common_word(folder):
@@ -80,7 +76,6 @@ def test_bm25_is_the_formula_and_ranks_only_documents_with_a_common_word(folder)
     ("name", "content", "message"),
     [
         ("corpus.jsonl", "{}\n", "not a JSON object with _id and text"),
-        ("qrels/test.tsv", "q1\td1\n", "not a query, a document"),
         ("qrels/test.tsv", "q1\td1\t1\nq1\tgone\t1\n", "unknown document gone"),
         ("qrels/test.tsv", "q1\td1\t0\n", "no query has a relevant document"),
     ],
@@ -102,5 +97,3 @@ def test_bm25_stands_beside_the_scorers(folder, tmp_path, capsys):
     record = json.loads(output.read_text())
     assert set(record["results"][0]) >= {"ndcg_at_10", "recall_at_100", "map"}
     assert f"{record['bm25']['ndcg_at_10']:.1f}" in first and "2 queries, 4 documents" in out
-    assert main([*map(str, words), "--overwrite", "--split", "dev"]) == 2
-    assert "dev.tsv" in capsys.readouterr().err

@@ -26,9 +26,6 @@ def detection():
     return load_metric("paraphrase_detection")
 
 
-# ----- STS correlation
-
-
 def test_correlations_and_their_means_equal_those_of_the_package(sts):
     generator = np.random.default_rng(0)
     x, y = generator.normal(size=60), generator.integers(0, 6, size=60).astype(float)
@@ -51,9 +48,6 @@ def test_a_correlation_that_is_not_defined_counts_as_zero_as_in_the_package_and_
     alone = sts.compute(predictions=[0.1] * 3, references=[1, 2, 3])
     assert (alone["pearson"], alone["spearman"], alone["undefined"]) == (0.0, 0.0, ["all"])
     assert "mean_pearson" not in alone
-
-
-# ----- paraphrase detection
 
 
 def by_trying_every_threshold(scores, labels):
@@ -98,25 +92,10 @@ def test_golden_values_of_detection(detection):
     # No threshold is better than taking no pair.
     found = detection.compute(predictions=[0.9, 0.8, 0.7], references=[0, 0, 1])
     assert found["accuracy"] == pytest.approx(2 / 3) and found["accuracy_threshold"] == math.inf
-
-
-# ----- bad input
-
-
-@pytest.mark.parametrize(
-    ("name", "inputs", "message"),
-    [
-        ("sts_correlation", {"predictions": [0.1, math.nan], "references": [1, 2]}, r"predictions\[1\] is nan"),
-        ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [1, 1]}, "all 2 references are 1"),
-        ("paraphrase_detection", {"predictions": [0.1, 0.2], "references": [4, 1]}, r"references\[0\] is 4"),
-    ],
-)
-def test_bad_input_is_a_value_error_that_says_what_is_wrong(name, inputs, message):
-    with pytest.raises(ValueError, match=message):
-        load_metric(name).compute(**inputs)
-
-
-# ----- as a Space
+    with pytest.raises(ValueError, match="all 2 references are 1"):
+        detection.compute(predictions=[0.1, 0.2], references=[1, 1])
+    with pytest.raises(ValueError, match=r"predictions\[1\] is nan"):
+        detection.compute(predictions=[0.1, math.nan], references=[0, 1])
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -124,7 +103,6 @@ def test_a_metric_folder_is_a_whole_space_whose_requirements_are_named(name):
     folder = metric_path(name)
     (files, _), (head, _) = list_files(folder), split_card(read_card(folder))
     assert repo_type_of(folder, files, head) == "space"
-    assert {"README.md", "app.py", f"{name}.py"} <= {file.name for file in files}
     check_artefact(folder, "space", files)
     assert f'with_name("{name}.py")' in (folder / "app.py").read_text()
     required = set(re.findall(r"^(\w+)", (folder / "requirements.txt").read_text(), re.MULTILINE))
@@ -133,29 +111,17 @@ def test_a_metric_folder_is_a_whole_space_whose_requirements_are_named(name):
     assert imported - set(sys.stdlib_module_names) <= required
 
 
-def test_the_metrics_travel_alone_and_their_apps_start(tmp_path, run_python):
-    """Copies the folders away and opens them where this package cannot be imported; gradio is a stand-in."""
-    (tmp_path / "gradio.py").write_text(
-        "class _Any:\n"
-        "    def __getattr__(self, name): return self\n"
-        "    def __call__(self, *args, **kwargs):\n"
-        "        if 'fn' in kwargs:\n"
-        "            print(kwargs['title'])\n"
-        "        return self\n"
-        "inputs = outputs = _Any()\n"
-        "Interface = _Any()\n"
-    )
+def test_the_metrics_travel_alone(tmp_path, run_python):
+    """Copies the folders away and opens them where this package cannot be imported."""
     for name in METRICS:
         shutil.copytree(metric_path(name), tmp_path / name, ignore=shutil.ignore_patterns("__*"))
     script = (
-        "import runpy, sys\n"
+        "import sys\n"
         "sys.modules['hf_paraphrase'] = None\n"
-        f"for name in {METRICS!r}:\n"
-        "    runpy.run_path(name + '/app.py', run_name='__main__')\n"
         "import evaluate\n"
-        "print(evaluate.load('./sts_correlation').compute(predictions=[1, 2, 3], references=[1, 2, 4])['spearman'])\n"
+        f"for name in {METRICS!r}:\n"
+        "    print(len(evaluate.load('./' + name).compute(predictions=[1, 2, 3], references=[0, 0, 1])))\n"
     )
     environment = {"HF_EVALUATE_OFFLINE": "1", "HF_MODULES_CACHE": str(tmp_path / "modules")}
     result = run_python(script, folder=tmp_path, environment=environment)
-    assert result.returncode == 0, result.stderr[-2000:]
-    assert result.stdout.splitlines() == [*(f"Metric: {name}" for name in METRICS), "100.0"]
+    assert (result.returncode, result.stdout) == (0, "4\n7\n"), result.stderr[-2000:]
