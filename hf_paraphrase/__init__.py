@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from .export.run import export_encoder
     from .filtering.deduplication.deduplicate import deduplicate, deduplicate_files
     from .filtering.filter import filter_pairs
-    from .filtering.filter_steps import PairFilter
     from .filtering.measuring import Measures, PairScorer
     from .filtering.reference_classifier.reference_classification import ReferenceScorer
     from .filtering.reference_classifier.training import train_reference_classifier
+    from .filtering.row_choice import PairFilter
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
     from .hub.run import push

@@ -31,7 +31,6 @@ from .text_files import Block, LineErrors, StrictLines, all_lines, without_retur
 _BLOCK_ROWS = 50_000
 _TEXTS = ("sentence", "sentence1", "sentence2")
 _LONGEST_RECORD_LINES = 100
-_BUILDERS = {None: "text", "jsonl": "json", "parquet": "parquet"}
 csv.field_size_limit(sys.maxsize)
 
 
@@ -229,9 +228,10 @@ def blocks_of(names: list[str], rows: Iterable[tuple[int, Sequence[str | None]]]
 
 
 def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subset: str | None = None) -> Any:
-    """Opens text, CSV, JSON lines or Parquet files of one kind, or one folder or name on the Hub, as a `Dataset`.
+    """Opens text, CSV, JSON lines or Parquet files of one kind, or one folder or name on the Hub.
 
-    Arrow files that are mapped into memory lie in the cache.
+    What is read of files without `datasets` is an Arrow table, all else a `Dataset`; :func:`arrow_tables` and
+    :func:`schema_of` take both. Files that are mapped into memory lie in the cache.
     """
     paths = [Path(item) for item in inputs]
     are_files = len(paths) > 1 or paths[0].is_file()
@@ -246,7 +246,7 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
         if paths[0].is_dir() and builder.name == "csv":
             if split not in builder.config.data_files:
                 raise ValueError(f"there is no split {split}")
-            return _csv_rows([Path(file) for file in builder.config.data_files[split]], cache)
+            return _mapped([Path(file) for file in builder.config.data_files[split]], "csv", cache)
         builder.download_and_prepare()
         return builder.as_dataset(split)
     except HfParaphraseError:
@@ -256,21 +256,21 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
 
 
 def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
-    import datasets
-
     for path in paths:
         check_readable(path)
     kind, *others = {kind_of_rows(path) for path in paths}
     if others:
         raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
-    if kind == "csv":
-        return _csv_rows(paths, cache)
-    for path in paths if kind != "parquet" else ():
+    if kind != "jsonl":
+        return _mapped(paths, kind, cache)
+    import datasets
+
+    for path in paths:
         # That all is UTF-8 is not checked by the reader of JSON.
         for _ in lines_of_text(path):
             pass
     files = {split: [str(path) for path in paths]}
-    return datasets.load_dataset(_BUILDERS[kind], data_files=files, split=split, cache_dir=str(cache))
+    return datasets.load_dataset("json", data_files=files, split=split, cache_dir=str(cache))
 
 
 def kind_of_rows(path: Path) -> str | None:
@@ -279,26 +279,39 @@ def kind_of_rows(path: Path) -> str | None:
     return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
 
 
-def _csv_rows(paths: Sequence[Path], cache: Path) -> Any:
-    """Reads CSV files of the same columns, whose values are all text."""
-    import datasets
-
-    names = column_names(paths[0], "csv")
+def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
+    """Copies text, Parquet, or CSV files, whose values are all text, into one Arrow file, and maps it."""
+    schema = _schema(paths[0], kind)
     for path in paths:
-        header = column_names(path, "csv")
-        if set(header) != set(names):
-            remedy = f"those of {paths[0]} are {', '.join(names)}"
-            raise InputError(f"the columns are {', '.join(header)}", path=path, line=1, remedy=remedy)
-    schema = pa.schema([(name, pa.string()) for name in names])
+        if {*(names := _schema(path, kind).names)} != {*schema.names}:
+            remedy = f"those of {paths[0]} are {', '.join(schema.names)}"
+            raise InputError(f"the columns are {', '.join(names)}", path=path, line=1, remedy=remedy)
     cache.mkdir(parents=True, exist_ok=True)
     place = cache / f"{input_state(paths)}.arrow"
     temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
     with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
-        for path in paths:
-            for _, columns in read_records(path, "csv", dict(zip(names, names, strict=True)), StrictLines()):
-                writer.write_batch(pa.record_batch(columns, schema=schema))
+        for table in (table for path in paths for table in _tables(path, kind, schema.names)):
+            writer.write_table(table.select(schema.names).cast(schema))
     temporary.replace(place)
-    return datasets.Dataset.from_file(str(place))
+    return pa.ipc.open_stream(pa.memory_map(str(place))).read_all()
+
+
+def _schema(path: Path, kind: str | None) -> pa.Schema:
+    if kind == "parquet":
+        with open_parquet(path) as file:
+            return file.schema_arrow
+    return pa.schema([(name, pa.string()) for name in (["text"] if kind is None else column_names(path, kind))])
+
+
+def _tables(path: Path, kind: str | None, names: Sequence[str]) -> Iterator[pa.Table]:
+    if kind is None:
+        yield from (pa.table({"text": lines}) for lines in lines_of_text(path))
+    elif kind == "csv":
+        records = read_records(path, kind, {name: name for name in names}, StrictLines())
+        yield from (pa.table(columns) for _, columns in records)
+    else:
+        with open_parquet(path) as file:
+            yield from (pa.Table.from_batches([batch]) for batch in batches_of(file, path))
 
 
 def cannot_open(error: Exception, name: str) -> InputError:
@@ -311,9 +324,14 @@ def cannot_open(error: Exception, name: str) -> InputError:
     return InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy)
 
 
-def text_columns(dataset: Any, columns: Sequence[str], name: str) -> list[str]:
+def schema_of(rows: Any) -> pa.Schema:
+    """Returns the schema of a table or a `Dataset`."""
+    return rows.schema if isinstance(rows, pa.Table) else rows.features.arrow_schema
+
+
+def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     """Returns the columns of texts: those given, else those of the usual names, else the only one that holds text."""
-    schema = dataset.features.arrow_schema
+    schema = schema_of(rows)
     if columns:
         require_columns(schema.names, columns, name)
         require_texts(schema, name, columns)
@@ -328,20 +346,22 @@ def text_columns(dataset: Any, columns: Sequence[str], name: str) -> list[str]:
     return usual or texts
 
 
-def texts_of(dataset: Any, columns: Sequence[str]) -> pa.ChunkedArray:
+def texts_of(rows: Any, columns: Sequence[str]) -> pa.ChunkedArray:
     """Returns the texts of all rows; those of several columns are joined by a space."""
+    rows = rows.select(columns) if isinstance(rows, pa.Table) else rows.select_columns(list(columns))
     parts = [pa.chunked_array([], pa.string())]
-    for table in arrow_tables(dataset.select_columns(list(columns))):
+    for table in arrow_tables(rows):
         texts = [table.column(column).cast(pa.string()).fill_null("") for column in columns]
         parts.append(texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, " "))
     return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
 
 
-def arrow_tables(dataset: Any, chosen: np.ndarray | None = None) -> Iterator[pa.Table]:
-    """Streams the rows, or the chosen ones (rows,), bool, as tables."""
-    start = 0
-    for table in dataset.with_format("arrow").iter(BATCH_ROWS) if len(dataset) else ():
-        part = table if chosen is None else table.filter(pa.array(chosen[start : start + table.num_rows]))
-        start += table.num_rows
+def arrow_tables(rows: Any, chosen: np.ndarray | None = None) -> Iterator[pa.Table]:
+    """Streams the rows of a table or a `Dataset`, or the chosen ones (rows,), bool, as tables."""
+    arrow = rows if isinstance(rows, pa.Table) else rows.with_format("arrow")
+    for start in range(0, len(rows), BATCH_ROWS):
+        block = slice(start, start + BATCH_ROWS)
+        table = arrow.slice(start, BATCH_ROWS) if isinstance(rows, pa.Table) else arrow[block]
+        part = table if chosen is None else table.filter(pa.array(chosen[block]))
         if part.num_rows:
             yield part

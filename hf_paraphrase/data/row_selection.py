@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from xxhash import xxh3_64_intdigest
 
 from ..errors import OutputError
 from .fingerprints import is_among
@@ -38,6 +37,8 @@ def text_keys(*columns: pa.Array) -> np.ndarray:
 
 def repeat_keys(*columns: pa.Array) -> np.ndarray:
     """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`: (rows,), uint64."""
+    from xxhash import xxh3_64_intdigest
+
     keys = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         # Multiplying by an odd number in between distinguishes ("a", "b") and ("b", "a").

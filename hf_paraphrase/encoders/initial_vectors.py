@@ -141,7 +141,7 @@ def read_saved_vectors(
     if unknown in vocabulary and not set(UNKNOWN_WORDS) & set(kept):
         kept, rows = [*kept, UNKNOWN_WORDS[0]], [*rows, table[vocabulary[unknown]]]
     matrix = np.stack(rows) if rows else np.zeros((0, table.shape[1]), np.float32)
-    return WordVectors(list(kept), matrix, len(table), source=folder, by_token=same)
+    return WordVectors(list(kept), matrix, source=folder, by_token=same)
 
 
 def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
@@ -168,7 +168,7 @@ def read_joined_vectors(folder: Path, words: Sequence[str]) -> WordVectors:
         sums *= (scales / scales[0])[:, None].astype(np.float32)
     matrix = sums.reshape(len(words), -1)
     nonzero = np.flatnonzero(matrix.any(axis=1))
-    return WordVectors([words[number] for number in nonzero.tolist()], matrix[nonzero], len(nonzero), source=folder)
+    return WordVectors([words[number] for number in nonzero.tolist()], matrix[nonzero], source=folder)
 
 
 def _whole_words(
@@ -212,7 +212,7 @@ def distill_word_vectors(
         raise InputError(
             f"{dimension} components from {most} {kind}", remedy=f"ask for at most {most} (--hidden-size)"
         )
-    return WordVectors(list(words), principal_components(vectors, dimension), len(words))
+    return WordVectors(list(words), principal_components(vectors, dimension))
 
 
 def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:

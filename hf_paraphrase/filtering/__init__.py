@@ -1,9 +1,9 @@
 """Measures, which add columns to pairs, and selections, which are predicates on columns.
 
 In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
-(`filter_pairs`). `measuring` applies the `measures/`, `selections` and `filter_steps` say what is kept, `row_choice`
-keeps it. `language_model` and `reference_classifier/` make what two measures need, `tuning/` tries many
-selections. Start with `scoring.py` and `filter.py`.
+(`filter_pairs`). `measuring` applies the `measures/`, `selections` says what is kept, `row_choice` keeps it.
+`language_model` and `reference_classifier/` make what two measures need, `tuning/` tries many selections. Start with
+`scoring.py` and `filter.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from ..registry import lazy_exports
 
 if TYPE_CHECKING:
     from .filter import filter_pairs
-    from .filter_steps import FilterSteps, PairFilter
     from .measures import Measure
     from .measuring import Measures, PairScorer, add_measures
     from .pair_batch import PairBatch
-    from .row_choice import choose_rows, kept_batches
+    from .row_choice import FilterSteps, PairFilter, choose_rows, kept_batches
     from .scoring import score
     from .selections import Selection, apply_selection, parse_selection
 

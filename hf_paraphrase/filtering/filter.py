@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +20,10 @@ from ..data.schema import with_column
 from ..errors import UsageError
 from ..messages import log
 from ..settings import recipe, setting
-from .filter_steps import FilterSteps
 from .measuring import with_columns
 from .pair_batch import SIDES, sides_of
 from .random_pairs import NOISE, with_random_pairs
-from .row_choice import Choice, check_any_left, choose_rows, funnel_table, kept_batches, tokens_of
+from .row_choice import Choice, FilterSteps, check_any_left, choose_rows, funnel_table, kept_batches, tokens_of
 
 _REMOVED_BY = "removed_by"
 
@@ -72,24 +71,8 @@ class FilterSettings(FilterSteps):
             raise UsageError("--explain and --output are the same folder", remedy="give another one for --explain")
 
 
-@dataclass(frozen=True)
-class Filtered:
-    """What a filter left.
-
-    Attributes:
-        choice: Which pairs are kept, and the count after each step.
-        rows: The rows of the data folder, negatives with them.
-        counts: How many `pairs` and `negatives` they are, the `tokens` of the pairs, and how many are `noise`.
-    """
-
-    folder: Path
-    choice: Choice
-    rows: int
-    counts: dict[str, int]
-
-
 @recipe(FilterSettings)
-def filter_pairs(settings: FilterSettings) -> Filtered:
+def filter_pairs(settings: FilterSettings) -> DataFolder:
     """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
@@ -124,13 +107,19 @@ def filter_pairs(settings: FilterSettings) -> Filtered:
                 batches = (part.slice(i, BATCH_ROWS) for part in parts for i in range(0, part.num_rows, BATCH_ROWS))
                 written = parts[0].schema
             rows = write_split(artefact.staging, split, batches, written)
-        filtered = Filtered(Path(settings.output), choice, rows, counts)
         results = {"rows": rows, **counts, "funnel": choice.funnel, "contamination": choice.contamination}
-        artefact.finish(results=results, card=_card(settings, filtered, written))
+        artefact.finish(results=results, card=_card(settings, choice, rows, written, counts))
     if settings.explain is not None:
-        _write_removed(settings, settings.explain, filtered)
-    _report(settings, filtered)
-    return filtered
+        _write_removed(settings, settings.explain, folder, choice)
+    log(funnel_table(choice.funnel).rstrip())
+    for name, count in sorted(choice.contamination.items()):
+        log(f"left out for a sentence of {name}: {count:,}")
+    if left_out := [name for name in folder.splits if name != split]:
+        log(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
+    if "noise" in counts:
+        log(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
+    log(f"{rows:,} pairs in {settings.output}; the kept ones have {counts['tokens']:,} tokens")
+    return DataFolder(settings.output)
 
 
 def _artefact(settings: FilterSettings, output: str) -> Artefact:
@@ -138,37 +127,43 @@ def _artefact(settings: FilterSettings, output: str) -> Artefact:
     return Artefact(output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite)
 
 
-def _write_removed(settings: FilterSettings, output: str, filtered: Filtered) -> None:
+def _write_removed(settings: FilterSettings, output: str, folder: DataFolder, choice: Choice) -> None:
     """Writes the pairs that were left out, each with the step that removed it."""
-    folder, split, choice = DataFolder(settings.pairs), settings.split, filtered.choice
     steps = np.array(list(choice.funnel), dtype=object)[choice.passed[~choice.kept]]
 
     def removed() -> Iterator[pa.Table]:
         start = 0
-        for batch in folder.batches(split, rows=~choice.kept):
+        for batch in folder.batches(settings.split, rows=~choice.kept):
             reasons = pa.array(steps[start : start + batch.num_rows], pa.string())
             start += batch.num_rows
             yield with_column(pa.Table.from_batches([batch]), _REMOVED_BY, reasons)
 
-    schema = with_column(folder.schema(split).empty_table(), _REMOVED_BY, pa.array([], pa.string())).schema
+    schema = with_column(folder.schema(settings.split).empty_table(), _REMOVED_BY, pa.array([], pa.string())).schema
     with _artefact(settings, output) as artefact:
-        rows = write_split(artefact.staging, split, removed(), schema)
-        card = _card(settings, replace(filtered, rows=rows, counts={"negatives": 0}), schema, "left out")
+        rows = write_split(artefact.staging, settings.split, removed(), schema)
+        card = _card(settings, choice, rows, schema, {"negatives": 0}, "left out")
         artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
     log(f"{rows:,} pairs that were left out in {output}; the column {_REMOVED_BY} names the step")
 
 
-def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what: str = "filtered") -> Card:
-    folder, choice = to_path(settings.pairs), filtered.choice
+def _card(
+    settings: FilterSettings,
+    choice: Choice,
+    rows: int,
+    schema: pa.Schema,
+    counts: Mapping[str, int],
+    what: str = "filtered",
+) -> Card:
+    folder = to_path(settings.pairs)
     values = {
         **inherited_metadata(folder),
         "title": f"{folder.resolve().name}, {what}",
         "source": folder.resolve().name,
         "split": settings.split,
-        "rows": filtered.rows,
+        "rows": rows,
         "columns": schema.names,
         "bitext": sides_of(schema.names) != SIDES,
-        "counts": filtered.counts,
+        "counts": counts,
         "funnel": funnel_table(choice.funnel),
         "checked": [to_path(path).name for path in settings.decontaminate],
         "contamination": choice.contamination,
@@ -177,16 +172,3 @@ def _card(settings: FilterSettings, filtered: Filtered, schema: pa.Schema, what:
         "seed": settings.seed,
     }
     return Card("filtered", values)
-
-
-def _report(settings: FilterSettings, filtered: Filtered) -> None:
-    choice, counts = filtered.choice, filtered.counts
-    log(funnel_table(choice.funnel).rstrip())
-    for name, count in sorted(choice.contamination.items()):
-        log(f"left out for a sentence of {name}: {count:,}")
-    left_out = [name for name in DataFolder(settings.pairs).splits if name != settings.split]
-    if left_out:
-        log(f"only the split `{settings.split}` was filtered; not in the output: {', '.join(left_out)}")
-    if "noise" in counts:
-        log(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
-    log(f"{filtered.rows:,} pairs in {settings.output}; the kept ones have {counts['tokens']:,} tokens")

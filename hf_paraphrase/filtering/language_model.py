@@ -9,12 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from ..artefacts.files import written_whole
 from ..data.fingerprints import is_among
@@ -186,54 +184,31 @@ def train_language_model(
     write_arpa(path, estimate(count_trigrams(blocks, source)))
 
 
-@dataclass(frozen=True)
-class HeldOutReferences:
-    """Distinct references that are held out from the pairs, for a language model (paper 000, section 5.6).
+def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list[str]:
+    """Draws distinct references of a split, in its order, to be held out from the pairs (paper 000, section 5.6).
 
-    They are known by their fingerprints, ascending, uint64 (references,).
+    The draw depends on the seed and the set of references alone, not on their order, and memory grows with `count`
+    alone. An empty reference is never drawn.
     """
-
-    seed: int
-    fingerprints: np.ndarray
-
-    @classmethod
-    def draw(cls, folder: DataFolder, split: str, count: int, seed: int) -> HeldOutReferences:
-        """Draws distinct references of a split: those whose fingerprints, which the seed shuffles, are the lowest.
-
-        The draw depends on the set of references alone, not on their order, and memory grows with `count` alone. An
-        empty reference is never drawn.
-        """
-        lowest = np.empty(0, dtype=np.uint64)
-        for batch in folder.batches(split, ["sentence1"]):
-            filled = [text for text in batch.column("sentence1").to_pylist() if text]
-            lowest = np.unique(np.concatenate([lowest, _reference_fingerprints(filled, seed)]))[: count + 1]
-        if len(lowest) <= count:
-            raise InputError(
-                f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
-                path=folder.path,
-                remedy="hold out fewer, so that pairs are left",
-            )
-        return cls(seed, lowest[:count])
-
-    def texts(self, folder: DataFolder, split: str) -> list[str]:
-        """Returns the references, each once, in the order of the split."""
-        batches = (batch.column("sentence1").to_pylist() for batch in folder.batches(split, ["sentence1"]))
-        return list(dict.fromkeys(text for texts in batches for text in compress(texts, self.contains(texts))))
-
-    def without(self, table: pa.Table) -> pa.Table:
-        """Leaves out the pairs whose `sentence1` is one of them."""
-        return table.filter(pa.array(~self.contains(table.column("sentence1").to_pylist())))
-
-    def contains(self, references: Iterable[str | None]) -> np.ndarray:
-        """Returns which references are among them: bool (references,)."""
-        return is_among(_reference_fingerprints(references, self.seed), self.fingerprints)
+    lowest = np.empty(0, dtype=np.uint64)
+    for keys, _ in _keyed_references(folder, split, seed):
+        lowest = np.unique(np.concatenate([lowest, keys]))[: count + 1]
+    if len(lowest) <= count:
+        raise InputError(
+            f"split `{split}` has {len(lowest):,} distinct references, and {count:,} are to be held out",
+            path=folder.path,
+            remedy="hold out fewer, so that pairs are left",
+        )
+    drawn: dict[str, None] = {}
+    for keys, texts in _keyed_references(folder, split, seed):
+        drawn |= dict.fromkeys(compress(texts, is_among(keys, lowest[:count])))
+    return list(drawn)
 
 
-def _reference_fingerprints(references: Iterable[str | None], seed: int) -> np.ndarray:
-    """The first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
-    key = seed.to_bytes(8, "little")
-    digests = [
-        hashlib.blake2b((text or "").encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
-        for text in references
-    ]
-    return np.frombuffer(b"".join(digests), dtype="<u8")
+def _keyed_references(folder: DataFolder, split: str, seed: int) -> Iterator[tuple[np.ndarray, list[str]]]:
+    """Streams references with the first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
+    for batch in folder.batches(split, ["sentence1"]):
+        texts = [text for text in batch.column("sentence1").to_pylist() if text]
+        key = seed.to_bytes(8, "little")
+        digests = [hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in texts]
+        yield np.frombuffer(b"".join(digests), dtype="<u8"), texts

@@ -15,7 +15,6 @@ from ..errors import InputError, UsageError
 from ..registry import MEASURES
 from ..settings import flag
 from ..training.threads import one_thread
-from .language_model import HeldOutReferences
 from .measures import Measure
 from .pair_batch import SIDES, PairBatch, sides_of
 
@@ -60,16 +59,19 @@ class PairScorer(BatchFunction):
     Attributes:
         names: The measures, names of :data:`~hf_paraphrase.registry.MEASURES`.
         measures: The measures with their options.
-        held_out: References whose pairs are left out, or None.
+        held_out: References whose pairs are left out.
     """
 
     names: tuple[str, ...]
     measures: Measures = field(default_factory=Measures)
-    held_out: HeldOutReferences | None = None
+    held_out: frozenset[str] = frozenset()
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs with the columns."""
-        scored = table if self.held_out is None else self.held_out.without(table)
+        scored = table
+        if self.held_out:
+            is_left = [text not in self.held_out for text in table["sentence1"].to_pylist()]
+            scored = table.filter(pa.array(is_left, pa.bool_()))
         with one_thread():
             scored = add_measures(scored, self.names, measures=self.measures)
         progress(table.num_rows)

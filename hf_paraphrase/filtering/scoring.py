@@ -10,7 +10,7 @@ from typing import Any
 from ..artefacts.artefact import Card
 from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import model_folder
-from ..artefacts.provenance import inherited_metadata, read_provenance
+from ..artefacts.provenance import inherited_metadata
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import available_cores
 from ..data.folder import DataFolder
@@ -22,7 +22,7 @@ from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
 from ..settings import flag, is_given, recipe, seed_setting, setting, with_options, words_of
-from .language_model import HeldOutReferences, train_language_model
+from .language_model import draw_held_out, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of
 
@@ -89,21 +89,12 @@ class ScoreSettings(ShardSettings):
         return {name: getattr(self, name) for name in names if is_given(self, name)}
 
 
-@dataclass(frozen=True)
-class Scored:
-    """What was scored, for each split; with `shard`, while parts are missing, the folder of the incomplete work."""
-
-    folder: Path
-    rows: dict[str, int]
-    columns: list[str]
-    measures: list[str]
-
-
 @recipe(partial(with_options, ScoreSettings, MEASURES))
-def score(settings: ScoreSettings) -> Scored:
+def score(settings: ScoreSettings) -> DataFolder:
     """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 
-    The options of measures that were registered later are fields as well.
+    The options of measures that were registered later are fields as well. Returns the folder, while parts are missing
+    that of the incomplete work.
     """
     folder = DataFolder(settings.pairs)
     options_given: Any = settings  # with the fields of the measures
@@ -126,11 +117,10 @@ def score(settings: ScoreSettings) -> Scored:
         free=["workers", "device", "measures"],
     ) as output:
         if output.finished:
-            past = read_provenance(settings.output)["results"]
-            return Scored(Path(settings.output), past["rows"], past["columns"], chosen)
+            return DataFolder(settings.output)
         shards = [shard for split, count in counts.items() for shard in cut(split, count, settings.shard_size)]
         own = output.own(shards)
-        held_out = None
+        held_out: frozenset[str] = frozenset()
         if estimated:
             held_out = _estimate_language_model(settings, folder, output.begin())
             options["language_model"] = str(output.begin() / _ARPA)
@@ -144,12 +134,18 @@ def score(settings: ScoreSettings) -> Scored:
         job = ShardJob(folder, dict.fromkeys(folder.splits, scorer), settings.batch_size)
         output.run(job, own, what="score", unit=" pairs", workers=workers)
         if not output.is_whole(shards):
-            return Scored(output.current, {}, scorer.columns, chosen)
-        rows = {split: DataFolder(output.current).count(split) for split in folder.splits}
-        scored = Scored(Path(settings.output), rows, scorer.columns, chosen)
-        _finish(settings, scored, output)
-    log(f"{sum(rows.values()):,} pairs with {', '.join(scored.columns)} in {settings.output}")
-    return scored
+            return DataFolder(output.current)
+        made = DataFolder(output.current)
+        rows = {split: made.count(split) for split in folder.splits}
+        results = {"rows": rows, "columns": scorer.columns}
+        recorded = {name: value for name, value in settings.record().items() if name != "workers"}
+        output.finish(
+            results=results,
+            card=_card(settings, made, rows, chosen, estimated),
+            settings={**recorded, "measures": chosen},
+        )
+    log(f"{sum(rows.values()):,} pairs with {', '.join(scorer.columns)} in {settings.output}")
+    return DataFolder(settings.output)
 
 
 def _inputs(settings: ScoreSettings) -> list[str]:
@@ -181,35 +177,34 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
     return chosen
 
 
-def _estimate_language_model(settings: ScoreSettings, folder: DataFolder, staging: Path) -> HeldOutReferences | None:
+def _estimate_language_model(settings: ScoreSettings, folder: DataFolder, staging: Path) -> frozenset[str]:
     """Estimates the language model, unless that was done; returns the references held out for it."""
     split, path = folder.splits[0], staging / _ARPA
     if settings.hold_out is None:
         if not path.is_file():
             lines = (block.to_pylist() for block in read_lines(Path(str(settings.language_model_text)), LineErrors()))
             train_language_model(lines, path, source=str(settings.language_model_text))
-        return None
-    held_out = HeldOutReferences.draw(folder, split, settings.hold_out, settings.seed)
+        return frozenset()
+    held_out = draw_held_out(folder, split, settings.hold_out, settings.seed)
     if not path.is_file():
-        texts = held_out.texts(folder, split)
-        write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in texts))
-        train_language_model([texts], path, source=folder.path)
-    return held_out
+        write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in held_out))
+        train_language_model([held_out], path, source=folder.path)
+    return frozenset(held_out)
 
 
-def _finish(settings: ScoreSettings, scored: Scored, output: ShardedOutput) -> None:
-    folder, made = to_path(settings.pairs), DataFolder(output.current)
-    descriptions = {name: (MEASURES[name].__doc__ or "").strip().split("\n", 1)[0] for name in scored.measures}
+def _card(
+    settings: ScoreSettings, made: DataFolder, rows: dict[str, int], measures: list[str], estimated: bool
+) -> Card:
+    folder = to_path(settings.pairs)
+    descriptions = {name: (MEASURES[name].__doc__ or "").strip().split("\n", 1)[0] for name in measures}
     values = {
         **inherited_metadata(folder),
         "title": f"{folder.resolve().name}, scored",
         "source": folder.resolve().name,
-        "splits": [{"name": split, "rows": count} for split, count in scored.rows.items()],
-        "bitext": sides_of(made.schema(next(iter(scored.rows))).names) != SIDES,
+        "splits": [{"name": split, "rows": count} for split, count in rows.items()],
+        "bitext": sides_of(made.schema(next(iter(rows))).names) != SIDES,
         "measures": [{"columns": MEASURES[name]().columns, "text": text} for name, text in descriptions.items()],
-        "language_model": (output.staging / _ARPA).is_file(),
+        "language_model": estimated,
         "held_out": settings.hold_out,
     }
-    results = {"rows": scored.rows, "columns": scored.columns}
-    recorded = {name: value for name, value in settings.record().items() if name != "workers"}
-    output.finish(results=results, card=Card("scored", values), settings={**recorded, "measures": scored.measures})
+    return Card("scored", values)

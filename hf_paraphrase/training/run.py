@@ -1,18 +1,8 @@
 """The template of every training run: output, checkpoints, resuming, processes, logs and records.
 
-A verb that trains is a settings dataclass that starts from :class:`TrainingRunSettings`, and a recipe of this shape::
-
-    @recipe(ToyTrainingSettings)
-    def train_toy(settings: ToyTrainingSettings) -> ToyModel:
-        with TrainingRun(settings, command="train-toy", inputs=[settings.pairs]) as run:
-            if not run.is_finished:
-                model, examples = ...  # all that can be refused is refused before `run.train`
-                trainer = ToyTrainer(model, run.arguments(ToyTrainingArguments, num_train_epochs=3), examples)
-                run.train(trainer)
-                if run.writes:
-                    model.save_pretrained(run.folder)
-                    run.write(results={"loss": ...}, template="toy", card={"title": ...})
-        return ToyModel.from_pretrained(settings.output)
+A verb that trains is a settings dataclass that starts from :class:`TrainingRunSettings`, and a recipe: in a
+:class:`TrainingRun`, unless it `is_finished`, it makes a Trainer with `run.arguments(…)` and passes it to `run.train`,
+before which all is refused that can be. If it `writes`, it saves the model to `run.folder` and calls `run.write`.
 
 The output is an :class:`~hf_paraphrase.artefacts.artefact.Artefact`; a run that was killed continues with `resume` and
 ends with the same result; of several processes all train and the first one writes.

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TypeVar
 
 Block = TypeVar("Block")
@@ -41,6 +41,19 @@ def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], thr
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Keeps products of NumPy to the thread that calls them, where threadpoolctl is installed.
+
+    The threads of a BLAS wait for one another in a loop: small products in several threads take many times as long.
+    """
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limits
 
 
 _LOCK = threading.Lock()

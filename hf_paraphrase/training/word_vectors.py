@@ -36,12 +36,11 @@ _FRACTION = re.compile(r"[-+]?\d*\.\d+([eE][-+]?\d+)?")
 class WordVectors:
     """Words in the order of a file, each once, and their vectors in `matrix` (words, dimension), float32.
 
-    `lines` counts the vectors of the `source`. With `by_token` words are the tokens of the vocabulary that wants them.
+    With `by_token` words are the tokens of the vocabulary that wants them.
     """
 
     words: list[str]
     matrix: NDArray[np.float32]
-    lines: int = 0
     source: Path | None = None
     by_token: bool = False
     index: dict[str, int] = field(init=False, repr=False)
@@ -96,7 +95,7 @@ def read_word_vectors(
     if not lines:
         raise InputError("the file has no word vectors", path=path)
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
-    return WordVectors(list(rows), matrix, lines, path)
+    return WordVectors(list(rows), matrix, path)
 
 
 def is_header(fields: Sequence[str]) -> bool:

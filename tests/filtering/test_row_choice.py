@@ -8,8 +8,8 @@ import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.filtering.filter_steps import FilterSteps
 from hf_paraphrase.filtering.row_choice import (
+    FilterSteps,
     choose_rows,
     draw_shared,
     kept_batches,
@@ -55,16 +55,6 @@ def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(tmp_pa
     assert choice.funnel["rank<4"] == len(expected)
 
 
-def test_shards_and_batch_sizes_do_not_change_what_is_kept(tmp_path):
-    table = random_pairs()
-    results = []
-    for rows in (7, 300):
-        write(tmp_path / str(rows), table, rows)
-        options = FilterSteps(keep=["overlap_1<=0.9"], one_per_reference="best", sample=20, seed=3)
-        results.append(kept(tmp_path / str(rows), options)[0])
-    assert results[0].equals(results[1])
-
-
 def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
     write(tmp_path, random_pairs())
     options = FilterSteps(keep=["rank>=1"], one_per_reference="best")
@@ -72,15 +62,6 @@ def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
     assert result.num_rows == 60 == len(set(result.column("id").to_pylist()))
     assert set(result.column("rank").to_pylist()) == {1}
     assert kept(tmp_path, FilterSteps(one_per_reference="best", first=2))[0].column("rank").to_pylist() == [0, 0]
-
-
-def test_identical_means_the_same_tokens_whatever_their_case(tmp_path):
-    table = pa.table(
-        {"sentence1": ["A dog .", "A dog.", "a dog", "", None], "sentence2": ["a  DOG.", "a dog!", "dog a", "", "x"]}
-    )
-    write(tmp_path, table)
-    result, _ = kept(tmp_path, FilterSteps(drop_identical=True))
-    assert result.column("sentence2").to_pylist() == ["a dog!", "dog a", "x"]
 
 
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):

@@ -43,19 +43,6 @@ def test_spans_are_the_tokens_of_the_regular_expression(texts):
     assert spans.sizes.tolist() == [len(token) for tokens in found for token in tokens]
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.lists(TEXT, max_size=6))
-def test_tokens_have_the_same_number_exactly_if_they_are_equal(texts):
-    lowered = [text.lower() for text in texts]
-    spans = TokenSpans(lowered)
-    tokens = texts_of(spans, lowered)
-    assert (
-        len(set(tokens))
-        == len(set(spans.numbers.tolist()))
-        == len(set(zip(tokens, spans.numbers.tolist(), strict=True)))
-    )
-
-
 def grams(tokens, order):
     return [tuple(tokens[place : place + order]) for place in range(len(tokens) - order + 1)]
 

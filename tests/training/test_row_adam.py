@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import copy
-
 import pytest
 import torch
 from torch.nn import functional
@@ -51,25 +49,6 @@ def test_the_update_is_the_same_whatever_number_of_rows_is_changed_at_a_time(mon
     expected = update()
     monkeypatch.setattr(row_adam, "_NUMBERS_AT_A_TIME", at_a_time)
     assert torch.equal(update(), expected)
-
-
-def test_a_loaded_state_continues_as_if_never_interrupted():
-    def train(optimizer, table, ids):
-        optimizer.zero_grad()
-        functional.embedding(ids, table, sparse=True).square().sum().backward()
-        optimizer.step()
-
-    torch.manual_seed(0)
-    table = torch.nn.Parameter(torch.randn(6, 2))
-    optimizer = RowAdam([table])
-    train(optimizer, table, torch.tensor([1, 2, 2]))
-    twin = torch.nn.Parameter(table.detach().clone())
-    other = RowAdam([twin])
-    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
-    for ids in (torch.tensor([2, 3]), torch.tensor([1])):
-        train(optimizer, table, ids)
-        train(other, twin, ids)
-    assert torch.equal(table, twin)
 
 
 def test_equal_rows_are_added_on_a_gpu_as_elsewhere():

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import bz2
 import gzip
-import lzma
 
 import numpy as np
 import pytest
@@ -23,15 +21,12 @@ def write(path, text, opener=open):
     return path
 
 
-@pytest.mark.parametrize(
-    ("name", "opener"), [("v", open), ("v.gz", gzip.open), ("v.bz2", bz2.open), ("v.xz", lzma.open)]
-)
-@pytest.mark.parametrize("header", ["", "4 3\n"])
+@pytest.mark.parametrize(("name", "opener", "header"), [("v", open, ""), ("v.gz", gzip.open, "4 3\n")])
 def test_reads_glove_and_word2vec_layouts_plain_and_compressed(tmp_path, name, opener, header):
     vectors = read_word_vectors(write(tmp_path / name, header + TEXT, opener))
     assert vectors.words == ["the", "cat", ". . ."]
     np.testing.assert_array_equal(vectors.matrix, np.array([[0.5, -1, 0.2], [1, 2, 3], [4, 5, 6]], np.float32))
-    assert vectors.matrix.dtype == np.float32 and vectors.lines == 4
+    assert vectors.matrix.dtype == np.float32
 
 
 def test_keeps_the_wanted_and_the_first_words_only(tmp_path):
@@ -46,9 +41,7 @@ def test_keeps_the_wanted_and_the_first_words_only(tmp_path):
         ("a 1 2\nb 1\n", 2, "`b 1` is not a word and 2 finite numbers"),
         ("a 1 2\nb 1.5 2 3\n", 2, "`b 1.5 2 3` is not a word and 2"),
         ("a 1 2\nb 1 x\n", 2, "`b 1 x` is not"),
-        ("a 1 2\nb nan 2\n", 2, "`b nan 2` is not"),
         ("a 1 2\nb 1 1e99\n", 2, "`b 1 1e99` is not"),
-        ("a b c\n", 1, "`a b c` is not a word and its finite numbers"),
         ("2 3\na 1 2\nb 1 2\n", 2, "`a 1 2` is not a word and 3"),
         (b"a 1 2\n\xff\xfe 1 2\n", 2, "not UTF-8"),
     ],
@@ -60,12 +53,9 @@ def test_malformed_lines_are_named(tmp_path, text, line, message):
     assert caught.value.line == line and caught.value.path == str(path) and caught.value.remedy
 
 
-@pytest.mark.parametrize("text", ["", "3 2\n"])
-def test_files_without_vectors_are_refused(tmp_path, text):
-    with pytest.raises(InputError):
-        read_word_vectors(write(tmp_path / "v", text))
-    with pytest.raises(InputError, match="no such file"):
-        read_word_vectors(tmp_path / "absent")
+def test_a_file_without_vectors_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no word vectors"):
+        read_word_vectors(write(tmp_path / "v", "3 2\n"))
 
 
 words = st.text(

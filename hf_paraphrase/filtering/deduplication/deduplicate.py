@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -15,7 +15,7 @@ from ...artefacts.artefact import Artefact, Card
 from ...artefacts.hub_models import BUILTIN
 from ...artefacts.provenance import inherited_metadata
 from ...data.folder import DataFolder, write_split
-from ...data.records import arrow_tables, open_rows, text_columns, texts_of
+from ...data.records import arrow_tables, open_rows, schema_of, text_columns, texts_of
 from ...data.schema import columns_named
 from ...errors import InputError, UsageError
 from ...messages import log, shown_line
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     import datasets
 
 REMOVED = "removed"
-_ADDED = {"representative": "string", "representative_row": "int64", "similarity": "float64"}
-"""The columns that removed rows get in addition; there is one more where rows are compared with others."""
-_WHERE = {"representative_in": "string"}
+_ADDED = ("representative", "representative_row", "similarity", "representative_in")
+"""The columns that removed rows get in addition, the last one where rows are compared with others."""
 _BAR = 0.01
 _EXAMPLES = 5
 
@@ -110,9 +109,11 @@ def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False,
     kept = opened[0].select(np.flatnonzero(work.found.stays))
     if not return_removed:
         return kept
+    from datasets import Value
+
     removed = opened[0].select(np.flatnonzero(~work.found.stays))
-    for (name, column), feature in zip(work.representatives().items(), work.added.values(), strict=True):
-        removed = removed.add_column(name, column.to_pylist(), feature=feature)
+    for name, column in work.representatives().items():
+        removed = removed.add_column(name, column.to_pylist(), feature=Value(str(column.type)))
     return kept, removed
 
 
@@ -131,21 +132,18 @@ class _Work:
     """The rows, their texts, and which of them are duplicates."""
 
     def __init__(self, settings: DeduplicateSettings, opened: Sequence[Any], names: Sequence[str]) -> None:
-        from datasets import Value
-
         from ...encoders.sentence_encoder import SentenceEncoder
 
-        self.settings, self.rows, self.names = settings, opened[0], names
+        self.settings, self.rows = settings, opened[0]
         by = columns_named(settings.by, self.rows.column_names)
         self.columns = [text_columns(self.rows, by, names[0])]
         for rows, name in zip(opened[1:], names[1:], strict=False):
             # Other rows may have other names; then those that are usual are compared.
             self.columns.append(text_columns(rows, by if {*by} <= {*rows.column_names} else [], name))
-        kinds = _ADDED | (_WHERE if len(opened) > 1 else {})
-        self.added = {name: Value(kind) for name, kind in kinds.items()}
-        if taken := [name for name in kinds if name in self.rows.column_names]:
-            raise InputError(f"there is a column {taken[0]} already", path=names[0], remedy="rename it")
         self.texts = [texts_of(rows, columns) for rows, columns in zip(opened, self.columns, strict=True)]
+        for name in _ADDED[: 2 + len(opened)]:
+            if name in self.rows.column_names:
+                raise InputError(f"there is a column {name} already", path=names[0], remedy="rename it")
         encoder = SentenceEncoder.from_pretrained(settings.encoder, device=settings.device)
         total = sum(map(len, self.texts))
         with tqdm(desc="compare", total=total, unit=" texts", unit_scale=True, disable=None) as bar:
@@ -165,14 +163,10 @@ class _Work:
         numbers = found.representatives[earlier:][~found.stays]
         is_own = numbers >= earlier
         rows = np.where(is_own, numbers - earlier, numbers)
-        columns = {
-            "representative": self.text_of(numbers),
-            "representative_row": pa.array(rows),
-            "similarity": pa.array(found.similarities[earlier:][~found.stays]),
-        }
+        columns = [self.text_of(numbers), pa.array(rows), pa.array(found.similarities[earlier:][~found.stays])]
         if len(self.texts) > 1:
-            columns["representative_in"] = pa.array(np.where(is_own, "input", "against").tolist(), pa.string())
-        return columns
+            columns.append(pa.array(np.where(is_own, "input", "against").tolist(), pa.string()))
+        return dict(zip(_ADDED, columns, strict=False))
 
     def text_of(self, numbers: np.ndarray) -> pa.Array:
         """Takes texts by their numbers, those of other rows first."""
@@ -180,21 +174,10 @@ class _Work:
         taken = every.take(pa.array(numbers))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
-    def removed_tables(self) -> Iterator[pa.Table]:
-        """Streams the rows that go, with the columns in addition."""
-        added, start = self.representatives(), 0
-        for table in arrow_tables(self.rows, ~self.found.stays):
-            for name, column in added.items():
-                table = table.append_column(name, column.slice(start, table.num_rows))
-            start += table.num_rows
-            yield table
-
 
 @recipe(DeduplicateSettings)
 def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
     """Leaves out the rows of files, or of a folder or a name on the Hub, that say the same as earlier ones."""
-    import datasets
-
     sources = [settings.input, *([settings.against] if settings.against else [])]
     local = [path for path in [*settings.input, *settings.against] if Path(path).exists()]
     with Artefact(
@@ -211,14 +194,26 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
         if not len(opened[0]):
             raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")
         work = _Work(settings, opened, [source[0] for source in sources])
-        schema = work.rows.features.arrow_schema
-        more = datasets.Features({**work.rows.features, **work.added}).arrow_schema
+        schema, added = schema_of(work.rows), pa.table(work.representatives())
         kept = write_split(artefact.staging, "train", arrow_tables(work.rows, work.found.stays), schema)
-        removed = write_split(artefact.staging, REMOVED, work.removed_tables(), more)
+        for field in added.schema:
+            schema = schema.append(field)
+        gone = _with_columns(arrow_tables(work.rows, ~work.found.stays), added)
+        removed = write_split(artefact.staging, REMOVED, gone, schema)
         results = {"rows": kept, "removed": removed, **work.found.counts}
         artefact.finish(results=results, card=Card("deduplicated", _card_values(work, results)))
     _report(work, results)
     return DataFolder(settings.output)
+
+
+def _with_columns(tables: Iterable[pa.Table], added: pa.Table) -> Iterator[pa.Table]:
+    """Streams tables with columns, of which each takes its rows."""
+    start = 0
+    for table in tables:
+        for name in added.column_names:
+            table = table.append_column(name, added.column(name).slice(start, table.num_rows))
+        start += table.num_rows
+        yield table
 
 
 def _card_values(work: _Work, results: dict[str, int]) -> dict[str, Any]:

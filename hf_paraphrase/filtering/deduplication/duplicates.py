@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from ...data.batch_function import no_progress
 from ...data.fingerprints import as_texts
-from ...data.row_selection import repeat_keys
+from ...data.row_selection import text_keys
 from ...data.same_text import has_words, same_texts
 from ...encoders.known_texts import KnownTexts
 from ...encoders.search.nearest_neighbours import cosine_of_rows
 from ...errors import ModelError
+from ...training.threads import one_blas_thread
 from .near_vectors import NearVectors, PlacedVectors
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 _SAMPLED_TEXTS = 50_000
 _CHECKED_TEXTS = 1000
-_BLOCK_TEXTS = 8192
+_CHECKED_AT_A_TIME = 50
+_BLOCK_TEXTS = 4096
 _ROWS_AT_A_TIME = 1024
 _MOST_EDGES = 4_000_000
 
@@ -88,13 +90,14 @@ def find_duplicates(
     if len(new):
         sample = new[np.linspace(0, len(new) - 1, min(_SAMPLED_TEXTS, len(new))).astype(np.int64)]
         sampled = [comparison.embed(block) for _, block in _chosen(every, sample)]
-        comparison.near = NearVectors(np.concatenate(sampled), threshold, len(new))
-        for all_stay, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
-            for rows, block in _chosen(every, some):
-                comparison.add(rows, comparison.embed(block), components=components, all_stay=all_stay)
-                progress(len(rows))
-        comparison.finish_components()
-        comparison.look_below(threshold)
+        with one_blas_thread():
+            comparison.near = NearVectors(np.concatenate(sampled), threshold, len(new))
+            for all_stay, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
+                for rows, block in _chosen(every, some):
+                    comparison.add(rows, comparison.embed(block), components=components, all_stay=all_stay)
+                    progress(len(rows))
+            comparison.finish_components()
+            comparison.look_below(threshold)
     representatives, similarities = comparison.representatives, comparison.similarities
     repeated = np.flatnonzero(same != numbers)
     of_same = representatives[same[repeated]]
@@ -116,7 +119,7 @@ def _blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
 def _keys(texts: pa.Array) -> NDArray[np.uint64]:
     """Computes a number for each text (texts,), 0 where there is none to be seen."""
     # Of a million texts two different ones share 64 bits with a probability of 3e-8.
-    keys = np.maximum(repeat_keys(same_texts(texts)), np.uint64(1))
+    keys = np.maximum(text_keys(same_texts(texts)), np.uint64(1))
     return np.where(has_words(texts), keys, np.uint64(0))
 
 
@@ -224,20 +227,19 @@ class _Comparison:
 
     def look_below(self, threshold: float) -> None:
         """Finds for a sample of those that stay the nearest one before that stays, to 0.1 below the threshold."""
-        numbers = np.flatnonzero(self.representatives[self._added[: self.near.count]] < 0)
-        numbers = numbers[self._added[numbers] >= self._num_earlier]
-        if not len(numbers):
-            return
+        added = self._added[: self.near.count]
+        numbers = np.flatnonzero((self.representatives[added] < 0) & (added >= self._num_earlier))
         numbers = numbers[np.linspace(0, len(numbers) - 1, min(_CHECKED_TEXTS, len(numbers))).astype(np.int64)]
-        placed = self.near.place(self.near.vectors(numbers))
-        new, old, cosines = self.near.near(placed, everywhere=True, threshold=max(0.0, threshold - 0.1))
-        is_other = (old < numbers[new]) & (self.representatives[self._added[old]] < 0)
-        new, old, cosines = new[is_other], old[is_other], cosines[is_other]
-        order = np.lexsort((old, -cosines, new))
-        _, firsts = np.unique(new[order], return_index=True)
-        best = order[firsts]
-        rows = (self._added[numbers[new[best]]], self._added[old[best]])
-        self.below = list(zip(*(side.tolist() for side in rows), cosines[best].tolist(), strict=True))
-        if not self.near.is_exact:
+        for start in range(0, len(numbers), _CHECKED_AT_A_TIME):
+            some = numbers[start : start + _CHECKED_AT_A_TIME]
+            placed = self.near.place(self.near.vectors(some))
+            new, old, cosines = self.near.near(placed, everywhere=True, threshold=max(0.0, threshold - 0.1))
+            is_other = (old < some[new]) & (self.representatives[added[old]] < 0)
+            new, old, cosines = new[is_other], old[is_other], cosines[is_other]
+            order = np.lexsort((old, -cosines, new))
+            best = order[np.unique(new[order], return_index=True)[1]]
+            rows = (added[some[new[best]]].tolist(), added[old[best]].tolist())
+            self.below += zip(*rows, cosines[best].tolist(), strict=True)
+        if len(numbers) and not self.near.is_exact:
             missed = sum(cosine >= threshold for *_, cosine in self.below)
             self.counts |= {"checked": len(numbers), "missed": missed}

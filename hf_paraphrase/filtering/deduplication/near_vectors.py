@@ -9,12 +9,12 @@ nearest to the new one are compared.
 from __future__ import annotations
 
 import math
+import tempfile
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.encoded_pairs import GrowingArray
 from ...encoders.search.nearest_neighbours import cosine_of_rows, float32_error
 from ...training.threads import available_threads, in_threads
 
@@ -27,7 +27,7 @@ _ROUNDS = 6
 _MEMBERS_AT_A_TIME = 2048
 _PARTS = 8
 _PLACED_AT_A_TIME = 512
-_PAIRS_AT_A_TIME = 1024
+_PAIRS_AT_A_TIME = 4096
 _ROUNDING = 1e-6
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -45,8 +45,23 @@ class PlacedVectors:
     short: NDArray[np.float32]
     lists: NDArray[np.int64]
 
-    def __len__(self) -> int:
-        return len(self.vectors)
+
+class _Members:
+    """The numbers (members,) and the shortened vectors (members, components + 1) in one list, with room to grow."""
+
+    def __init__(self, width: int) -> None:
+        self.count = 0
+        self.numbers, self.short = np.empty(0, np.int64), np.empty((0, width), np.float32)
+
+    def append(self, numbers: NDArray[np.int64], short: NDArray[np.float32]) -> None:
+        stop = self.count + len(numbers)
+        if stop > len(self.numbers):
+            self.numbers, self.short = (
+                np.concatenate([grown, np.empty((stop // 2 + len(numbers), *grown.shape[1:]), grown.dtype)])
+                for grown in (self.numbers, self.short)
+            )
+        self.numbers[self.count : stop], self.short[self.count : stop] = numbers, short
+        self.count = stop
 
 
 class NearVectors:
@@ -67,61 +82,56 @@ class NearVectors:
             self._components = np.ascontiguousarray(components[:, -COMPONENTS:], np.float32)
         number = 1 if most <= MOST_EXACT else min(_MOST_LISTS, round(4 * math.sqrt(most)))
         self._centroids = _centroids(self._shortened(sample), number)
-        self._members = [np.empty(0, np.int64)] * len(self._centroids)
-        # The system gives memory to an empty array as it is filled.
-        self._short = np.empty((most, self._centroids.shape[1]), np.float32)
-        self._whole = GrowingArray(np.float32, None, "vectors")
+        self._lists = [_Members(self._centroids.shape[1]) for _ in self._centroids]
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
         self.count = 0
 
     @property
     def is_exact(self) -> bool:
         """Whether all vectors are compared with all."""
-        return len(self._members) == 1
+        return len(self._lists) == 1
 
     def place(self, vectors: NDArray[np.float32]) -> PlacedVectors:
         """Shortens vectors (rows, dim) and chooses their lists."""
-        short = self._shortened(vectors)
-        parts = [short[first : first + _PLACED_AT_A_TIME] for first in range(0, len(short), _PLACED_AT_A_TIME)]
-        lists = [np.empty((0, min(PROBES, len(self._members))), np.int64)]
-        lists += in_threads(self._nearest_lists, parts, available_threads())
-        return PlacedVectors(vectors, short, np.concatenate(lists))
+        parts = np.array_split(vectors, len(vectors) // _PLACED_AT_A_TIME + 1)
+        short, lists = zip(*in_threads(self._placed, parts, available_threads()), strict=True)
+        return PlacedVectors(vectors, np.concatenate(short), np.concatenate(lists))
 
-    def _nearest_lists(self, short: NDArray[np.float32]) -> NDArray[np.int64]:
-        """Returns the lists to look in (rows, probes), the nearest first."""
+    def _placed(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Returns vectors shortened, and the lists to look in (rows, probes), the nearest first."""
+        short = self._shortened(vectors)
         distances = -(short @ self._centroids.T)
-        probes = min(PROBES, len(self._members))
+        probes = min(PROBES, len(self._lists))
         lists = np.argpartition(distances, probes - 1, axis=1)[:, :probes]
         order = np.argsort(np.take_along_axis(distances, lists, 1), axis=1, kind="stable")
-        return np.take_along_axis(lists, order, 1)
+        return short, np.take_along_axis(lists, order, 1)
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
         """Adds the chosen ones (rows,) of some vectors, which are numbered from 0 as they are added."""
-        self._whole.append(placed.vectors[chosen])
-        numbers = np.arange(self.count, self.count + len(chosen))
-        self.count += len(chosen)
-        self._short[numbers] = placed.short[chosen]
+        self._file.write(placed.vectors[chosen].tobytes())
         for number, places in _grouped(placed.lists[chosen, 0]):
-            self._members[number] = np.concatenate([self._members[number], numbers[places]])
+            self._lists[number].append(self.count + places, placed.short[chosen[places]])
+        self.count += len(chosen)
 
     def near(self, placed: PlacedVectors, *, everywhere: bool = False, threshold: float | None = None) -> Pairs:
         """Finds the near vectors among those added, in the lists of each new one or `everywhere`."""
         threshold = self._threshold if threshold is None else threshold
         lists, probes = placed.lists, placed.lists.shape[1]
+        groups = [(number, places // probes) for number, places in _grouped(lists.ravel())]
         if everywhere:
-            groups = [(number, np.arange(len(lists))) for number in range(len(self._members))]
-        else:
-            groups = [(number, places // probes) for number, places in _grouped(lists.ravel())]
+            groups = [(number, np.arange(len(lists))) for number in range(len(self._lists))]
         tasks = [
-            (rows, self._members[number][first : first + _MEMBERS_AT_A_TIME])
+            (rows, self._lists[number], first)
             for number, rows in groups
-            for first in range(0, len(self._members[number]), _MEMBERS_AT_A_TIME)
+            for first in range(0, self._lists[number].count, _MEMBERS_AT_A_TIME)
         ]
 
         def candidates(part: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
             found = []
-            for rows, members in tasks[part::_PARTS]:
-                new, old = self._not_ruled_out(placed.short[rows], self._short[members], threshold)
-                found.append((rows[new], members[old]))
+            for rows, members, first in tasks[part::_PARTS]:
+                block = slice(first, min(first + _MEMBERS_AT_A_TIME, members.count))
+                new, old = self._not_ruled_out(placed.short[rows], members.short[block], threshold)
+                found.append((rows[new], members.numbers[block][old]))
             return found
 
         nothing = np.empty(0, np.int64)
@@ -131,15 +141,18 @@ class NearVectors:
         cosines = np.empty(len(new))
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
-            # Mapped again each time: pages of a mapped file count as memory of the process.
-            whole = self._whole.map().reshape(-1, self._dimension)
-            cosines[pairs] = cosine_of_rows(placed.vectors[new[pairs]], whole[old[pairs]])
+            cosines[pairs] = cosine_of_rows(placed.vectors[new[pairs]], self.vectors(old[pairs]))
         return _reaching(new, old, cosines, threshold)
 
     def near_within(self, placed: PlacedVectors, rows: NDArray[np.int64], before: NDArray[np.int64]) -> Pairs:
         """Finds near vectors among the new ones themselves: for some (rows,) those `before` them, both ascending."""
-        later, earlier = self._not_ruled_out(placed.short[rows], placed.short[before], self._threshold)
-        later, earlier = rows[later], before[earlier]
+
+        def candidates(some: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            later, earlier = self._not_ruled_out(placed.short[rows], placed.short[some], self._threshold)
+            return rows[later], some[earlier]
+
+        sides = in_threads(candidates, np.array_split(before, _PARTS), available_threads())
+        later, earlier = (np.concatenate(side) for side in zip(*sides, strict=True))
         is_before = earlier < later
         later, earlier = later[is_before], earlier[is_before]
         cosines = cosine_of_rows(placed.vectors[later], placed.vectors[earlier])
@@ -147,7 +160,9 @@ class NearVectors:
 
     def vectors(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads vectors that were added (rows, dim)."""
-        return np.array(self._whole.map().reshape(-1, self._dimension)[numbers])
+        self._file.flush()
+        # Mapped again each time: pages of a mapped file count as memory of the process.
+        return np.array(np.memmap(self._file, np.float32, "r").reshape(-1, self._dimension)[numbers])
 
     def _shortened(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         if self._components is None:

@@ -23,7 +23,6 @@ from .results import (
     Cell,
     ComparedCell,
     Runs,
-    TuningRun,
     cells_table,
     choose_by_dev,
     compare_cells,
@@ -146,27 +145,12 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tupl
     return list(dict.fromkeys(ranges))
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """The results of a grid of training runs; where nothing was left to do, only their folder and table.
-
-    Attributes:
-        grid: The runs of every cell, with the seeds of the grid.
-        chosen: For each (encoder, filter, data set) what the dev set chose, beside the random selection.
-    """
-
-    folder: Path
-    table: str
-    grid: Runs
-    chosen: Mapping[tuple[str, str, str], ComparedCell]
-
-    def __str__(self) -> str:
-        return self.table
-
-
 @recipe(TuneSettings)
-def tune(settings: TuneSettings) -> Tuned:
-    """Trains encoders on many selections of pairs, and chooses among them on the dev set (paper 000, section 5.4)."""
+def tune(settings: TuneSettings) -> str:
+    """Trains encoders on many selections of pairs, and chooses on the dev set (paper 000, section 5.4).
+
+    Returns the table of the filters; `provenance.json` of the output has all runs.
+    """
     inputs = [*map(str, settings.data_sets.values()), settings.dev_data, settings.data, settings.initial_vectors]
     with Artefact(
         settings.output,
@@ -177,8 +161,7 @@ def tune(settings: TuneSettings) -> Tuned:
         resume=settings.resume,
     ) as artefact:
         if artefact.finished:
-            output = artefact.target
-            return Tuned(output, (output / "table.md").read_text(encoding="utf-8"), {}, {})
+            return (artefact.target / "table.md").read_text(encoding="utf-8")
         dev_sets(Path(settings.dev_data))
         tests, missing = ([], []) if settings.data is None else read_test_sets(Path(settings.data))
         pools = {name: SelectionPool(folder, settings.sample) for name, folder in settings.data_sets.items()}
@@ -237,21 +220,23 @@ def tune(settings: TuneSettings) -> Tuned:
         artefact.finish(results=results, card=Card("tuning", values, report=True))
     for encoder in encoders:
         _log_best(settings, [item for item in compared.values() if item.cell.encoder == encoder], pools)
-    return Tuned(Path(settings.output), tables["filters_table"], grid, compared)
+    return tables["filters_table"]
 
 
 def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: str) -> Runs:
     """Makes the runs of some cells; a cell of which the filter selects nothing has none."""
-    made: dict[Cell, list[TuningRun]] = {}
+    made: Runs = {}
     with tqdm(desc=what, total=len(cells) * len(seeds), unit=" runs") as bar:
         for cell in cells:
+            found = []
             for seed in seeds:
-                run = runs.run(cell, seed)
-                bar.update()
-                if run is not None:
-                    made.setdefault(cell, []).append(run)
+                if (run := runs.run(cell, seed)) is not None:
+                    found.append(run)
                     bar.set_postfix_str(f"{cell.data} {cell.encoder} {cell.range or cell.filter}: dev {run.dev:.1f}")
-            if cell not in made:
+                bar.update()
+            if found:
+                made[cell] = found
+            else:
                 log(f"{cell.data}: nothing is selected by {cell.range}; left out")
     return made
 
@@ -259,9 +244,8 @@ def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: 
 def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
     """Returns the first and the last bin of length of each data set and encoder that has two or more."""
     bins: dict[tuple[str, str], list[Cell]] = {}
-    for cell in grid:
-        if cell.filter == _BINS:
-            bins.setdefault((cell.data, cell.encoder), []).append(cell)
+    for cell in (cell for cell in grid if cell.filter == _BINS):
+        bins.setdefault((cell.data, cell.encoder), []).append(cell)
     return [(cells[0], cells[-1]) for cells in bins.values() if len(cells) > 1]
 
 

@@ -103,7 +103,7 @@ class ComparedCell:
         }
 
 
-Runs = Mapping[Cell, Sequence[TuningRun]]
+Runs = dict[Cell, list[TuningRun]]
 """The runs of every cell, one a seed."""
 
 

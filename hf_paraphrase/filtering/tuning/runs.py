@@ -19,9 +19,8 @@ from ...encoders.train_settings import EncoderSettings
 from ...evaluation.dev import dev_scorer
 from ...evaluation.pair_sets import GradedSet, score_with_encoder
 from ...evaluation.sts import evaluate_scored
-from ..filter_steps import FilterSteps
 from ..pair_batch import SIDES
-from ..row_choice import check_any_left, choose_rows
+from ..row_choice import FilterSteps, check_any_left, choose_rows
 from .results import Cell, TuningRun
 
 if TYPE_CHECKING:
@@ -100,27 +99,21 @@ class TuningRuns:
         return TuningRun(seed=seed, available=available, **record)
 
     def _train(self, cell: Cell, rows: NDArray[np.int64], seed: int) -> dict[str, Any]:
-        """Trains as `train-encoder` does, without checkpoints: the weights of the best epoch stay in memory."""
+        """Trains as `train-encoder` does, and scores the best epoch."""
         from ...encoders import EncoderTrainer, EncoderTrainingArguments
         from ...encoders.dev_scores import DEV_SCORE
         from ...encoders.encoded_pairs import encode_pairs
-        from ...encoders.encoder_vocabulary import untrained_model
+        from ...encoders.encoder_vocabulary import new_vocabulary, untrained_model
         from ...encoders.sentence_encoder import SentenceEncoder
         from ...encoders.train import trainer_settings
 
-        settings, vocabulary = self.encoders[cell.encoder], self._vocabulary(cell.encoder)
+        settings = self.encoders[cell.encoder]
+        if cell.encoder not in self._vocabularies:
+            self._vocabularies[cell.encoder] = new_vocabulary(settings, self._sentences)
+        vocabulary = self._vocabularies[cell.encoder]
         selected = self.pools[cell.data].sentences.take(pa.array(rows))
         pairs = encode_pairs(selected.to_pylist(), vocabulary.tokenizer)
         model, _ = untrained_model(settings, vocabulary, pairs.counts, seed=seed)
-        best: dict[str, Any] = {"score": -np.inf, "weights": None}
-
-        def evaluate(encoder: SentenceEncoder) -> dict[str, float]:
-            scores = self._score(encoder.encode)
-            if trainer.state.global_step > 0 and scores[DEV_SCORE] > best["score"]:
-                weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
-                best.update(score=scores[DEV_SCORE], weights=weights)
-            return scores
-
         with tempfile.TemporaryDirectory() as scratch:
             arguments = settings.trainer_arguments(
                 EncoderTrainingArguments,
@@ -128,33 +121,24 @@ class TuningRuns:
                 seed=seed,
                 report_to=settings.report_to,
                 disable_tqdm=True,
-                save_strategy="no",
+                save_only_model=True,
                 **trainer_settings(settings),
             )
-            trainer = EncoderTrainer(model, arguments, pairs, vocabulary.tokenizer, evaluator=evaluate)
+            evaluator = lambda encoder: self._score(encoder.encode)  # noqa: E731
+            trainer = EncoderTrainer(model, arguments, pairs, vocabulary.tokenizer, evaluator=evaluator)
             trainer.train()
-        if best["weights"] is not None:
-            model.load_state_dict(best["weights"])
-        _, *scores = trainer.scores()
-        kept = max(scores, key=lambda entry: entry[DEV_SCORE])
+        kept = trainer.best_scores()
+        assert kept is not None
         encode = SentenceEncoder(model.eval(), vocabulary.tokenizer).encode
         scored = score_with_encoder(encode, self.tests) if self.tests else ()
+        correlations = evaluate_scored(scored)["sets"]
         return {
             "pairs": len(pairs),
             "dev": kept[DEV_SCORE],
             "epoch": kept["epoch"],
-            "tests": {
-                item.key: found["pearson"] for item, found in zip(scored, evaluate_scored(scored)["sets"], strict=True)
-            },
+            "tests": {item.key: found["pearson"] for item, found in zip(scored, correlations, strict=True)},
             "similarities": {item.key: item.similarities.round(6).tolist() for item in scored},
         }
-
-    def _vocabulary(self, encoder: str) -> EncoderVocabulary:
-        from ...encoders.encoder_vocabulary import new_vocabulary
-
-        if encoder not in self._vocabularies:
-            self._vocabularies[encoder] = new_vocabulary(self.encoders[encoder], self._sentences)
-        return self._vocabularies[encoder]
 
     def _sentences(self) -> Iterator[str]:
         for pool in self.pools.values():

@@ -11,7 +11,6 @@ from hf_paraphrase.filtering.reference_classifier.references import (
     draw_references,
     is_seen,
     read_seen,
-    text_fingerprints,
     write_seen,
 )
 
@@ -72,18 +71,13 @@ def test_too_little_to_learn_from_is_an_error(tmp_path, rows, expected):
         draw_references(write(tmp_path, rows), (8, 1, 1))
 
 
-def test_fingerprints_ignore_case_and_punctuation_and_are_those_of_decontamination():
-    first, second, third, dots, stars, empty = text_fingerprints(["A b, c!", "a B c", "a b", "...", "***", None])
-    assert first == second != third and len({dots, stars, empty}) == 3
-    assert int(first) == int(hashlib.sha256(b"a b c").hexdigest()[:16], 16)
-
-
 def test_the_list_of_seen_references_is_found_again(tmp_path):
     write_seen(tmp_path, {"train": ["Plain words."], "dev": ["Mr Ω"], "test": ["ok"]})
     texts, seen = ["plain words", "other", None, "OK!"], [True, False, False, True]
     assert is_seen(texts, read_seen(tmp_path)).tolist() == seen
-    # That of version 0.1 has ids.
     (path,) = tmp_path.iterdir()
+    assert f"train\t{hashlib.sha256(b'plain words').hexdigest()[:16]}\n" in path.read_text()
+    # That of version 0.1 has ids.
     path.write_text("\n".join("\tid 7\t".join(line.split("\t")) for line in path.read_text().splitlines()) + "\n")
     assert is_seen(texts, read_seen(tmp_path)).tolist() == seen
 

@@ -8,8 +8,7 @@ from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.evaluation.verdicts import Difference
-from hf_paraphrase.filtering.filter_steps import FilterSteps
-from hf_paraphrase.filtering.row_choice import choose_rows
+from hf_paraphrase.filtering.row_choice import FilterSteps, choose_rows
 from hf_paraphrase.filtering.tuning.grid_search import GRIDS, filter_ranges
 from hf_paraphrase.filtering.tuning.results import (
     Cell,
@@ -53,8 +52,8 @@ def pairs(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("keep", [("overlap_1<=0.5",), ("quality<=0.9", "bleu<0.3", "rank>=1")])
-def test_the_pool_selects_the_rows_that_filter_keeps(pairs, keep):
+def test_the_pool_selects_the_rows_that_filter_keeps(pairs):
+    keep = ("quality<=0.9", "bleu<0.3", "rank>=1")
     rows, available = SelectionPool(pairs, 5).select(keep, 3)
     choice = choose_rows(
         DataFolder(pairs), "train", FilterSteps(keep=list(keep), one_per_reference="best", sample=5, seed=3)
@@ -78,19 +77,12 @@ def test_rows_that_cannot_be_trained_on_are_left_out_before_the_sample_is_drawn(
     good = [i for i in range(rows) if i % 3 and i not in {1, 2, 4, 5, 7}]
     pool = SelectionPool(tmp_path, rows)
     assert pool.select((), 0)[0].tolist() == good
-    kept, available = SelectionPool(tmp_path, 30).select((), 0)
-    assert len(kept) == 30 and available == len(good) and set(kept.tolist()) <= set(good)
-    choice = choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=pool.usable, sample=30, seed=0))
-    assert kept.tolist() == np.flatnonzero(choice.kept).tolist()
+    choice = choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=pool.usable, sample=rows))
+    assert np.flatnonzero(choice.kept).tolist() == good
     table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
     write_split(tmp_path / "none", "train", [table], table.schema)
     with pytest.raises(InputError, match="nothing is left after `label==1`"):
         SelectionPool(tmp_path / "none", 5)
-
-
-def test_the_grids_are_those_of_the_paper():
-    assert len(GRIDS["length"]) == 14 and GRIDS["length"][::13] == ["0<=length<=10", "30<=length<=100"]
-    assert GRIDS["length_bins"] == ["0<length<=10", "10<length<=20", "20<length<=30", "30<length<=100"]
 
 
 def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_name():
@@ -104,8 +96,6 @@ def test_ranges_of_the_user_are_grids_of_their_columns_and_join_the_one_of_that_
         ("random (column)", "random<1"),
     ]
     assert Cell("news", "avg", "bleu+cost", "cost<2, bleu<0.4").keep == ("cost<2", "bleu<0.4")
-    with pytest.raises(UsageError, match="cannot read"):
-        filter_ranges([], ["bleu<"])
     with pytest.raises(UsageError, match="no comparison"):
         filter_ranges([], [" , "])
 
@@ -148,8 +138,6 @@ def test_the_comparison_is_a_paired_bootstrap_of_cell_minus_random(noises, verdi
     # Seeds are a part of it, and belong together.
     assert [degrees for _, degrees in compared.difference.seed_parts] == [2]
     assert compared.difference.interval().verdict("above") == verdict and (value > 0) == (verdict == "holds")
-    same = compare_cells(LOW, baseline, baseline, gold, replicates=20).difference
-    assert same.value == 0 and (same.over_pairs == 0).all()
     assert compare_cells(LOW, runs, runs, {}).difference is None
 
 
@@ -205,8 +193,6 @@ def test_a_filter_has_one_row_with_means_over_the_data_sets_that_it_selects_from
     assert header == ["filter", "avg: dev", "avg: test", *JUDGED]
     assert random == ["random", "51.0", "41.0", "", "", ""] and bleu[:3] == ["bleu", "71.0", "45.0"]
     assert bleu[3:] == ["+4.0 [+2.9, +5.1]", "holds", "fails"]
-    untested = cells_of(filters_table(compared, ["news"], ["avg"], False))[1:]
-    assert untested == [["random", "51.0"], ["bleu", "71.0"]]
     cell = Cell("web", "avg", "random", "")
     more = {**compared, ("avg", "random", "web"): ComparedCell(cell, [run(0, 90.0, 80.0)], grid[RANDOM])}
     _, random, bleu = cells_of(filters_table(more, ["news", "web"], ["avg"], True))
