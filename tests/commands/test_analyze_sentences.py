@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import shutil
 
 import numpy as np
 import pytest
@@ -111,24 +109,3 @@ def test_human_scores_are_described_for_each_data_set_and_model(avg, gran, tmp_p
     assert all(f"<!-- {label} -->" in svg for label in ("first", "second", "avg", "gran"))
     report = (output / "README.md").read_text()
     assert report.count("rounded to eleven") == 1 and "w1" not in report
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("neighbours --model avg --text text", "give --query or --queries"),
-        ("neighbours --model avg avg --text text --query w1", "a model is given twice"),
-        ("neighbours --model avg --text text --query unheard", "in the encoders' vocabularies"),
-        ("similarities --model avg --text text --query unheard", "nothing to count"),
-    ],
-)
-def test_bad_requests_are_one_line_and_leave_nothing_behind(avg, text, tmp_path, monkeypatch, capsys, words, expected):
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(avg, "avg")
-    shutil.copy(text, "text")
-    before = sorted(path.name for path in tmp_path.iterdir())
-    assert run(*shlex.split(words), "--output", "out") == 2
-    out, err = capsys.readouterr()
-    lines = [line for line in err.splitlines() if line.startswith("hf-paraphrase: error: ")]
-    assert len(lines) == 1 and expected in lines[0] and out == "" and "Traceback" not in err
-    assert sorted(path.name for path in tmp_path.iterdir()) == before

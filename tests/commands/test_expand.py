@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
+from small_runs import write
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.studies.expansion.expander import Expander
 
 pytest.importorskip("denckring_en_pos")
@@ -39,9 +38,7 @@ def test_a_text_gives_pairs_of_its_sentences_and_their_expansions(text, tmp_path
 
 
 def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(tmp_path, tiny_wordnet):
-    pairs = tmp_path / "pairs"
-    table = pa.table({"sentence1": LINES[:2], "sentence2": [LINES[3], "The dog"]}, schema=PAIRS)
-    write_split(pairs, "train", [table], PAIRS)
+    pairs = write(tmp_path / "pairs", sentence1=LINES[:2], sentence2=[LINES[3], "The dog"])
     evaluation = tmp_path / "sts.txt"
     evaluation.write_text("a youthful male person\n")
     words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
@@ -51,9 +48,3 @@ def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(tmp_pa
     assert "youthful" not in checked and "boy" in checked and "youthful" in unchecked
     assert "were not used: sts.txt" in (tmp_path / "a" / "README.md").read_text()
     assert "not compared with any evaluation set" in (tmp_path / "b" / "README.md").read_text()
-
-
-def test_a_folder_that_is_not_wordnets_is_one_line_and_leaves_no_output(text, tmp_path, capfd):
-    assert run("--text", text, "--wordnet", tmp_path, "--output", tmp_path / "expanded") == 2
-    (line,) = [line for line in capfd.readouterr().err.splitlines() if "error" in line]
-    assert "WordNet lacks index.noun" in line and [path.name for path in tmp_path.iterdir()] == ["text.txt"]

@@ -26,9 +26,6 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     assert (output / "README.md").read_text() == report and report.endswith("\n")
     results = json.loads((output / "results.json").read_text())
     assert 0 <= results["bleu"]["bleu"] <= 100 and len(results["examples"]) == 10
-    assert len(results["neighbours"]["found"]) == 5
-    for scores in results["scores"].values():
-        assert set(scores) == {"average_precision", "top_1"} and all(0 <= score <= 1 for score in scores.values())
     assert {"avg", "untrained/avg", "gran", "untrained/gran", "chance"} < set(results["scores"])
     # No baseline learns anything, so that their scores are the same in every run.
     baselines = {name: round(100 * scores["top_1"], 1) for name, scores in results["scores"].items() if "*" in name}
@@ -45,8 +42,6 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     assert set(load_dataset(str(output / "bitext"), cache_dir=cache)) == {"train", "validation", "test"}
     pairs = load_dataset(str(output / "pairs"), split="train", cache_dir=cache)
     assert len(pairs) == results["filter"]["rows"]
-    back_translated = load_dataset(str(output / "back_translated"), split="train", cache_dir=cache)
-    assert len(set(back_translated["id"])) <= 80 and max(back_translated["rank"]) <= 2
     AutoModelForSeq2SeqLM.from_pretrained(output / "rnn_search")
     AutoModel.from_pretrained(output / "gran")
     assert SentenceEncoder.from_pretrained(output / "avg").encode(["The doctor bought a car."]).shape == (1, 300)
@@ -95,18 +90,9 @@ def test_only_a_run_with_the_same_settings_continues_an_interrupted_one(tmp_path
     assert interrupted == [[], ["bitext"]]
 
 
-def test_steps_of_a_replaced_run_are_not_reused(tmp_path, interrupted):
-    output = tmp_path / "quickstart"
-    words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
-    assert main(words) == 130
-    (output / "bleu.json").write_text("[]")
-    assert main([*words, "--overwrite"]) == 130
-    assert not (output / "bleu.json").exists()
-    assert main([*words, "--resume"]) == 130
-    assert interrupted == [[], [], ["bitext"]]
-
-
-def test_a_replaced_folder_is_kept_until_its_replacement_has_finished(tmp_path, capsys, interrupted):
+def test_a_replaced_folder_is_kept_until_its_replacement_has_finished_and_its_steps_are_not_reused(
+    tmp_path, capsys, interrupted
+):
     output, earlier = tmp_path / "quickstart", tmp_path / "quickstart.replaced"
     words = ["quickstart", "--num-pairs", "100", "--output", str(output)]
     assert main(words) == 130
@@ -115,12 +101,7 @@ def test_a_replaced_folder_is_kept_until_its_replacement_has_finished(tmp_path, 
     for _ in range(2):
         assert main([*words, "--overwrite"]) == 130
         assert (earlier / "bleu.json").read_text() == "[1]" and not (output / "bleu.json").exists()
+    assert interrupted == [[], [], []]
     (earlier / "provenance.json").unlink()
     assert main([*words, "--overwrite"]) == 2
     assert f"{earlier}: " in capsys.readouterr().err and (earlier / "bleu.json").exists()
-
-
-def test_what_a_later_step_would_refuse_is_refused_before_the_first(tmp_path, capsys):
-    assert main(["quickstart", "--output", str(tmp_path / "quickstart"), "--num-beams", "3"]) == 2
-    assert "--num-return-sequences 4 must be 1 to --num-beams 3" in capsys.readouterr().err
-    assert not (tmp_path / "quickstart").exists()

@@ -3,14 +3,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
+from small_runs import write
 from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 TINY = ["--hidden-size", 12, "--max-steps", 12, "--batch-size", 8, "--dev-size", 10, "--evaluations", 3]
@@ -84,15 +83,11 @@ def test_expansion_changes_what_is_learned_in_each_use(tmp_path, tiny_wordnet):
 
 
 def test_the_card_names_the_language_of_the_columns_or_of_the_pairs_where_it_is_known(tmp_path):
-    columns = {"source": texts_of(30), "target": texts_of(30), "source_lang": ["de"] * 30, "target_lang": ["fr"] * 30}
-    plain = {"sentence1": texts_of(30), "sentence2": texts_of(30)}
-    for name, table in (("bitext", pa.table(columns)), ("finnish", pa.table(plain))):
-        write_split(tmp_path / name, "train", [table], table.schema)
-    (tmp_path / "finnish/README.md").write_text("---\nlanguage: [fi]\n---\n")
-    cases = {
-        "german": (["--pairs", tmp_path / "bitext", "--columns", "source"], ["de"]),
-        "pairs": (["--pairs", tmp_path / "finnish"], ["fi"]),
-    }
-    for name, (words, expected) in cases.items():
-        assert run(*words, "--output", tmp_path / name) == 0
-        assert split_card((tmp_path / name / "README.md").read_text())[0].get("language") == expected, name
+    bitext = {"source": texts_of(30), "target": texts_of(30), "source_lang": ["de"] * 30, "target_lang": ["fr"] * 30}
+    pairs = {"sentence1": texts_of(30), "sentence2": texts_of(30)}
+    for expected, columns, flags in (("de", bitext, ["--columns", "source"]), ("fi", pairs, [])):
+        folder = write(tmp_path / expected, **columns)
+        (folder / "README.md").write_text(f"---\nlanguage: [{expected}]\n---\n" if columns is pairs else "")
+        assert run("--pairs", folder, *flags, "--output", tmp_path / f"{expected}_encoder") == 0
+        head, _ = split_card((tmp_path / f"{expected}_encoder" / "README.md").read_text())
+        assert head.get("language") == [expected]
