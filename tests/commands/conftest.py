@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-import io
-import sys
-
 import pyarrow as pa
 import pytest
 import torch
-from back_translate_runs import job
-from train_nmt_runs import train
+from small_runs import job, train, write
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
@@ -28,14 +23,9 @@ def numbers(count, offset):
 
 def _write_bitext(folder, **splits):
     for split, pairs in splits.items():
-        columns = {
-            "id": [f"{split}-{index}" for index in range(len(pairs))],
-            "source": [source for source, _ in pairs],
-            "target": [target for _, target in pairs],
-            "source_lang": ["fr"] * len(pairs),
-            "target_lang": ["en"] * len(pairs),
-        }
-        write_split(folder, split, [pa.Table.from_pydict(columns, schema=BITEXT)], BITEXT)
+        rows = [(f"{split}-{index}", *pair, "fr", "en") for index, pair in enumerate(pairs)]
+        columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+        write(folder, split, **dict(zip(BITEXT.names, columns, strict=True)))
     return folder
 
 
@@ -110,22 +100,3 @@ def plots_undrawn(monkeypatch):
         path.write_bytes(head)
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
-
-
-class Terminal(io.StringIO):
-    """A stream that somebody watches."""
-
-    def isatty(self):
-        return True
-
-
-@pytest.fixture
-def watch(monkeypatch):
-    """Makes standard error a terminal, which gets progress bars too, and gives it."""
-
-    def begin():
-        # Not before the test itself: pytest puts its own stream there when that begins.
-        monkeypatch.setattr(sys, "stderr", Terminal())
-        return sys.stderr
-
-    return begin

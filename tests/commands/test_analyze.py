@@ -3,20 +3,15 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
+from small_runs import run, write
 
-from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.filtering.reference_classifier.references import write_seen
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-
-
-def run(*words):
-    return main([str(word) for word in words])
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +24,7 @@ def pairs(tmp_path_factory):
         for rank in range(2):
             rows.append((f"n{i}", reference, " ".join(f"robot{x}" for x in generator.integers(4, size=7)), rank))
     columns = dict(zip(("id", "sentence1", "sentence2", "rank"), map(list, zip(*rows, strict=True)), strict=True))
-    folder = tmp_path_factory.mktemp("data") / "back"
-    write_split(folder, "train", [pa.table(columns)], pa.table(columns).schema)
-    return folder
+    return write(tmp_path_factory.mktemp("data") / "back", **columns)
 
 
 def test_the_report_has_tables_and_numbers_without_a_classifier(pairs, tmp_path, capsys):

@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-import torch
+from analyzed_texts import save_model
+from small_runs import run
 
-from hf_paraphrase.commands import main
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
-WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat", "."]
+WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "mat"]
 SENTENCES = [
     "The cat sat on the mat.",
     "A dog ran.",
@@ -22,24 +20,11 @@ SENTENCES = [
 ]
 
 
-def run(*words):
-    return main([str(word) for word in words])
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("gates")
-    tokenizer = build_word_level_tokenizer(WORDS)
-    size = {"vocab_size": len(tokenizer), "hidden_size": 4}
-    torch.manual_seed(0)
-    models = {
-        "gran": GranModel(GranConfig(**size, initializer_range=0.5)),
-        "both": GranModel(GranConfig(**size, cell="gru", bidirectional=True, initializer_range=0.5)),
-        "avg": AvgModel(AvgConfig(**size)),
-    }
-    for name, model in models.items():
-        model.save_pretrained(root / name)
-        save_tokenizer(tokenizer, root / name)
+    save_model(root / "gran", GranModel, GranConfig, words=WORDS)
+    save_model(root / "both", GranModel, partial(GranConfig, cell="gru", bidirectional=True), words=WORDS)
     (root / "text.txt").write_text("\n".join(SENTENCES) + "\n")
     (root / "tagged.txt").write_text("the/DT cat/NN sat/VBD on/IN a/DT mat/NN\na/DT dog/NN ran/VBD to/TO it/PRP\n")
     return root

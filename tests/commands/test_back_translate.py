@@ -6,9 +6,9 @@ import shutil
 import pyarrow as pa
 import pytest
 import torch
-from back_translate_runs import job
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
+from small_runs import job
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
@@ -28,16 +28,8 @@ def skipped(folder):
 def test_load_dataset_opens_it_with_the_columns_and_types_of_the_contract(translated, tmp_path):
     dataset = load_dataset(str(translated), split="train", cache_dir=str(tmp_path))
     types = {name: feature.dtype for name, feature in dataset.features.items()}
-    assert types == {
-        "id": "string",
-        "sentence1": "string",
-        "sentence2": "string",
-        "source": "string",
-        "source_lang": "string",
-        "rank": "int32",
-        "log_prob": "float64",
-        "num_tokens": "int32",
-    }
+    texts = dict.fromkeys(["id", "sentence1", "sentence2", "source", "source_lang"], "string")
+    assert types == {**texts, "rank": "int32", "log_prob": "float64", "num_tokens": "int32"}
     assert list(types) == BACK_TRANSLATED.names
     assert DatasetCard.load(translated / "README.md").data.dataset_info["splits"][0]["num_examples"] == len(dataset)
 
@@ -54,12 +46,8 @@ def test_pairs_keep_the_order_of_the_bitext_and_ranks_follow_the_score(translate
         scores = [row["log_prob"] / (row["num_tokens"] + 1) for row in own]
         assert scores == sorted(scores, reverse=True)
         assert len({row["sentence2"] for row in own}) == len(own) and all(row["sentence2"] for row in own)
-        for row in own:
-            assert (row["sentence1"], row["source"], row["source_lang"]) == (
-                bitext[name]["target"],
-                bitext[name]["source"],
-                "fr",
-            )
+        given = (bitext[name]["target"], bitext[name]["source"], "fr")
+        assert {(row["sentence1"], row["source"], row["source_lang"]) for row in own} == {given}
 
 
 def test_every_sentence_without_a_translation_is_recorded_with_its_reason(tiny_model, translated):
@@ -111,17 +99,10 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
         assert ("Both sides have their capitals" in card) is (model != lower)
 
 
-@pytest.mark.parametrize(
-    ("precision", "plain"),
-    [
-        ({}, False),
-        ({"bf16": True}, False),
-        ({"bf16": True}, True),
-    ],
-)
+@pytest.mark.parametrize(("precision", "plain"), [({}, False), ({"bf16": True}, True)])
 def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, plain, monkeypatch):
-    sources, targets = map(list, zip(*number_pairs(40, 50), strict=True))
-    ids, languages = list(map(str, range(40))), ["fr"] * 40
+    sources, targets = map(list, zip(*number_pairs(16, 50), strict=True))
+    ids, languages = list(map(str, range(16))), ["fr"] * 16
     table = pa.table({"id": ids, "source": sources, "target": targets, "source_lang": languages})
     tokenizer = train_bpe_tokenizer([text for pair in number_pairs(64, 0) for text in pair], 60)
     torch.manual_seed(0)
@@ -143,4 +124,4 @@ def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, pl
             assert torch.get_num_threads() == count
     finally:
         torch.set_num_threads(before)
-    assert found[0].num_rows > 1_000 and found[0].equals(found[1])
+    assert found[0].num_rows > 400 and found[0].equals(found[1])

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from back_translate_runs import job
+from small_runs import job
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import ModelError
@@ -32,18 +32,6 @@ def skipped(folder):
     return [json.loads(line) for line in (folder / "skipped.jsonl").read_text().splitlines()]
 
 
-def failing(monkeypatch, fails, error):
-    """Makes the search raise an error for batches of which `fails` is true."""
-    search = translators.translate_batch
-
-    def translate_batch(model, tokenizer, input_ids, *options, **settings):
-        if fails(input_ids):
-            raise error
-        return search(model, tokenizer, input_ids, *options, **settings)
-
-    monkeypatch.setattr(translators, "translate_batch", translate_batch)
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -58,7 +46,14 @@ def test_a_sentence_that_is_too_much_for_the_memory_is_recorded_and_the_others_a
     bad = rows[len(rows) // 2]
     _, tokenizer = load_translation_model(tiny_model)
     ids = list(tokenizer(bad["source"])["input_ids"])
-    failing(monkeypatch, lambda batch: ids in [list(item) for item in batch], error)
+    search = translators.translate_batch
+
+    def translate_batch(model, tokenizer, batch, *options, **settings):
+        if ids in [list(item) for item in batch]:
+            raise error
+        return search(model, tokenizer, batch, *options, **settings)
+
+    monkeypatch.setattr(translators, "translate_batch", translate_batch)
     assert job(tiny_model, bitext, tmp_path / "pairs") == 0
     assert {"id": bad["id"], "reason": "the search ran out of memory"} in skipped(tmp_path / "pairs")
     found = DataFolder(tmp_path / "pairs").table().to_pylist()

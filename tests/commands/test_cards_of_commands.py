@@ -11,12 +11,10 @@ import pytest
 from huggingface_hub import DatasetCard, ModelCard
 
 from hf_paraphrase.artefacts.provenance import read_provenance
-from hf_paraphrase.commands import main
 from hf_paraphrase.hub.pushed_files import published_card
 
 URL = "https://huggingface.co/datasets/org/numbers"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"^    (hf-paraphrase .*)$", re.MULTILINE)
 TOKENIZERS = ["words", "tokenizer", "morfessor"]
 ENCODERS = ["avg", "gran", "word_trigram", "student", "join", "sdae"]
 MODELS = [*ENCODERS, *TOKENIZERS, "nmt", "classifier", "parallel", "vectors"]
@@ -26,21 +24,11 @@ DATA = [*FROM_BACK_TRANSLATION, "bitext", "labelled", "msrp"]
 
 
 @pytest.fixture
-def work(tmp_path, monkeypatch):
-    """A folder of its own, with a cache of its own for data sets."""
+def copied(artefacts, tmp_path, monkeypatch):
+    """Copies an artefact into the working folder, with a cache of its own for data sets, and returns the copy."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    return tmp_path
-
-
-@pytest.fixture
-def copied(artefacts, work):
-    """Copies an artefact to where a test may change it, and returns the copy."""
-    return lambda name: shutil.copytree(artefacts[name], work / name)
-
-
-def run(words):
-    assert main(words.split()) == 0, words
+    return lambda name: shutil.copytree(artefacts[name], tmp_path / name)
 
 
 @pytest.mark.parametrize("name", [*MODELS, *DATA])
@@ -62,12 +50,6 @@ def test_a_card_is_tidy_its_code_runs_and_on_the_hub_it_opens_the_repository(cop
         # The card of a data folder does not know where the folder will be.
         exec(compile(text.replace("path/to/this/folder", name), f"{name}/README.md", "exec"), {})
     assert all(json.loads(text) for kind, text in blocks if kind == "json")
-
-
-def test_the_commands_on_cards_run(artefacts, copied, work):
-    (command,) = COMMAND.findall((copied("classifier") / "README.md").read_text())
-    run(command.partition(" ")[2].replace("--pairs DIR", f"--pairs {artefacts['bt']}").replace("DIR", "out"))
-    assert "`hf-paraphrase train-encoder --tokenizer words …`" in (artefacts["words"] / "README.md").read_text()
 
 
 def recorded_results(name, results):
@@ -110,40 +92,3 @@ def test_a_data_sets_card_says_where_it_comes_from(artefacts, name):
         assert f"The files come from <{URL}>." in card.text
     if name == "msrp":
         assert "```bibtex" in card.text and "<http" in card.text
-
-
-def test_evaluate_adds_its_results_to_head_text_and_record_and_a_second_run_replaces_them(artefacts, copied):
-    folder = copied("gran")
-    before = ModelCard.load(folder / "README.md")
-    words = f"evaluate --model {folder} --data {artefacts['graded']} --suite graded --split validation --update-card"
-    run(words)
-    once = ModelCard.load(folder / "README.md")
-    (evaluation,) = read_provenance(folder)["evaluations"].values()
-    (only,) = evaluation["sets"]
-    assert {(item.metric_type, item.metric_value) for item in once.data.eval_results} == {
-        ("pearsonr", only["pearson"]),
-        ("spearmanr", only["spearman"]),
-    }
-    assert {(item.dataset_name, item.dataset_split) for item in once.data.eval_results} == {("graded", "validation")}
-    others = {key: value for key, value in once.data.to_dict().items() if key != "model-index"}
-    assert others == before.data.to_dict() and once.text.count("## Evaluation") == 1
-    run(words)
-    assert (folder / "README.md").read_text() == once.content
-
-
-def test_scores_on_several_bitexts_stand_together_in_the_cards_of_the_model_and_of_its_translations(
-    artefacts, copied, work
-):
-    model, bitext = copied("translator"), artefacts["bitext"]
-    for split in ("test", "validation"):
-        evaluation = f"--split {split} --num-beams 2 --max-sentences 8 --update-card"
-        run(f"evaluate-nmt --model {model} --bitext {bitext} {evaluation}")
-    search = "--num-beams 2 --num-return-sequences 1 --max-sentences 30 --output tested"
-    run(f"back-translate --model {model} --bitext {bitext} {search}")
-    assert str(work) not in (work / "tested" / "README.md").read_text()
-    for folder in (model, work / "tested"):
-        text = (folder / "README.md").read_text()
-        assert all(
-            re.search(rf"^\| bitext, {split} +\| +\d+ \| +2 \|", text, re.M) for split in ("test", "validation")
-        )
-        assert text.count("BLEU: `nrefs:1|case:lc") == 1

@@ -28,10 +28,13 @@ def run(model, source, output, *flags):
 
 
 @pytest.mark.parametrize(("ending", "compressed"), [("\n", True), ("\r\n", False)])
-def test_every_line_becomes_its_row(model, tmp_path, capsys, ending, compressed):
-    source = tmp_path / ("text.gz" if compressed else "text")
-    content = ending.join([*LINES, ""]).encode()
-    source.write_bytes(gzip.compress(content) if compressed else content)
+def test_every_line_becomes_its_row(model, tmp_path, capsys, monkeypatch, ending, compressed):
+    source, content = "-", ending.join([*LINES, ""]).encode()
+    if compressed:
+        source = tmp_path / "text.gz"
+        source.write_bytes(gzip.compress(content))
+    else:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf" + content)))
     assert run(model, source, tmp_path / "out" / "v.npy") == 0
     vectors = np.load(tmp_path / "out" / "v.npy", mmap_mode="r")
     assert vectors.dtype == np.float32
@@ -60,18 +63,6 @@ def test_the_products_of_a_network_are_in_bf16_where_it_is_asked_for_and_those_o
         vectors = np.load(rounded)
         assert vectors.dtype == np.float32 and (vectors != np.load(exact)).any() == differs
         np.testing.assert_allclose(vectors, np.load(exact), atol=0.02)
-
-
-def given(monkeypatch, content):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
-
-
-def test_standard_input_is_read_as_a_file_is(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("hf_paraphrase.data.sentences._BLOCK_LINES", 2)
-    given(monkeypatch, b"\xef\xbb\xbfw1\r\nw2 w3\n\nw4")
-    assert run(model, "-", tmp_path / "v.npy") == 0
-    expected = SentenceEncoder.from_pretrained(model).encode(["w1", "w2 w3", "", "w4"])
-    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
 
 
 def test_from_python_it_says_what_was_embedded(model, tmp_path):

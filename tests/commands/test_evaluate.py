@@ -2,17 +2,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import shutil
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import yaml
+from small_runs import run, write
 
 import hf_paraphrase
-from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.evaluation import transfer
 from hf_paraphrase.registry import SUITES
@@ -50,10 +46,6 @@ def sts(tmp_path):
     return tmp_path / "sts"
 
 
-def run(*words):
-    return main([str(word) for word in words])
-
-
 def test_models_and_baselines_stand_side_by_side_and_the_results_file_holds_them(encoders, sts, tmp_path, capsys):
     output = tmp_path / "results.json"
     words = ["evaluate", "--model", "runs/avg", "runs/gran", "--data", sts, "--baseline", "words", "weighted-trigrams"]
@@ -86,27 +78,23 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
 ):
     monkeypatch.setattr(transfer, "PENALTIES", (1e-3,))  # each is tried in a hundred trainings
     generator = np.random.default_rng(2)
-    texts = ["".join(generator.choice(list("aeiou"), 8)) for _ in range(60)]
-    pairs = list(zip(texts, texts[1:] + texts[:1], strict=True))
-    (tmp_path / "graded.csv").write_text(
-        "id;question1;question2;score\n" + "".join(f"{n};{a};{b};{n % 6}\n" for n, (a, b) in enumerate(pairs))
-    )
+    texts = ["".join(generator.choice(list(("aei", "ou")[n % 2]), 8)) for n in range(60)]
+    lines = [f"{n};{a};{b};{n % 6}\n" for n, (a, b) in enumerate(zip(texts, texts[1:] + texts[:1], strict=True))]
+    (tmp_path / "graded.csv").write_text("".join(["id;question1;question2;score\n", *lines]))
     rows = [{"anchor": text, "positive": f"{text} u", "label": bool(n % 2)} for n, text in enumerate(texts)]
     (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    graded = pa.table({"sentence1": texts, "sentence2": texts[::-1], "score": [1.0, 2.0] * 30})
-    pq.write_table(graded, tmp_path / "graded2.parquet")
     (tmp_path / "kinds.csv").write_text("text,label\n" + "".join(f"{a},{'xy'[n % 2]}\n" for n, a in enumerate(texts)))
     (tmp_path / "transfer").mkdir()
-    for name in ("custrev.neg", "custrev.pos"):
-        (tmp_path / "transfer" / name).write_text("\n".join(texts) + "\n")
-    bitext = pa.table({"source": texts, "target": texts, "source_lang": ["fr"] * 60, "target_lang": ["en"] * 60})
-    write_split(tmp_path / "bitext", "test", [bitext], bitext.schema)
+    for half, name in enumerate(("custrev.neg", "custrev.pos")):
+        (tmp_path / "transfer" / name).write_text("\n".join(texts[half::2]) + "\n")
+    languages = {"source_lang": ["fr"] * 60, "target_lang": ["en"] * 60}
+    write(tmp_path / "bitext", "test", source=texts, target=texts, **languages)
     beir = tmp_path / "beir"
     (beir / "qrels").mkdir(parents=True)
     (beir / "corpus.jsonl").write_text("".join(f'{{"_id": "d{n}", "text": "{a}"}}\n' for n, a in enumerate(texts)))
     (beir / "queries.jsonl").write_text('{"_id": "q", "text": "aei"}\n')
     (beir / "qrels" / "test.tsv").write_text("q\td1\t1\n")
-    names = ["graded.csv", "graded2.parquet", "judged.jsonl", "fi", "transfer", "kinds.csv", "bitext", "beir"]
+    names = ["graded.csv", "judged.jsonl", "transfer", "kinds.csv", "bitext", "beir"]
     words = ["evaluate", "--baseline", "words", "--model", "A=runs/avg", "--seeds", "0", "--data", sts]
     output = tmp_path / "found.json"
     assert run(*words, *(tmp_path / name for name in names), "--output", output) == 0
@@ -157,17 +145,14 @@ def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_
 
 def test_a_graded_folder_is_evaluated_on_the_split_asked_for_or_its_only_one(encoders, tmp_path):
     for split, scores in (("validation", [4.0, 3.0, 2.0, 1.0, 0.0]), ("test", [0.0, 1.0, 2.0, 3.0, 4.0])):
-        table = pa.table({"sentence1": WORDS, "sentence2": WORDS[::-1], "score": scores})
-        write_split(tmp_path / "graded", split, [table], table.schema)
+        write(tmp_path / "graded", split, sentence1=WORDS, sentence2=WORDS[::-1], score=scores)
         if split == "validation":
-            shutil.copytree(tmp_path / "graded", tmp_path / "other" / "graded")
-    only = tmp_path / "other" / "graded"
-    found = hf_paraphrase.evaluate(model="m", data=[tmp_path / "graded", only])
-    test, validation = found.record["results"][0]["sets"]
-    assert test["pearson"] == pytest.approx(-validation["pearson"], abs=1e-9)
-    assert test["name"].endswith("graded/test") and validation["name"].endswith("other/graded/validation")
+            only = hf_paraphrase.evaluate(model="m", data=tmp_path / "graded")
+    test = hf_paraphrase.evaluate(model="m", data=tmp_path / "graded")
     asked = hf_paraphrase.evaluate(model="m", data=tmp_path / "graded", split="validation")
-    assert asked.record["results"][0]["sets"][0]["pearson"] == validation["pearson"] and "22 sets" not in asked.text
+    one, other, same = (found.record["results"][0]["sets"][0] for found in (test, asked, only))
+    assert one["pearson"] == pytest.approx(-other["pearson"], abs=1e-9) and other["pearson"] == same["pearson"]
+    assert one["name"].endswith("graded/test") and other["name"].endswith("graded/validation")
     with pytest.raises(InputError, match="the splits are validation, test"):
         hf_paraphrase.evaluate(model="m", data=tmp_path / "graded", split="dev")
 
@@ -195,28 +180,18 @@ def labelled(tmp_path):
     generator = np.random.default_rng(0)
     for split, count in (("validation", 60), ("test", 40)):
         words = [["".join(generator.choice(list("aeioubcd"), 6)) for _ in range(count)] for _ in range(2)]
-        table = pa.table(
-            {
-                "sentence1": words[0],
-                "sentence2": [a if i % 3 else b for i, (a, b) in enumerate(zip(*words, strict=True))],
-                "label": [int(i % 3 > 0) for i in range(count)],
-                "score": [4.0 if i % 3 else 1.0 for i in range(count)],
-            }
-        )
-        write_split(tmp_path / "fi", split, [table], table.schema)
+        second = [a if i % 3 else b for i, (a, b) in enumerate(zip(*words, strict=True))]
+        write(tmp_path / "fi", split, sentence1=words[0], sentence2=second, label=[i % 3 > 0 for i in range(count)])
     return tmp_path / "fi"
 
 
 TOY = """
 import numpy as np
-
 from hf_paraphrase.evaluation import Benchmark, Measurement, Scores, Suite
 from hf_paraphrase.registry import SUITES
 
-
 def read(settings):
-    path = settings.data[0] + "/words.txt"
-    words = open(path).read().split()
+    words = open(settings.data[0] + "/words.txt").read().split()
 
     def measure(scorer):
         value = float(np.abs(scorer.encode(words)).sum())
@@ -224,7 +199,6 @@ def read(settings):
         return Scores(scorer.name, scorer.kind, record={"sum": value}, measurements=(found,))
 
     return Benchmark(measure, protocol="the sum of all components", facts={"words": len(words)})
-
 
 SUITES.register("toy")(Suite(read, settings=("split",), heading="Toy results"))
 """

@@ -3,31 +3,19 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 
-import pyarrow as pa
 import pytest
+from small_runs import run, write
 
-from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 
 
 @pytest.fixture
 def pairs(tmp_path):
-    table = pa.table(
-        {
-            "id": [f"r{i // 2}" for i in range(20)],
-            "sentence1": [f"the {i // 2} cats sat on a mat" for i in range(20)],
-            "sentence2": [f"the {i // 2} cats sat on a mat" if i % 4 == 0 else f"{'x ' * i}pets" for i in range(20)],
-            "rank": pa.array([i % 2 for i in range(20)], pa.int32()),
-        }
-    )
-    folder = tmp_path / "pairs"
-    write_split(folder, "train", [table], table.schema)
-    write_split(folder, "test", [table.slice(0, 2)], table.schema)
-    return folder
-
-
-def run(*words):
-    return main([str(word) for word in words])
+    first = [f"the {i // 2} cats sat on a mat" for i in range(20)]
+    second = [text if i % 4 == 0 else f"{'x ' * i}pets" for i, text in enumerate(first)]
+    columns = {"id": [f"r{i // 2}" for i in range(20)], "sentence1": first, "sentence2": second, "rank": [0, 1] * 10}
+    write(tmp_path / "pairs", "test", **{name: values[:2] for name, values in columns.items()})
+    return write(tmp_path / "pairs", **columns)
 
 
 def test_every_step_is_counted_and_what_was_computed_for_one_stays(pairs, tmp_path, capsys):
@@ -105,4 +93,3 @@ def test_explain_keeps_what_was_left_out_with_the_step_that_removed_it(pairs, tm
     record = json.loads((tmp_path / "removed/provenance.json").read_text())["results"]
     lost = [before - after for before, after in pairwise(record["funnel"].values())]
     assert [list(steps.values()).count(step) for step in list(record["funnel"])[1:]] == lost and min(lost) > 0
-    assert run("filter", "--pairs", pairs, "--output", tmp_path / "x", "--explain", tmp_path / "x") == 2

@@ -14,13 +14,11 @@ from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 
-OWN = '''
+OWN = """
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
-
 from hf_paraphrase.registry import ENCODERS, LOSSES
-
 
 class ToyConfig(PreTrainedConfig):
     model_type = "toy"
@@ -29,11 +27,8 @@ class ToyConfig(PreTrainedConfig):
         self.vocab_size, self.hidden_size = vocab_size, hidden_size
         super().__init__(**settings)
 
-
 @ENCODERS.register("toy")
 class ToyModel(PreTrainedModel):
-    """The mean of word vectors, each weighted by its length."""
-
     config_class = ToyConfig
 
     def __init__(self, config):
@@ -46,18 +41,15 @@ class ToyModel(PreTrainedModel):
             torch.nn.init.normal_(module.embeddings)
 
     def forward(self, input_ids, attention_mask):
-        vectors = self.embeddings[input_ids]
-        weights = vectors.norm(dim=-1, keepdim=True) * attention_mask[..., None]
-        tokens = vectors * weights
-        return BaseModelOutputWithPooling(last_hidden_state=tokens, pooler_output=tokens.sum(1) / weights.sum(1))
-
+        tokens = self.embeddings[input_ids] * attention_mask[..., None]
+        return BaseModelOutputWithPooling(last_hidden_state=tokens, pooler_output=tokens.sum(1))
 
 @LOSSES.register("mine")
 class SoftmaxLoss(torch.nn.Module):
     def forward(self, vectors):
         first, second = torch.nn.functional.normalize(vectors, dim=1).chunk(2)
         return torch.nn.functional.cross_entropy(first @ second.T / 0.2, torch.arange(len(first)))
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
+from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from hf_paraphrase import SearchOptions
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.translation.lexical_table import LexicalTable
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.translation.bitext import check_languages
+from hf_paraphrase.translation.lexical_table import LexicalTable, unit_fingerprint
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.translator import Translator
 
@@ -30,17 +37,6 @@ def table(tiny_model, tiny_bitext, tmp_path_factory):
 
 def rows(folder):
     return DataFolder(folder).table("train").to_pylist()
-
-
-def test_the_table_finds_the_translations_of_the_numbers(table, tiny_model):
-    _, tokenizer = load_translation_model(tiny_model)
-    found = LexicalTable.load(table)
-    assert len(found.offsets) - 1 == len(found.target_counts) == len(tokenizer)
-    assert sum(found.target_counts[:4]) == 0, "special units are not counted"
-    for source, target in (("deux", "two"), ("cinq", "five"), ("sept", "seven")):
-        (unit,) = tokenizer(source, add_special_tokens=False)["input_ids"][:1]
-        expected = tokenizer(text_target=target, add_special_tokens=False)["input_ids"]
-        assert found.translations(unit)[0][0] in expected
 
 
 def test_all_units_as_candidates_give_the_same_pairs(table, tiny_model, tiny_bitext, tmp_path):
@@ -76,3 +72,41 @@ def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the
         assert row["log_prob"] == pytest.approx(scores[row["source"], row["sentence2"]], abs=1e-3)
     record = json.loads((tmp_path / "few" / "provenance.json").read_text())
     assert "lexical_table.safetensors" in [item["name"] for item in record["inputs"]]
+
+
+def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_names_none_is_used(
+    table, tiny_model, tiny_bitext, tmp_path, capsys
+):
+    other = tmp_path / "other.safetensors"
+    words = ["--max-sentences", "2", "--lexical-table", str(other)]
+    dataclasses.replace(LexicalTable.load(table), units="0" * 64).save(other)
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words) == 2
+    assert f"{other}: the lexical table is about the units of another model than" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    dataclasses.replace(LexicalTable.load(table), units=None).save(other)
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words) == 0
+
+
+def test_the_fingerprint_of_units_changes_with_their_numbers():
+    tokenizers = [train_bpe_tokenizer(["one two", "two three"], 20), train_bpe_tokenizer(["one two", "two four"], 20)]
+    assert len({unit_fingerprint(tokenizer) for tokenizer in [*tokenizers, tokenizers[0]]}) == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "language", "problem"),
+    [
+        (None, "fr", None),
+        ("fr", None, None),
+        ("fr", "und", None),
+        ("fr", "fr-CA", None),
+        ("fra", "fr", None),
+        ("de", "fr", "the {} side is fr, but the model m translates"),
+    ],
+)
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_languages_that_are_unknown_or_the_same_pass_and_others_do_not(tmp_path, side, own, language, problem):
+    columns = pa.table({"source": ["un"], "target": ["one"], f"{side}_lang": pa.array([language], pa.string())})
+    write_split(tmp_path, "train", [columns], columns.schema)
+    model = SimpleNamespace(config=SimpleNamespace(**{f"{side}_lang": own}))
+    with contextlib.nullcontext() if problem is None else pytest.raises(InputError, match=problem.format(side)):
+        check_languages("m", model, DataFolder(tmp_path), "train")

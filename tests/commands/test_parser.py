@@ -46,12 +46,7 @@ def help_of(settings_class, monkeypatch):
 @pytest.fixture
 def config(tmp_path):
     path = tmp_path / "config.yaml"
-
-    def write(text):
-        path.write_text(text)
-        return str(path)
-
-    return write
+    return lambda text: path.write_text(text) and str(path)
 
 
 # ----- values
@@ -80,10 +75,8 @@ def test_flags_with_hyphens_or_underscores_give_values_and_lists_add_up(words, f
     ("words", "problem"),
     [
         (["--unknown", "1"], "unknown argument --unknown "),
-        (["--outpt", "x"], r"did you mean --output\?"),
         (["--num-beams", "many"], "invalid int value: 'many'"),
         (["--lowercase", "perhaps"], "perhaps"),
-        (["--config"], "expected one argument"),
     ],
 )
 def test_bad_usage_is_an_error_that_points_to_the_help(words, problem):
@@ -231,30 +224,26 @@ def test_help_explains_every_flag_once_under_all_names_that_verbs_give_it(settin
 # ----- near names
 
 
-@pytest.fixture
-def place(tmp_path, monkeypatch):
-    (tmp_path / "bitext").mkdir()
-    (tmp_path / "sentences.txt").write_text("a\n")
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        ("train-encoder --pairs bitex --output y", "did you mean bitext?"),
         ("encode --model buildin --input sentences.txt", "did you mean builtin?"),
         ("score --pairs x --output y --measures lenght", "did you mean length?"),
         (f"encode --model builtin --input {'a' * 5000}", None),
     ],
 )
-def test_the_nearest_name_is_in_the_error_if_there_is_one(place, words, meant, capsys):
+def test_the_nearest_name_is_in_the_error_if_there_is_one(tmp_path, monkeypatch, words, meant, capsys):
+    (tmp_path / "sentences.txt").touch()
+    monkeypatch.chdir(tmp_path)
     assert main(words.split()) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and error.startswith("hf-paraphrase: error: ")
     assert "did you mean" not in error if meant is None else meant in error
 
 
-def test_a_query_may_begin_with_hyphens(place, tmp_path, capsys):
+def test_a_query_may_begin_with_hyphens(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sentences.txt").write_text("a\n")
     (tmp_path / "search.yaml").write_text('model: builtin\ncorpus: sentences.txt\nquery: ["-hello"]\n')
     assert main(["search", "--config", "search.yaml"]) == 0
     assert main(["search", "--model", "builtin", "--corpus", "sentences.txt", "--query", "--not a flag"]) == 0

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from small_runs import SMALL
 from tqdm.auto import tqdm
-from train_nmt_runs import SMALL
 
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
@@ -90,30 +92,24 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
 
 
-def work():
-    """What verbs do: bars of one's own and of libraries, one in the other, and messages between."""
-    for _ in tqdm(range(3), desc="outer", disable=False):
-        for _ in tqdm(range(2), desc="inner", position=1, leave=False, mininterval=0):
-            log("a message")
-    log("done")
+class Terminal(io.StringIO):
+    """A stream that somebody watches."""
+
+    def isatty(self):
+        return True
 
 
-@pytest.fixture
-def verb(monkeypatch):
-    """Runs `work` as the verb `env`."""
-    monkeypatch.setattr(commands, "_run_verb", lambda verb, words: work())
-    return lambda: main(["env"])
+def test_a_terminal_has_bars_with_rate_and_time_left_and_a_log_the_messages_alone(monkeypatch, capsys):
+    def work(verb, words):
+        for _ in tqdm(range(3), desc="outer", disable=False):
+            for _ in tqdm(range(2), desc="inner", position=1, leave=False, mininterval=0):
+                log("a message")
 
-
-def test_a_log_has_the_messages_alone(verb, capsys):
-    assert verb() == 0
-    assert capsys.readouterr().err == "a message\n" * 6 + "done\n"
-
-
-def test_a_terminal_has_bars_with_rate_and_time_left(verb, watch):
-    watched = watch()
-    assert verb() == 0
-    text = watched.getvalue()
+    monkeypatch.setattr(commands, "_run_verb", work)
+    assert main(["env"]) == 0 and capsys.readouterr().err == "a message\n" * 6
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert main(["env"]) == 0
+    text = sys.stderr.getvalue()
     assert re.search(r"outer: 100%.*3/3 \[\d\d:\d\d<\d\d:\d\d, .*it/s\]", text) and text.count("a message") == 6
 
 

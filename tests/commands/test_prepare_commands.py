@@ -3,14 +3,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from huggingface_hub import DatasetCard
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.data.folder import DataFolder
 
 
 @pytest.fixture
@@ -70,52 +67,21 @@ def test_names_of_files_and_texts_are_text_on_a_card(tmp_path):
     assert not {"\u202e", "\x1b"} & {*card.content, *card.data.pretty_name}
 
 
-def test_kinds_are_listed_and_an_unknown_one_is_refused(capsys):
-    assert main(["prepare", "--help"]) == 0
-    listed = capsys.readouterr().out
-    assert all(kind in listed for kind in ("bitext", "pairs", "pivot"))
-    for words, message in ((["prepare"], "no kind of raw data"), (["prepare", "cake"], "unknown kind `cake`")):
-        assert main(words) == 2
-        assert message in capsys.readouterr().err
-
-
-def write_bitext(folder, count=600, source_lang="fr", seed=0):
-    random = np.random.default_rng(seed)
-    letters = list("abcdefghijklmnopqrstuvwxyz")
-    texts = [[" ".join("".join(random.choice(letters, 6)) for _ in range(5)) for _ in range(count)] for _ in range(2)]
-    columns = [[f"{seed}-{row}" for row in range(count)], *texts, [source_lang] * count, ["en"] * count]
-    write_split(folder, "train", [pa.table(columns, schema=BITEXT)], BITEXT)
-    return folder
-
-
-def prepare(*words):
-    return main(["prepare", "comparable", *map(str, words)])
-
-
-SIZES = ("--sentences", 80, "--share", 0.1, "--validation-size", 20)
-
-
-def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(tmp_path, capsys):
-    write_bitext(tmp_path / "one"), write_bitext(tmp_path / "two", seed=1)
-    output = tmp_path / "task"
-    assert prepare("--bitext", tmp_path / "one", tmp_path / "two", "--output", output, *SIZES) == 0
+def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(artefacts):
+    output = artefacts["comparable"]
     names = {path.name for path in output.iterdir()}
     assert {f"fr-en.{part}.{end}" for part in ("training", "test") for end in ("fr", "en", "gold")} < names
     gold = [line.split("\t") for line in (output / "fr-en.test.gold").read_text().splitlines()]
-    sides = [
+    source, target = (
         dict(line.split("\t") for line in (output / f"fr-en.test.{end}").read_text().splitlines())
         for end in ("fr", "en")
-    ]
-    known = {
-        (row["source"], row["target"])
-        for name in ("one", "two")
-        for row in DataFolder(tmp_path / name).table().to_pylist()
-    }
-    assert len(gold) == 8 and all((sides[0][one], sides[1][two]) in known for one, two in gold)
+    )
+    known = {(row["source"], row["target"]) for row in DataFolder(artefacts["bitext"]).table().to_pylist()}
+    assert len(gold) == 6 and all((source[one], target[two]) in known for one, two in gold)
     train = DataFolder(output / "bitext").table("train")
-    assert not set(train.column("source").to_pylist()) & set(sides[0].values())
+    assert not set(train.column("source").to_pylist()) & set(source.values())
     assert DataFolder(output / "bitext").table("validation").num_rows == 20
     record = json.loads((output / "provenance.json").read_text())
-    assert record["results"]["counts"]["validation"] == 20 and len(record["inputs"]) == 2
+    assert record["results"]["counts"]["validation"] == 20 and len(record["inputs"]) == 1
     assert "Near-duplicates" in (output / "README.md").read_text()
-    assert "8 pairs hidden in them" in capsys.readouterr().err
+    assert "6 pairs hidden in them" in artefacts.run_of("comparable").stderr

@@ -26,9 +26,6 @@ def test_the_whole_pipeline_leaves_every_artefact_and_resumes_without_work(tmp_p
     assert (output / "README.md").read_text() == report and report.endswith("\n")
     results = json.loads((output / "results.json").read_text())
     assert 0 <= results["bleu"]["bleu"] <= 100 and len(results["examples"]) == 10
-    assert len(results["neighbours"]["found"]) == 5
-    for scores in results["scores"].values():
-        assert set(scores) == {"average_precision", "top_1"} and all(0 <= score <= 1 for score in scores.values())
     assert {"avg", "untrained/avg", "gran", "untrained/gran", "chance"} < set(results["scores"])
     # No baseline learns anything, so that their scores are the same in every run.
     baselines = {name: round(100 * scores["top_1"], 1) for name, scores in results["scores"].items() if "*" in name}

@@ -4,15 +4,15 @@ import gzip
 import json
 import shutil
 
-import pyarrow as pa
 import pytest
 from datasets import load_dataset
+from small_runs import write
 from tiny_encoders import write_average
 
 import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.search.index import SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
@@ -74,10 +74,8 @@ def test_an_index_folder_is_complete_and_also_a_data_folder(index, model, tmp_pa
 
 
 def test_the_columns_of_a_data_folder_are_read_row_by_row(model, tmp_path):
-    table = pa.table(
-        {"sentence1": ["w1", "w3"], "sentence2": ["w2", None], "score": [0.5, 0.5], "other": ["w7", "w8"]}
-    )
-    write_split(tmp_path / "pairs", "dev", [table], table.schema)
+    columns = {"sentence1": ["w1", "w3"], "sentence2": ["w2", None], "score": [0.5, 0.5], "other": ["w7", "w8"]}
+    write(tmp_path / "pairs", "dev", **columns)
     flags = ["--model", model, "--corpus", tmp_path / "pairs", "--split", "dev"]
     for columns, expected in (
         ([], ["w1", "w2", "w3"]),
@@ -140,8 +138,7 @@ def test_an_index_that_cannot_be_changed_stays_as_it_is(index, tmp_path, capfd):
 
 def test_the_licence_of_a_corpus_reaches_the_index_what_is_added_and_the_pairs(model, tmp_path):
     for name, licence in (("one", "cc-by-2.0"), ("two", "cc0-1.0")):
-        table = pa.table({"sentence": ["w1 w2", f"w2 {name}"]})
-        write_split(tmp_path / name, "train", [table], table.schema)
+        write(tmp_path / name, sentence=["w1 w2", f"w2 {name}"])
         (tmp_path / name / "README.md").write_text(f"---\nlicense: {licence}\nlanguage: no\n---\n")
     assert run("--model", model, "--corpus", tmp_path / "one", "--output", tmp_path / "i") == 0
     assert run("--index", tmp_path / "i", "--add", tmp_path / "two") == 0
@@ -165,22 +162,10 @@ def test_neighbours_are_printed_as_tab_separated_values_or_json_lines(index, tmp
     assert run("--index", index, "--query-file", tmp_path / "queries", "--format", "jsonl", "--top-k", "2") == 0
     captured = capsys.readouterr()
     found = [json.loads(line) for line in captured.out.split("\n")[:-1]]
-    assert [(item["query"], len(item["neighbours"])) for item in found] == [
-        ("w1 w2", 2),
-        ("never", 0),
-        ("w6 | w5", 2),
-        ("", 0),
-    ]
+    lengths = {item["query"]: len(item["neighbours"]) for item in found}
+    assert lengths == {"w1 w2": 2, "never": 0, "w6 | w5": 2, "": 0}
     assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
     assert "2 of 4 queries have no neighbours: they are blank, or none of their words is in" in captured.err
-
-
-def test_a_corpus_is_searched_without_an_index_to_the_same_answer(model, corpus, index, capsys):
-    outputs = []
-    for flags in (["--index", index], ["--model", model, "--corpus", corpus]):
-        assert run(*flags, "--query", "w1 w5") == 0
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] and outputs[0] == outputs[1]
 
 
 # ----- mining
@@ -196,10 +181,10 @@ def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_pat
         for j in range(i + 1, 6)
         if cosines[i, j] >= 0.3 and KEPT[i].lower().split() != KEPT[j].lower().split()
     }
-    data = load_dataset(str(tmp_path / "pairs"), split="train", cache_dir=str(tmp_path / "cache"))
+    data = DataFolder(tmp_path / "pairs").table().to_pylist()
     found = {(row["sentence1"], row["sentence2"]): row["score"] for row in data}
     assert len(found) == len(data) and found == pytest.approx(expected)
-    assert data["score"][:] == sorted(data["score"][:], reverse=True)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
     assert read_provenance(tmp_path / "pairs")["results"] == {"pairs": len(data), "found": len(data), "sentences": 7}
     assert "All sentences were compared" in (tmp_path / "pairs" / "README.md").read_text()
     flags = ["--index", index, "--mine", "--threshold", "0.3", "--max-pairs", "1"]
@@ -210,30 +195,12 @@ def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_pat
 # ----- bad input
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ([], "give either --corpus or --index"),
-        (["--model", "m", "--corpus", "c"], "name the folder to make"),
-        (["--index", "i", "--mine", "--output", "o"], "no such index folder"),
-        (["--corpus", "c", "--output", "o", "--add", "f"], "change the index that --index names"),
-        (["--index", "i", "--remove", "f", "--method", "exact"], "--method and --remove exclude each other"),
-    ],
-)
-def test_flags_that_do_not_fit_are_one_line_and_leave_nothing(tmp_path, monkeypatch, capsys, flags, message):
-    monkeypatch.chdir(tmp_path)
-    assert run(*flags) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1 and message in captured.err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_from_python_it_gives_the_neighbours_as_they_are_found(model, index, corpus, tmp_path):
-    ((query, neighbours),) = hf_paraphrase.search(index=index, query=["w1 w2"], top_k=3).neighbours
-    assert query == "w1 w2" and neighbours == next(iter(SearchIndex(index).neighbours(["w1 w2"], 3)))
-    made = hf_paraphrase.search(model=model, corpus=corpus, output=tmp_path / "index")
-    assert made.folder == tmp_path / "index" and made.rows == len(SearchIndex(index)) and not list(made.neighbours)
+def test_from_python_it_gives_the_neighbours_as_they_are_found_also_in_a_corpus_without_an_index(
+    model, index, corpus, tmp_path
+):
+    expected = next(iter(SearchIndex(index).neighbours(["w1 w5"], 3)))
+    for searched in ({"index": index}, {"model": model, "corpus": corpus}):
+        found = hf_paraphrase.search(**searched, query=["w1 w5"], top_k=3)
+        assert list(found.neighbours) == [("w1 w5", expected)]
     mined = hf_paraphrase.search(index=index, mine=True, threshold=0.5, output=tmp_path / "mined")
     assert DataFolder(mined.folder).count() == mined.rows
-    with pytest.raises(hf_paraphrase.UsageError, match="give either --corpus or --index"):
-        hf_paraphrase.search(query=["w1"])

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -37,15 +37,12 @@ def shell(command, **variables):
 def failing(monkeypatch):
     """Has the verb `env` raise an exception, or do anything else."""
 
-    def fail(action):
-        def act(verb, words):
-            if isinstance(action, BaseException):
-                raise action
-            action()
+    def act(verb, words, action):
+        if isinstance(action, BaseException):
+            raise action
+        action()
 
-        monkeypatch.setattr(commands, "_run_verb", act)
-
-    return fail
+    return lambda action: monkeypatch.setattr(commands, "_run_verb", partial(act, action=action))
 
 
 @FULL
@@ -72,17 +69,13 @@ def test_what_the_encoding_of_the_terminal_lacks_is_escaped(layout, monkeypatch)
     assert r"un\u001b[31m caf\u00e9 \ud83d\ude00" in terminal.buffer.getvalue().decode("ascii")
 
 
-class PanicException(BaseException):
-    """As that of a library written in Rust."""
-
-
 @pytest.mark.parametrize("debug", [False, True])
 def test_what_nothing_has_foreseen_is_one_line_and_a_traceback_only_where_it_is_asked_for(
     failing, capsys, monkeypatch, debug
 ):
     if debug:
         monkeypatch.setenv("HF_PARAPHRASE_DEBUG", "1")
-    failing(PanicException(f"a\x1b[1m\nb {TOKEN}"))
+    failing(type("PanicException", (BaseException,), {})(f"a\x1b[1m\nb {TOKEN}"))
     assert main(["env"]) == 1
     said = capsys.readouterr().err.splitlines()
     assert said[-1].startswith(
@@ -92,22 +85,16 @@ def test_what_nothing_has_foreseen_is_one_line_and_a_traceback_only_where_it_is_
     assert TOKEN not in "".join(said)
 
 
-@contextmanager
-def handled(number, handler):
-    """Has a signal handled so, whatever the tests were started under."""
-    before = signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_that_ends_programs_interrupts_a_verb_and_is_put_back(failing, capsys, number):
     failing(lambda: os.kill(os.getpid(), number))
-    with handled(number, signal.SIG_DFL):
+    # Whatever the tests were started under.
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
         assert main(["env"]) == 130
         assert signal.getsignal(number) is signal.SIG_DFL
+    finally:
+        signal.signal(number, before)
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
 
 

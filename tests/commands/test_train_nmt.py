@@ -1,13 +1,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
-from train_nmt_runs import command, train
+from small_runs import command, train
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from two_processes import launch
 
@@ -31,11 +28,15 @@ def measured(folder):
     return [(entry["step"], entry["eval_bleu"]) for entry in results(folder)["log"] if "eval_bleu" in entry]
 
 
-def test_a_warm_up_that_is_not_given_is_a_tenth_of_a_short_run_and_recorded_as_it_was(tiny_bitext, tmp_path):
+def test_a_warm_up_that_is_not_given_is_a_tenth_of_a_short_run_and_the_last_update_is_measured_once(
+    tiny_bitext, tmp_path
+):
     words = [word for word in command(tiny_bitext, tmp_path / "model") if not word.startswith("--warmup-steps")]
-    assert main(words) == 0
+    # 8 mini-batches an epoch, 4 updates.
+    assert main([*words, "--epochs", "3.25", "--evaluations", "3", "--gradient-accumulation-steps", "2"]) == 0
+    assert [step for step, _ in measured(tmp_path / "model")] == [5, 10, 13]
     record = json.loads((tmp_path / "model" / "provenance.json").read_text())
-    assert record["settings"]["warmup_steps"] == 2  # of 16 steps
+    assert record["settings"]["warmup_steps"] == 2  # of 13 steps
     assert "after\n2 steps of warm-up" in (tmp_path / "model" / "README.md").read_text()
 
 
@@ -96,13 +97,6 @@ def test_two_processes_train_one_model_and_a_killed_run_of_theirs_ends_like_an_u
     assert measured(output) == measured(tmp_path / "model")
 
 
-def test_the_last_update_is_measured_once_whatever_the_interval_and_accumulation(tiny_bitext, tmp_path):
-    # 8 mini-batches an epoch, 4 updates.
-    words = ["--epochs", "3.25", "--evaluations", "3", "--gradient-accumulation-steps", "2"]
-    assert train(tiny_bitext, tmp_path / "model", *words) == 0
-    assert [step for step, _ in measured(tmp_path / "model")] == [5, 10, 13]
-
-
 def test_a_run_killed_in_its_warm_up_goes_on_with_the_schedule_of_an_undisturbed_one(
     tiny_bitext, tmp_path, monkeypatch
 ):
@@ -134,14 +128,9 @@ def test_a_run_killed_in_its_warm_up_goes_on_with_the_schedule_of_an_undisturbed
 
 def test_adadelta_has_the_reference_settings_and_a_constant_rate(tiny_bitext, tmp_path, monkeypatch):
     begin, trainers = TranslationTrainer.train, []
-
-    def train_and_note(self, *arguments, **settings):
-        trainers.append(self)
-        return begin(self, *arguments, **settings)
-
-    monkeypatch.setattr(TranslationTrainer, "train", train_and_note)
+    monkeypatch.setattr(TranslationTrainer, "train", lambda self, **more: trainers.append(self) or begin(self, **more))
     words = [word for word in command(tiny_bitext, tmp_path / "m") if not word.startswith(("--learning", "--warmup"))]
-    assert main([*words, "--optimizer", "adadelta"]) == 0
+    assert main([*words, "--optimizer", "adadelta", "--epochs", "1", "--evaluations", "1"]) == 0
     (trainer,) = trainers
     optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)
     assert type(optimizer) is torch.optim.Adadelta
@@ -169,40 +158,17 @@ def test_separate_vocabularies_train_and_open_from_the_folder(tiny_bitext, tmp_p
 # ----- several bitexts, and a model to continue from
 
 
-@pytest.fixture
-def other(tiny_bitext, tmp_path):
-    """The same folder with its sentences turned round, and a function that rewrites a column."""
-    folder = tmp_path / "other"
-    shutil.copytree(tiny_bitext, folder)
-
-    def rewrite(column, change):
-        for path in (folder / "data").glob("train-*.parquet"):
-            table = pq.read_table(path)
-            values = pa.array([change(value) for value in table[column].to_pylist()], table.schema.field(column).type)
-            pq.write_table(table.set_column(table.schema.names.index(column), column, values), path)
-
-    rewrite("target", lambda text: " ".join(reversed(text.split())))
-    return folder, rewrite
-
-
 def test_several_bitexts_are_mixed_one_named_twice_counts_twice_and_long_pairs_are_left_out(
-    tiny_bitext, other, tmp_path, capsys
+    tiny_bitext, write_bitext, number_pairs, tmp_path, capsys
 ):
-    words = ["--bitext", str(other[0]), str(tiny_bitext), "--epochs=1", "--evaluations=1", "--max-units=9"]
+    other = write_bitext(tmp_path / "other", train=number_pairs(60, 200))
+    words = ["--bitext", str(other), str(tiny_bitext), "--epochs=1", "--evaluations=1", "--max-units=9"]
     assert train(tiny_bitext, tmp_path / "model", *words) == 0
     record, counts = json.loads((tmp_path / "model" / "provenance.json").read_text()), results(tmp_path / "model")
     assert 0 < counts["training_pairs"] < 180 and counts["training_pairs"] + counts["pairs_left_out"] == 180
     assert "have too many units and are left out" in capsys.readouterr().err
     assert [item["name"] for item in record["inputs"]] == [tiny_bitext.name, "other"]
     assert f"`{tiny_bitext.name} + other + {tiny_bitext.name}`" in (tmp_path / "model" / "README.md").read_text()
-
-
-def test_bitext_of_other_languages_is_refused(tiny_bitext, other, tmp_path, capsys):
-    folder, rewrite = other
-    rewrite("source_lang", lambda _: "de")
-    assert train(tiny_bitext, tmp_path / "model", "--bitext", str(folder)) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert f"{folder}: this bitext is de→" in error and not (tmp_path / "model").exists()
 
 
 def test_a_run_that_goes_on_with_frozen_embeddings_keeps_those_of_the_model_and_learns_the_rest(
@@ -216,17 +182,3 @@ def test_a_run_that_goes_on_with_frozen_embeddings_keeps_those_of_the_model_and_
     assert frozen and frozen <= same and len(same) < len(before)
     card = (tmp_path / "model" / "README.md").read_text()
     assert f"went on from the weights and the units of `{trained.name}`" in card
-
-
-def test_a_model_of_other_languages_or_another_kind_is_one_line(trained, tiny_bitext, tmp_path, capsys):
-    other = shutil.copytree(trained, tmp_path / "other")
-    config = json.loads((other / "config.json").read_text())
-    (other / "config.json").write_text(json.dumps({**config, "source_lang": "de"}))
-    for folder, problem in [
-        (other, "de→en"),
-        (tmp_path / "none", "no such file or folder"),
-        (tiny_bitext, "config.json"),
-    ]:
-        assert train(tiny_bitext, tmp_path / "model", "--initial-model", str(folder)) == 2
-        assert problem in capsys.readouterr().err.strip().splitlines()[-1]
-        assert not (tmp_path / "model").exists()

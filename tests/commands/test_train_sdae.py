@@ -3,14 +3,13 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
+from small_runs import write
 from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.studies.sdae.training import SdaeSettings, _languages
 
@@ -86,8 +85,8 @@ def test_expansion_changes_what_is_learned_in_each_use(tmp_path, tiny_wordnet):
 def test_the_card_names_the_language_of_the_columns_or_of_the_pairs_where_it_is_known(tmp_path):
     columns = {"source": texts_of(30), "target": texts_of(30), "source_lang": ["de"] * 30, "target_lang": ["fr"] * 30}
     plain = {"sentence1": texts_of(30), "sentence2": texts_of(30)}
-    for name, table in (("bitext", pa.table(columns)), ("finnish", pa.table(plain))):
-        write_split(tmp_path / name, "train", [table], table.schema)
+    write(tmp_path / "bitext", **columns)
+    write(tmp_path / "finnish", **plain)
     (tmp_path / "finnish/README.md").write_text("---\nlanguage: [fi]\n---\n")
     bitext, finnish = [str(tmp_path / "bitext")], [str(tmp_path / "finnish")]
     assert _languages(SdaeSettings(pairs=bitext, columns=["source"], output="o")) == ["de"]

@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from datasets import load_dataset
+from small_runs import record, run, write
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_paraphrase.artefacts.card_heads import split_card
-from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
@@ -21,15 +17,6 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 
 WORDS = [f"w{number}" for number in range(20)]
 TINY = ["--epochs", 3, "--batch-size", 8, "--learning-rate", 0.05]
-
-
-def run(*words):
-    return main([str(word) for word in words])
-
-
-def write(folder, split, **columns):
-    table = pa.table(columns)
-    write_split(folder, split, [table], table.schema)
 
 
 def draw(generator):
@@ -55,10 +42,6 @@ def root(tmp_path_factory):
     words = ["--model", folder / "avg", "--data", folder / "sentences", "--test-split", "test", *TINY, "--epochs", 8]
     assert run("train-supervised", *words, "--output", folder / "classes") == 0
     return folder
-
-
-def record(folder):
-    return json.loads((folder / "provenance.json").read_text())
 
 
 def test_a_classifier_of_sentences_is_a_whole_model_folder(root):
@@ -93,8 +76,7 @@ def test_pairs_are_scored_and_classified(root, tmp_path, task):
         write(tmp_path / "pairs", split, **{name: values[part] for name, values in columns.items()})
     words = ["--model", root / "gran", "--data", tmp_path / "pairs", "--test-split", "test", *TINY]
     kind = ["--target-column", "entailment"] if task == "entailment" else ["--task", task]
-    weights = ["--lambda-w", 1e-4, "--lambda-c", 1e-4]
-    assert run("train-supervised", *words, *kind, *weights, "--output", tmp_path / "model") == 0
+    assert run("train-supervised", *words, *kind, "--lambda-c", 1e-4, "--output", tmp_path / "model") == 0
     results = record(tmp_path / "model")["results"]["test"]
     judge = SentenceJudge.from_pretrained(tmp_path / "model")
     pair = ["w1 w2 w3 w4 w5"], ["w1 w2 w3 w4 w5"]

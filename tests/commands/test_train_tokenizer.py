@@ -3,13 +3,11 @@ from __future__ import annotations
 import gzip
 import json
 
-import pyarrow as pa
 import pytest
+from small_runs import write
 from transformers import AutoTokenizer
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.schema import PAIRS
 
 LINES = [
     f"{who} {does} {how}." for who in ("The cat", "A dog") for does in ("sleeps", "doesn't play") for how in "xyz"
@@ -27,7 +25,7 @@ def run(*words):
     return main(["train-tokenizer", *map(str, words)])
 
 
-@pytest.mark.parametrize("kind", ["word", "bpe", "unigram", "morfessor"])
+@pytest.mark.parametrize("kind", ["word", "unigram", "morfessor"])
 def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
     output = tmp_path / "tokenizer"
     size = [] if kind in ("word", "morfessor") else ["--vocabulary-size", 60]
@@ -43,14 +41,14 @@ def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
     assert decoded.replace(" ", "") == "thecatsleeps" and (kind == "morfessor" or decoded == "the cat sleeps")
     record = json.loads((output / "provenance.json").read_text())
     assert record["settings"]["kind"] == kind and record["inputs"][0]["name"] == "text.gz"
-    assert record["settings"]["min_frequency"] == {"word": 2, "bpe": 2, "unigram": None, "morfessor": 1}[kind]
+    assert record["settings"]["min_frequency"] == {"word": 2, "unigram": None, "morfessor": 1}[kind]
     assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
     card = (output / "README.md").read_text()
     assert card.startswith("---\n") and "12 sentences (text.gz)" in card
 
 
 def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path):
-    write_split(tmp_path / "pairs", "train", [pa.table({"sentence1": LINES, "sentence2": LINES[::-1]})], PAIRS)
+    write(tmp_path / "pairs", sentence1=LINES, sentence2=LINES[::-1])
     assert run("--pairs", tmp_path / "pairs", "--vocabulary-size", 5, "--output", tmp_path / "out") == 0
     assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5
 
@@ -67,26 +65,3 @@ def test_the_sizes_before_and_after_segmentation_stand_in_message_provenance_and
     card = (output / "README.md").read_text()
     assert "| words before segmentation | 13 different ones |" in card and f"| morphs | {morphs}, learnt" in card
     assert "Unsupervised Discovery of Morphemes" in card
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ([], "no text"),
-        (["--text", "blank"], "blank: the vocabulary has no words"),
-        (["--text", "blank", "--kind", "bpe"], "blank: no text to learn pieces from"),
-        (["--text", "good", "--kind", "unigram", "--vocabulary-size", "4"], "good: 4 pieces are too few"),
-        (["--text", "good", "--kind", "morfessor", "--min-frequency", "99"], "good: no word occurs 99 times"),
-        (["--text", "good", "--kind", "bpe", "--treebank-words"], "--treebank-words"),
-        (["--text", "good", "--kind", "unigram", "--min-frequency", "5"], "--min-frequency"),
-    ],
-)
-def test_bad_input_is_one_line_and_leaves_nothing(tmp_path, monkeypatch, capsys, words, named):
-    monkeypatch.chdir(tmp_path)
-    contents = {"blank": b" \n\n", "good": "\n".join(LINES).encode()}
-    for name, content in contents.items():
-        (tmp_path / name).write_bytes(content)
-    assert run(*words, "--output", "out") == 2
-    printed = capsys.readouterr().err
-    assert named in printed and printed.count("\n") == 1 and "Traceback" not in printed
-    assert {item.name for item in tmp_path.iterdir()} == set(contents)

@@ -1,20 +1,13 @@
 from __future__ import annotations
 
-import json
 import zlib
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from small_runs import record, run, write
 
-from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.tuning.runs import TuningRuns
-
-
-def run(*words):
-    return main([str(word) for word in words])
 
 
 def sentences(letter, seed, count):
@@ -26,36 +19,28 @@ def sentences(letter, seed, count):
 
 def graded(folder, seed, split):
     first, second, other = sentences("a", seed, 20), sentences("b", seed, 20), sentences("b", seed + 100, 20)
-    table = pa.table({"sentence1": first * 2, "sentence2": second + other, "score": [5.0] * 20 + [0.0] * 20})
-    write_split(folder, split, [table], table.schema)
+    write(folder, split, sentence1=first * 2, sentence2=second + other, score=[5.0] * 20 + [0.0] * 20)
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     """Pairs whose words mean the same with another letter; the second half is noise of low quality."""
     folder = tmp_path_factory.mktemp("data")
-    for name in ("news", "web"):
-        good, bad = sentences("a", len(name), 60), sentences("a", 1, 60)
-        table = pa.table(
-            {
-                "sentence1": [*good, *bad],
-                "sentence2": [*(text.replace("a", "b") for text in good), *sentences("b", 2, 60)],
-                "quality": [1.0] * 60 + [0.0] * 60,
-            }
-        )
-        write_split(folder / name, "train", [table], table.schema)
+    good, bad = sentences("a", 4, 60), sentences("a", 1, 60)
+    second = [*(text.replace("a", "b") for text in good), *sentences("b", 2, 60)]
+    write(folder / "news", sentence1=[*good, *bad], sentence2=second, quality=[1.0] * 60 + [0.0] * 60)
     graded(folder / "dev", 10, "validation")
     graded(folder / "test", 20, "test")
     return folder
 
 
-def tune(data, output, *more, pairs=("news",)):
+def tune(data, output, *more, pairs=None):
     words = ["tune", "--output", output, "--dev-data", data / "dev", "--data", data / "test", "--sample", 40]
-    return run(*words, "--pairs", *(data / name for name in pairs), "--epochs", 2, "--bootstrap", 40, *more)
+    return run(*words, "--pairs", pairs or data / "news", "--epochs", 2, "--bootstrap", 40, *more)
 
 
 def results_of(folder):
-    return json.loads((folder / "provenance.json").read_text())["results"]
+    return record(folder)["results"]
 
 
 def cells_of(folder):
@@ -78,25 +63,7 @@ def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tmp_path):
     assert row["dev"] == pytest.approx(results_of(tmp_path / "encoder")["dev_best"], abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        (["--keep", "quality>7"], "the grid selects nothing"),
-        (["--pairs", "toy=a", "toy=b"], "--pairs `toy=b` lacks a folder or a name of its own (give NAME=DIR)"),
-    ],
-)
-def test_bad_requests_are_one_line_and_leave_nothing_behind(data, tmp_path, capsys, more, expected):
-    assert tune(data, tmp_path / "grid", *more) == 2
-    assert expected in capsys.readouterr().err.strip().splitlines()[-1] and list(tmp_path.iterdir()) == []
-
-
 GOOD, BAD = "quality>0.5", "quality<0.5"
-DEV = {
-    ("news", "avg"): {GOOD: 60.0, BAD: 40.0},
-    ("news", "gran"): {GOOD: 30.0, BAD: 35.0},
-    ("web", "avg"): {GOOD: 20.0, BAD: 25.0},
-    ("web", "gran"): {GOOD: 55.0, BAD: 45.0},
-}
 
 
 @pytest.fixture
@@ -110,7 +77,7 @@ def trained(monkeypatch):
         found = {item.key: sign * item.scores + noise * generator.normal(size=len(item.scores)) for item in self.tests}
         return {
             "pairs": len(rows),
-            "dev": DEV[cell.data, cell.encoder].get(label, 33.0) + seed,
+            "dev": {GOOD: 60.0, BAD: 40.0}.get(label, 33.0) + seed,
             "tests": {item.key: 100 * pearson(found[item.key], item.scores) for item in self.tests},
             "similarities": {name: values.tolist() for name, values in found.items()},
         }
@@ -139,36 +106,13 @@ def test_a_grid_leaves_tables_a_card_and_every_run_and_the_dev_set_alone_chooses
     assert chosen["quality"]["range"] == "quality>0.5" and chosen["random"]["test"] is not None
 
 
-def test_each_data_set_and_encoder_has_its_own_choice_and_its_own_random_selection(data, tmp_path, trained):
-    more = ["--encoders", "avg", "gran", "--keep", GOOD, BAD, "--seeds", 0, 1, 2]
-    assert tune(data, tmp_path / "grid", *more, pairs=("news", "web")) == 0
-    chosen = {
-        (item["encoder"], item["filter"], item["data"]): item for item in results_of(tmp_path / "grid")["chosen"]
-    }
-    assert len(chosen) == 8
-    for (name, encoder), devs in DEV.items():
-        item = chosen[encoder, "quality", name]
-        best = max(devs, key=devs.get)
-        assert item["range"] == best and item["dev"] == devs[best] + 1.0
-        # What was chosen is better than random on the test sets where it is the good half, and worse where not.
-        assert (item["difference"]["low"] > 0) == (best == GOOD) and (item["difference"]["high"] < 0) == (best == BAD)
-        random = chosen[encoder, "random", name]
-        assert item["test_baseline"] == random["test"] and random["difference"]["value"] == 0
-        assert item["difference"]["value"] == pytest.approx(item["test"] - random["test"])
-    lines = (tmp_path / "grid/table.md").read_text().splitlines()
-    cells = [cell.strip() for cell in next(line for line in lines if line.startswith("| quality")).split("|")]
-    # Means over the data sets, a seed more than the table's on average.
-    assert [cells[2], cells[7]] == ["43.5", "46.0"]
-
-
 def test_every_cell_has_its_test_mean_where_all_are_tested_and_the_last_bin_is_compared_with_the_first(
     data, tmp_path, trained
 ):
     texts = [" ".join(["w"] * (5 if row < 60 else 25)) + f" {row}" for row in range(120)]
-    table = pa.table({"sentence1": texts, "sentence2": texts})
-    write_split(tmp_path / "news", "train", [table], table.schema)
+    write(tmp_path / "news", sentence1=texts, sentence2=texts)
     more = ["--filters", "length_bins", "--seeds", 0, 1, 2, "--grid-seeds", 3]
-    assert tune(data, tmp_path / "grid", *more, pairs=[tmp_path / "news"]) == 0
+    assert tune(data, tmp_path / "grid", *more, pairs=tmp_path / "news") == 0
     results = results_of(tmp_path / "grid")
     tests = {item["range"]: item["test"] for item in results["tested"]}
     assert set(tests) == {"", "0<length<=10", "20<length<=30"}, "the others select nothing"

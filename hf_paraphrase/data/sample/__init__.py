@@ -1,8 +1,8 @@
 """The built-in sample: real French–English sentence pairs of Tatoeba, and human paraphrases to judge encoders on.
 
 Nothing comes in but how many pairs and which seed; typed rows by split go out. The sentences are Tatoeba's (CC BY 2.0
-FR), see `ATTRIBUTION.md`; `scripts/make_sample.py` chose them and says how. The files are decompressed when they are
-first asked for, in about a tenth of a second.
+FR); `ATTRIBUTION.md` says how they were chosen. The files are decompressed when they are first asked for, in about a
+tenth of a second.
 """
 
 from __future__ import annotations

@@ -1,0 +1,52 @@
+"""Small runs of verbs, and the folders that they read and write, shared by the tests."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
+
+SMALL = {
+    "--vocab-size": 60,
+    "--hidden-size": 8,
+    "--embedding-size": 6,
+    "--epochs": 2,
+    "--batch-size": 8,
+    "--evaluations": 4,
+    "--warmup-steps": 2,
+    "--learning-rate": 0.01,
+    "--precision": "fp32",
+}
+"""The settings of a small translation model."""
+
+
+def run(*words):
+    return main([str(word) for word in words])
+
+
+def write(folder, split="train", **columns):
+    """Writes a split of a data folder."""
+    table = pa.table(columns)
+    write_split(folder, split, [table], table.schema)
+    return folder
+
+
+def record(folder):
+    return json.loads((folder / "provenance.json").read_text())
+
+
+def command(bitext, output, *words):
+    small = [f"{flag}={value}" for flag, value in SMALL.items()]
+    return ["train-nmt", "--bitext", str(bitext), "--output", str(output), *small, *words]
+
+
+def train(bitext, output, *words):
+    return main(command(bitext, output, *words))
+
+
+def job(model, bitext, output, *words):
+    small = ["--num-beams", 4, "--num-return-sequences", 3, "--shard-size", 4, "--precision", "fp32"]
+    return run("back-translate", "--model", model, "--bitext", bitext, "--output", output, *small, *words)

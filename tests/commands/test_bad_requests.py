@@ -1,0 +1,85 @@
+"""What does not fit together is one line that says so, and nothing is left behind."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import Case, left_over
+from forks import run_here
+
+PAIRS = "--pairs {pairs} --output out"
+TEXT = "--text {sample}/text.txt"
+TUNE = "tune --dev-data {graded} --data {judged} --output out"
+REQUESTS = {
+    # Reports.
+    f"analyze gates --model {{avg}} {TEXT} --output out": "a model of type `avg` does not give gates",
+    f"analyze gates --model {{gran}} {TEXT} --tagged blank --output out": "give either --text or --tagged",
+    "analyze gates --model {gran} --text blank --output out": "the file contains no words",
+    f"analyze neighbours --model {{avg}} {TEXT} --output out": "give --query or --queries",
+    f"analyze neighbours --model {{avg}} {{avg}} {TEXT} --query the --output out": "a model is given twice",
+    f"analyze neighbours --model {{avg}} {TEXT} --query unheard --output out": "in the encoders' vocabularies",
+    f"analyze similarities --model {{avg}} {TEXT} --query unheard --output out": "nothing to count",
+    "evaluate --data {sample}/pairs.csv --baseline words": "not recognised",
+    "evaluate --data absent --baseline words": "no such file or folder",
+    "evaluate --data {graded} --suite graded --split test --baseline words": "the splits are validation",
+    "evaluate --data {sts} --suite sts --split train --baseline words": "--split is for --suite",
+    "evaluate --data {graded} --baseline words --update-card": "--update-card is for --model",
+    "evaluate --data {graded} --model multilingual --update-card": "a folder of that name is ./multilingual",
+    "evaluate-mining --task {sample}/de-en --encoder {avg} --output out": "no such file of known pairs",
+    # Data.
+    "prepare": "no kind of raw data",
+    "prepare cake": "unknown kind `cake`",
+    "filter --keep length>>3 --pairs {bt} --output out": "cannot read `length>>3`",
+    "filter --keep lenght<3 --pairs {bt} --output out": "there is no column lenght (did you mean length? One of",
+    "filter --keep length>1000 --pairs {bt} --output out": "nothing is left after `length>1000`",
+    f"filter --first 1 --negatives 1 {PAIRS}": "--negatives: 1 pairs have too few distinct sentences",
+    f"filter --explain out {PAIRS}": "--explain",
+    "filter --noise 0.5 --pairs {bitext} --output out": "not for bitext",
+    "score --hold-out 1 --pairs {bitext} --output out": "not for bitext",
+    "score --hold-out 999 --pairs {bt} --output out": "references, and 999 are to be held out",
+    f"score --language-model-text blank {PAIRS}": "no word (give sentences with words, one a line)",
+    f"score --measures perplexity {PAIRS}": "perplexity needs --language-model (give it",
+    f"score --measures cost {PAIRS}": "cost needs the missing columns log_prob, num_tokens",
+    f"score --encoder absent {PAIRS}": "absent",
+    f"expand {TEXT} --wordnet . --output out": "WordNet lacks index.noun",
+    "mine --source a.txt.gz --target b.txt.gz --encoder {avg} --tune-on dev --output out": "both are `.txt.gz`",
+    f"{TUNE} --pairs {{pairs}} --keep length>700": "the grid selects nothing",
+    f"{TUNE} --pairs toy=a toy=b": "--pairs `toy=b` lacks a folder or a name of its own (give NAME=DIR)",
+    # Search.
+    "search": "give either --corpus or --index",
+    "search --model {avg} --corpus blank": "name the folder to make",
+    "search --index absent --mine --output out": "no such index folder",
+    "search --corpus blank --output out --add blank": "change the index that --index names",
+    "search --index absent --remove blank --method exact": "--method and --remove exclude each other",
+    # Training.
+    "quickstart --num-beams 3 --output out": "--num-return-sequences 4 must be 1 to --num-beams 3",
+    "train-tokenizer --output out": "no text",
+    "train-tokenizer --text blank --output out": "blank: the vocabulary has no words",
+    "train-tokenizer --text blank --kind bpe --output out": "blank: no text to learn pieces from",
+    f"train-tokenizer {TEXT} --kind unigram --vocabulary-size 4 --output out": "4 pieces are too few",
+    f"train-tokenizer {TEXT} --kind morfessor --min-frequency 999 --output out": "no word occurs 999 times",
+    f"train-tokenizer {TEXT} --kind bpe --treebank-words --output out": "--treebank-words",
+    f"train-encoder --model-type gran --initial-distribution uniform {PAIRS}": "--initial-distribution is not for",
+    f"train-encoder --loss contrastive {PAIRS}": "no column `label`",
+    f"train-encoder --model-type recurrent --bidirectional true --hidden-size 7 {PAIRS}": "cannot be halved",
+    f"train-encoder --model-type trigram --word-list blank {PAIRS}": "--word-list is for words",
+    f"train-encoder --min-frequency 1000000 {PAIRS}": "the vocabulary has no words",
+    "train-encoder --pairs {sample}/fr-en.test.en --output out": "this is a file, not a data folder",
+    "train-nmt --bitext {pairs} --output out": "missing columns source, target",
+    "train-nmt --bitext {bitext} {turned} --output out": "this bitext is en→",
+    "train-nmt --bitext {turned} --initial-model {translator} --output out": "fr→en",
+    "back-translate --model {translator} --bitext {turned} --output out": "the source side is en, but the model",
+    "evaluate-nmt --model {translator} --bitext {turned} --split train --output out": "the source side is en, but",
+    "lexical-table --model {translator} --bitext {turned} --output out": "the source side is en, but the model",
+}
+
+
+@pytest.mark.parametrize("line", REQUESTS)
+def test_what_does_not_fit_is_one_line_and_leaves_nothing(line, artefacts, tmp_path):
+    names = {"blank", "a.txt.gz", "b.txt.gz"}
+    for name in names:
+        (tmp_path / name).write_text(" \n\n")
+    case = Case("", line, writes=False)
+    ended = run_here(case.words(artefacts.paths(case)), tmp_path)
+    assert ended.code == 2 and len(ended.errors) == 1 and ended.stdout == "" and not ended.has_traceback, ended
+    assert REQUESTS[line] in ended.errors[0] and set(left_over(tmp_path)) == names
