@@ -48,6 +48,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hf_paraphrase.artefacts.artefact import Artefact
+from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.artefacts.files import write_text_whole, written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
@@ -259,8 +260,11 @@ def write_costs(options: argparse.Namespace) -> str:
 
 
 def write_parts(options: argparse.Namespace) -> str:
-    """Parts a split; equal texts stay together."""
+    """Parts a split; equal texts stay together, and classes have their names."""
     table = DataFolder(options.data).table(options.split)
+    if names := class_names(options.data, "label", options.split):
+        labels = table.column("label").to_pylist()
+        table = with_column(table, "label", pa.array([names[label] for label in labels]))
     test = np.array([crc32(text.encode()) % 10 == 0 for text in table.column("text").to_pylist()])
     return write_folder(options.output, "parts", {"train": table.filter(~test), "test": table.filter(test)})
 
