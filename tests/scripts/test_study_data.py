@@ -158,7 +158,8 @@ def test_parts_share_no_text(make, tmp_path):
 def test_few_texts_get_their_own_paraphrases_with_their_label_or_as_many_copies(make, tmp_path):
     texts = [f"text {x}" for x in range(9)]
     write(tmp_path / "t", text=texts, label=[f"class {x}" for x in range(9)])
-    write(tmp_path / "t", "test", text=["dev"], label=["class 1"])
+    dev = pa.table({"text": ["dev"], "label": ["class 1"]})
+    write_split(tmp_path / "t", "test", [dev], dev.schema)
     pairs = write(tmp_path / "p", sentence1=["text 1", "text 1", "text 3"], sentence2=["1, 1", "1, 2", "3, 1"])
 
     def drawn(*words):
