@@ -224,13 +224,13 @@ def _write_report(
     artefact: Artefact, settings: MiningEvaluationSettings, results: dict[str, Any], curves: Curves
 ) -> None:
     report = Report(artefact, "mining_report")
-    columns = ["threshold", "precision", "recall", "f1", "found", "right"]
+    columns = {"threshold": ".9g", "precision": ".6f", "recall": ".6f", "f1": ".6f", "found": "d", "right": "d"}
     for group, of_group in curves.items():
         for row, curve in of_group.items():
             # A row has a slash in its name where the last parts of two folders are equal.
             name = row.replace("%", "%25").replace("/", "%2F")
-            points = ([point[key] for key in columns] for point in curve.points())
-            report.table(f"curves/{group}/{name}", columns, points)
+            points = ([format(point[key], how) for key, how in columns.items()] for point in curve.points())
+            report.table(f"curves/{group}/{name}", list(columns), points)
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_whole(artefact.staging / _RESULTS, text + "\n")
     card = {
