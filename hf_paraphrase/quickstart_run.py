@@ -28,6 +28,8 @@ _BASELINES = {"words": "word overlap *", "weighted-trigrams": "weighted trigrams
 _MEASURES = ("average_precision", "top_1")
 _QUERY = "Could you give me a hand?"
 _SCORES = "paraphrases/results.json"
+_TRANSLATIONS = 4
+"""How many are kept of a sentence before filtering."""
 
 
 @dataclass(kw_only=True)
@@ -46,6 +48,7 @@ class QuickstartSettings(Settings):
     )
     nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0, above=0)
     max_sentences: int = setting("sentences to translate back", 10_000, at_least=1)
+    num_beams: int = setting("beam width of the back-translation", 8, at_least=_TRANSLATIONS)
     seed: int = seed_setting("seed of the sample and of all training")
     overwrite: bool = setting("replace what is in the output folder", False)
     resume: bool = setting("keep the steps that are finished and go on from there", False)
@@ -157,7 +160,8 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     steps.run("train-nmt", train_translation, "rnn_search", **training)
     model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
     steps.run("evaluate-nmt", evaluate_translation, "bleu.json", **model, num_beams=[5])
-    search = {"num_beams": 8, "num_return_sequences": 4, "max_sentences": settings.max_sentences}
+    search = {"num_beams": settings.num_beams, "num_return_sequences": _TRANSLATIONS}
+    search |= {"max_sentences": settings.max_sentences}
     steps.run("back-translate", back_translate, "back_translated", **model, **search)
 
     chosen = {"drop_identical": True, "keep": ["3<=length<=30", "overlap_2<=0.8"], "one_per_reference": "best"}

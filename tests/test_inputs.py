@@ -262,11 +262,10 @@ def test_words_of_a_csv_file_stay_text_and_the_cache_of_the_user_stays_whole(cac
         {"sentence1": "NA", "sentence2": "None", "score": 1.0},
         {"sentence1": "null", "sentence2": "nan", "score": None},
     ]
-    assert before is None and DataFolder("set").table().to_pylist() == rows
-    assert DataFolder("set/train.csv").table().to_pylist() == rows
-    assert load_dataset("set")["train"].num_rows == 2
     hf_paraphrase.prepare_pairs(dataset="set", output="prepared")
-    assert DataFolder("prepared").table().to_pylist() == rows
+    assert before is None and load_dataset("set")["train"].num_rows == 2
+    for name in ("set", "set/train.csv", "prepared"):
+        assert DataFolder(name).table().to_pylist() == rows
 
 
 @pytest.mark.parametrize(("name", "delimiter"), [("train.csv", ";"), ("train.csv.gz", "\t")])
@@ -275,11 +274,8 @@ def test_a_csv_file_is_split_at_the_delimiter_of_its_header(cache, name, delimit
     opener = gzip.open if name.endswith(".gz") else open
     with opener(f"set/{name}", "wt") as stream:
         stream.write(delimiter.join(["sentence1", "sentence2"]) + "\n" + delimiter.join(['"a, b; c"', "d"]) + "\n")
-    rows = [{"sentence1": "a, b; c", "sentence2": "d"}]
-    assert DataFolder(f"set/{name}").table().to_pylist() == rows
-    assert DataFolder("set").table().to_pylist() == rows
-    hf_paraphrase.prepare_pairs(dataset=f"set/{name}", output="prepared")
-    assert DataFolder("prepared").table().to_pylist() == rows
+    for path in (f"set/{name}", "set"):
+        assert DataFolder(path).table().to_pylist() == [{"sentence1": "a, b; c", "sentence2": "d"}]
 
 
 def test_rows_of_a_folder_with_a_card_are_those_that_its_files_hold_now(cache):

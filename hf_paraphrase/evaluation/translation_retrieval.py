@@ -78,25 +78,20 @@ def translation_retrieval(
 
 def _read(settings: EvaluateSettings) -> Benchmark:
     folders = named_folders(settings)
-    tables = {}
+    bitexts: dict[str, list[list[str]]] = {}
     for name, folder in folders.items():
-        data = DataFolder(folder)
-        data.require(*_COLUMNS, split=settings.split)
-        table = data.table(settings.split, _COLUMNS)
-        sides = zip(*(table[side].to_pylist() for side in _COLUMNS[:2]), strict=True)
-        whole = [not any(is_blank(text or "") for text in pair) for pair in sides]
-        table = table.filter(pa.array(whole, pa.bool_()))
-        if not table.num_rows:
+        columns = [column.to_pylist() for column in DataFolder(folder).table(settings.split, _COLUMNS).columns]
+        pairs = [pair for pair in zip(*columns[:2], strict=True) if not any(is_blank(text or "") for text in pair)]
+        if not pairs:
             raise InputError(f"split `{settings.split}` has no pair with text on both sides", path=folder)
-        tables[f"{name} {table['source_lang'][0]}-{table['target_lang'][0]}"] = table
+        bitexts[f"{name} {columns[2][0]}-{columns[3][0]}"] = [list(side) for side in zip(*pairs, strict=True)]
 
     def measure(scorer: Scorer) -> Scores:
-        texts = {name: [table[side].to_pylist() for side in _COLUMNS[:2]] for name, table in tables.items()}
-        vectors = encode_once(scorer.encode, [text for sides in texts.values() for side in sides for text in side])
-        record = {}
-        for name, sides in texts.items():
-            encoded = [np.asarray(vectors(side), np.float32) for side in sides]
-            record[name] = translation_retrieval(*sides, *encoded)
+        vectors = encode_once(scorer.encode, (text for sides in bitexts.values() for side in sides for text in side))
+        record = {
+            name: translation_retrieval(*sides, *(np.asarray(vectors(side), np.float32) for side in sides))
+            for name, sides in bitexts.items()
+        }
         measurements = tuple(
             Measurement("translation-retrieval", name, "accuracy", row["mean"], "translation found (%)", "Retrieval")
             for name, row in record.items()
@@ -106,11 +101,8 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     def report(scores: Sequence[Scores]) -> str:
         columns = ("source_to_target", "target_to_source", "margin_error")
         rows = [
-            (
-                [bitext, str(table.num_rows)],
-                [item.record["bitexts"][bitext][key] for item in scores for key in columns],
-            )
-            for bitext, table in tables.items()
+            ([name, str(len(sides[0]))], [item.record["bitexts"][name][key] for item in scores for key in columns])
+            for name, sides in bitexts.items()
         ]
         text = side_by_side(["bitext", "pairs"], rows, [item.name for item in scores], "→,←,margin error")
         return f"{text}→, ←: the nearest sentence is a translation (%), from source to target and back.\n"

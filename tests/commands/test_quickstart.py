@@ -11,7 +11,7 @@ from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
-SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80"]
+SMALL = ["--num-pairs", "300", "--nmt-epochs", "16", "--max-sentences", "80", "--num-beams", "20"]
 
 
 @pytest.mark.slow

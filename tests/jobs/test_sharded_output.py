@@ -134,7 +134,7 @@ def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_ou
             "encode --input p --output o --columns a --engine ray --device cuda:1",
             "--engine ray and --device cuda:1 exclude each other (--device cpu or cuda)",
         ),
-        ("score --pairs p --output o --engine spark", "invalid choice: 'spark': one of local, ray"),
+        ("score --pairs p --output o --engine spark", "--engine `spark` is unknown (one of local, ray)"),
     ],
 )
 def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
