@@ -90,25 +90,19 @@ class LastStep(TrainerCallback):
         return control
 
 
-class LossAtCheckpoints(TrainerCallback):
-    """Logs the loss wherever a checkpoint is written: a resumed run has forgotten the losses before it."""
+class AtCheckpoints(TrainerCallback):
+    """Logs the loss wherever a checkpoint is written: a resumed run has forgotten the losses before it.
+
+    A training that diverged ends before its weights are evaluated or saved, unless the best weights are kept.
+    """
 
     def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> TrainerControl:
-        """Asks for a log."""
-        control.should_log = control.should_log or control.should_save
-        return control
-
-    on_epoch_end = on_step_end
-
-
-class EndAtDivergence(TrainerCallback):
-    """Ends a training that diverged before its weights are evaluated or saved, unless the best weights are kept."""
-
-    def on_step_end(self, args: Any, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        """Checks the weights if they are about to be used."""
+        """Checks the weights if they are about to be used, and asks for a log."""
         has_best = args.load_best_model_at_end and state.best_model_checkpoint is not None
         if (control.should_save or control.should_evaluate) and not has_best:
             check_finite(kwargs["model"])
+        control.should_log = control.should_log or control.should_save
+        return control
 
     on_epoch_end = on_step_end
 

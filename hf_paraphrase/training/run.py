@@ -150,7 +150,7 @@ class TrainingRun:
 
     def train(self, trainer: Trainer) -> None:
         """Trains from the newest complete checkpoint in the folder of a Trainer, of which a run may have several."""
-        from .callbacks import EndAtDivergence, LossAtCheckpoints, keep_logs, last_checkpoint, log_of_steps
+        from .callbacks import AtCheckpoints, keep_logs, last_checkpoint, log_of_steps
 
         folder = Path(trainer.args.output_dir)
         keep_logs(trainer, self.folder / LOGS / folder.relative_to(self.checkpoints))
@@ -166,8 +166,7 @@ class TrainingRun:
         if self.settings.resume:
             step = checkpoint.name.rpartition("-")[2] if checkpoint else None
             log(f"resuming after step {step}" if checkpoint else "nothing to resume yet")
-        trainer.add_callback(EndAtDivergence)
-        trainer.add_callback(LossAtCheckpoints)
+        trainer.add_callback(AtCheckpoints)
         with quiet_transformers(warns=True):
             trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
         self._log += log_of_steps(trainer.state.log_history)

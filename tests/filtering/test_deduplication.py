@@ -113,7 +113,7 @@ def way(request, monkeypatch):
         monkeypatch.setattr(near_vectors, "PROBES", 1000)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("threshold", [0.8, 0.95])
 def test_rows_that_go_are_those_of_the_definition_whatever_the_blocks(seed, threshold, way, monkeypatch):
     texts, encoder = random_texts(seed)

@@ -201,8 +201,9 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
         gone = _with_columns(arrow_tables(work.rows, ~work.found.stays), added)
         removed = write_split(artefact.staging, REMOVED, gone, schema)
         results = {"rows": kept, "removed": removed, **work.found.counts}
-        artefact.finish(results=results, card=Card("deduplicated", _card_values(work, results)))
-    _report(work, results)
+        above, below = _examples(work)
+        artefact.finish(results=results, card=Card("deduplicated", _card_values(work, results, above, below)))
+    _report(settings, results, [*above[:2], *below[:2]])
     return DataFolder(settings.output)
 
 
@@ -216,10 +217,11 @@ def _with_columns(tables: Iterable[pa.Table], added: pa.Table) -> Iterator[pa.Ta
         yield table
 
 
-def _card_values(work: _Work, results: dict[str, int]) -> dict[str, Any]:
+def _card_values(
+    work: _Work, results: dict[str, int], above: list[list[str]], below: list[list[str]]
+) -> dict[str, Any]:
     settings = work.settings
     source = Path(settings.input[0])
-    above, below = _examples(work)
     return {
         **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
         "title": f"{source.resolve().name if source.exists() else settings.input[0]}, deduplicated",
@@ -264,8 +266,8 @@ def _histogram(found: Duplicates) -> str:
     return format_table(["similarity", "rows"], rows)
 
 
-def _report(work: _Work, results: dict[str, int]) -> None:
-    settings, total = work.settings, results["rows"] + results["removed"]
+def _report(settings: DeduplicateSettings, results: dict[str, int], examples: list[list[str]]) -> None:
+    total = results["rows"] + results["removed"]
     log(
         f"of {total:,} rows {results['exact']:,} are exact and {results['near']:,} near-duplicates of earlier ones; "
         f"{results['rows']:,} stay"
@@ -278,7 +280,7 @@ def _report(work: _Work, results: dict[str, int]) -> None:
             log(f"{results[name]:,} rows {what}")
     if results.get("checked"):
         log(f"of {results['checked']:,} rows that stay {results['missed']:,} have a near-duplicate that was missed")
-    for similarity, *texts in (line for table in _examples(work) for line in table[:2]):
+    for similarity, *texts in examples:
         log(f"  {similarity}  " + "  |  ".join(shown_line(text, 70) for text in texts))
     if not results["rows"]:
         log(f"Saved to {settings.output}: no row stays, and the split `{REMOVED}` has those that went")

@@ -27,7 +27,7 @@ _ROUNDS = 6
 _MEMBERS_AT_A_TIME = 2048
 _PARTS = 8
 _PLACED_AT_A_TIME = 512
-_PAIRS_AT_A_TIME = 4096
+_PAIRS_AT_A_TIME = 1024
 _ROUNDING = 1e-6
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
