@@ -10,7 +10,7 @@ from datasets import load_dataset
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.studies.mining.evaluation import evaluate_mining, random_pair_curve, task_tables
+from hf_paraphrase.studies.mining.evaluation import random_pair_curve
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun, open_pair
 
@@ -118,13 +118,6 @@ def test_a_classifier_scores_by_its_probabilities_alone_or_with_the_margin(work)
     assert scores_of("both") == pytest.approx(products, abs=1e-6)
 
 
-def test_tuning_files_of_one_name_are_refused_by_their_endings(work, capfd):
-    for name in ("a.txt.gz", "b.txt.gz"):
-        Path(name).write_text("w1 w2\n")
-    assert mine("--source a.txt.gz --target b.txt.gz --encoder better --tune-on dev") == 2
-    assert "both are `.txt.gz`" in capfd.readouterr().err.splitlines()[-1]
-
-
 # ----- evaluate-mining
 
 
@@ -170,23 +163,6 @@ def test_recall_bounds_every_way_and_better_encoders_and_matching_help(study, or
     row = tuned["filter ratio margin", True]
     assert record["threshold"] == row["threshold"] and record["measures"] == row["test"]
     assert f"{100 * row['test']['precision']:.2f}" in capsys.readouterr().out
-
-
-def test_rows_whose_names_differ_in_a_slash_have_a_curve_each(work):
-    for name in ("a/run", "b/run", "a_run"):
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).symlink_to(work / "keep")
-    words = "--task fr-en --encoder encoder --candidates 2 --random-negatives 3 --classifier a/run b/run a_run"
-    assert evaluate(f"{words} --output report") == 0
-    curves = {path.name for path in Path("report/curves/random_pairs").iterdir()}
-    assert curves == {"a%2Frun.tsv", "b%2Frun.tsv", "a_run.tsv"}
-
-
-def test_a_finished_report_gives_its_tables_again(work):
-    options = {"task": "fr-en", "encoder": "encoder", "output": "report", "resume": True}
-    first = evaluate_mining(**options)
-    again = evaluate_mining(**options)
-    assert again == json.loads(json.dumps(first)) and task_tables(again) == task_tables(first) != {}
 
 
 def test_random_pairs_are_scored_as_the_classifier_does_and_none_of_them_is_true(originals, tmp_path, monkeypatch):

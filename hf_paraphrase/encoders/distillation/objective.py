@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from ...models.modeling_avg import AvgModel
-    from .trainer import DistillationTrainingArguments
 
 TABLE = "embeddings"
 """The name of the table of token vectors in every encoder."""
@@ -96,11 +95,7 @@ class DistillationObjective(Objective):
     items = "texts"
 
     def __init__(
-        self,
-        model: PreTrainedModel,
-        args: DistillationTrainingArguments,
-        data: DistillationTexts,
-        letters: Letters | None = None,
+        self, model: PreTrainedModel, args: Any, data: DistillationTexts, letters: Letters | None = None
     ) -> None:
         super().__init__()
         self.args, self.data, self.letters = args, data, letters

@@ -120,7 +120,7 @@ class Neighbour:
 
 
 class SearchIndex:
-    """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
+    """An index folder that `hf-paraphrase search` or :func:`build_index` made.
 
     Its sentences are in memory; the vectors, which are far more, are mapped, and the encoder is opened at first use.
     An index can be pickled and copied: the copy opens the folder again.
