@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .filtering.row_choice import PairFilter
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
-    from .hub.run import push
+    from .hub.publishing import push
     from .models import (
         AvgConfig,
         AvgModel,

@@ -226,8 +226,7 @@ def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> 
         log(f"the graph differs from PyTorch by {results['largest_difference']:.1e} at most")
     if "sentences" in results:
         mean, lowest = results["mean_sentence_cosine"], results["lowest_sentence_cosine"]
-        cosines = f"{mean:.6f} in the mean, {lowest:.6f} at least"
-        log(f"cosine of {results['sentences']:,} sentences with the model's: {cosines}")
+        log(f"cosine of {results['sentences']:,} sentences: {mean:.6f} in the mean, {lowest:.6f} at least")
 
 
 def store_weights(values: Mapping[str, NDArray[Any]], weights: str) -> dict[str, StoredMatrix]:

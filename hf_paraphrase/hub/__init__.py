@@ -1,7 +1,7 @@
 """Publishing: a folder comes in, one commit on the Hub comes out; huggingface_hub sends it.
 
 `pushed_files` lists and checks the files, and adapts cards and records to the Hub; `publishing` decides whether data
-may be passed on, and sends. Start reading at `run`, the recipe of the verb `push`.
+may be passed on, and sends; it has the recipe of the verb `push`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .publishing import Plan, Pushed, check_licence, plan_push, send
-    from .run import Push, PushSettings, push
+    from .publishing import Plan, Push, Pushed, PushSettings, check_licence, plan_push, push, send
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -65,8 +65,6 @@ class PushedFile:
 def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[tuple[str, str]]]:
     """Lists the files of a folder that are sent, and those that are left out with the reason."""
     root = Path(folder)
-    if not root.is_dir():
-        raise InputError("there is no such folder", path=folder, remedy="name a model, data or metric folder")
     files: list[PushedFile] = []
     left_out: dict[str, str] = {}
     for path in root.rglob("*"):
@@ -86,7 +84,7 @@ def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[t
                     raise InputError("a pickle is not sent, because it can run code", path=path, remedy=remedy)
                 files.append(PushedFile(str(relative), path))
     if not files:
-        raise InputError("there is nothing to send", path=folder, remedy="name a model, data or metric folder")
+        raise InputError("no folder with something to send", path=folder, remedy="name a model, data or metric folder")
     return sorted(files, key=lambda file: file.name), sorted(left_out.items())
 
 

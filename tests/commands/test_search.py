@@ -18,6 +18,7 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 LINES = ["w1 w2", "w2 w1", "w3\u2028w4", "", "W1  w2", "w5 | w6", "w1 w2", "w7", "unheard of"]
 KEPT = ["w1 w2", "w2 w1", "w3\u2028w4", "W1  w2", "w5 | w6", "w7", "unheard of"]
+NAMES = {"sources", "encoder", "columns"}
 MANY = [f"w{number % 9} w{number % 7} w{number % 5}" for number in range(300)]
 
 
@@ -73,19 +74,6 @@ def test_an_index_folder_is_complete_and_also_a_data_folder(index, model, tmp_pa
     assert "Of 9 texts read, 1 had no character but space and 1 had been there" in card
 
 
-def test_the_columns_of_a_data_folder_are_read_row_by_row(model, tmp_path):
-    columns = {"sentence1": ["w1", "w3"], "sentence2": ["w2", None], "score": [0.5, 0.5], "other": ["w7", "w8"]}
-    write(tmp_path / "pairs", "dev", **columns)
-    flags = ["--model", model, "--corpus", tmp_path / "pairs", "--split", "dev"]
-    for columns, expected in (
-        ([], ["w1", "w2", "w3"]),
-        (["--columns", "other"], ["w7", "w8"]),
-        (["--columns", "other,sentence1"], ["w7", "w1", "w8", "w3"]),
-    ):
-        assert run(*flags, *columns, "--output", tmp_path / "i", "--overwrite") == 0
-        assert sentences_of(tmp_path / "i") == expected
-
-
 def test_an_index_that_grows_is_the_index_of_all_and_encodes_what_is_new_alone(model, tmp_path, monkeypatch, capfd):
     parts = [*MANY[:200], "", "w8 w8"], [*MANY[150:], "w8 w1 w8", "w2"]
     for name, lines in (("one", parts[0]), ("two", parts[1]), ("all", [*parts[0], *parts[1]])):
@@ -113,6 +101,10 @@ def test_an_index_that_grows_is_the_index_of_all_and_encodes_what_is_new_alone(m
 
 def test_sentences_are_added_and_removed_from_python(index, tmp_path):
     shutil.copytree(index, tmp_path / "i")
+    record = read_provenance(tmp_path / "i")
+    # Version 0.1 recorded the names of corpus and encoder in the settings alone.
+    record["results"] = {name: value for name, value in record["results"].items() if name not in NAMES}
+    (tmp_path / "i" / "provenance.json").write_text(json.dumps(record))
     other = SearchIndex(tmp_path / "i")
     assert other.add(["w8", "w1 w2", " "]) == 1 and len(other) == 8
     assert next(other.neighbours("w8", 1))[0].position == 10
@@ -121,6 +113,7 @@ def test_sentences_are_added_and_removed_from_python(index, tmp_path):
     assert "w8" not in {item.sentence for item in next(other.neighbours("w8", 9))}
     record = read_provenance(tmp_path / "i")
     assert record["results"]["encoder"] == "first" and record["results"]["sources"] == ["text.gz"]
+    assert "sentences of `text.gz`" in (tmp_path / "i" / "README.md").read_text()
     (tmp_path / "lines").write_text("w7\nw5 | w6\n")
     assert run("--index", tmp_path / "i", "--remove", tmp_path / "lines") == 0
     assert sentences_of(tmp_path / "i") == ["w2 w1", "w3\u2028w4", "unheard of"]

@@ -62,8 +62,7 @@ def test_a_model_gives_the_vectors_of_its_folder_and_no_code_pickle_or_checkpoin
     assert set(published.fetched) == {name for name in own if not name.endswith(".py")} | parts
 
 
-@pytest.mark.parametrize("inner", ["", "[it]/"])
-@pytest.mark.parametrize("settings", [b'{"model_type": "llama"}', b"{", b"{}"])
+@pytest.mark.parametrize(("inner", "settings"), [("", b'{"model_type": "llama"}'), ("[it]/", b"{")])
 def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_is_that_of_a_folder(
     published, tmp_path, inner, settings
 ):
@@ -81,10 +80,7 @@ def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_
     assert len(messages) == 1 and set(published.fetched) == {f"{inner}config.json"}
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["ann/mine", Path("b/avg"), "./avg", "/x/avg", "~/avg", "a//b", ""],
-)
+@pytest.mark.parametrize("path", ["ann/mine", Path("b/avg"), "./avg", "a//b", ""])
 def test_a_local_folder_or_an_invalid_name_is_never_looked_up_on_the_hub(published, path):
     Path("ann/mine").mkdir(parents=True)
     with pytest.raises(ModelError, match=r"config.json|no such model folder|the name of the model is empty"):
@@ -131,23 +127,17 @@ def test_all_that_the_commands_write_into_model_folders_is_fetched_but_code_and_
         assert REPORT in left_out and {name for name in left_out if not name.endswith(".py")} == {REPORT}
 
 
-@pytest.mark.parametrize("place", ["", "0_StaticEmbedding/"])
-def test_a_table_of_another_library_is_fetched_by_name_like_one_of_ours(published, place):
+def test_a_table_of_another_library_is_fetched_by_name_like_one_of_ours(published):
     tokenizer = build_word_level_tokenizer(["the", "cat", "sat"]).backend_tokenizer
     table = torch.arange(2.0 * tokenizer.get_vocab_size()).reshape(-1, 2)
-    name = "embedding.weight" if place else "embeddings"
+    module = {"idx": 0, "name": "0", "path": "0_StaticEmbedding"}
     files = {
-        f"{place}model.safetensors": save({name: table}),
-        f"{place}tokenizer.json": tokenizer.to_str().encode(),
+        "0_StaticEmbedding/model.safetensors": save({"embedding.weight": table}),
+        "0_StaticEmbedding/tokenizer.json": tokenizer.to_str().encode(),
+        "modules.json": json.dumps([{**module, "type": "sentence_transformers.models.StaticEmbedding"}]).encode(),
         "unsafe.bin": b"not fetched",
     }
-    if place:
-        module = {"idx": 0, "name": "0", "path": place[:-1], "type": "sentence_transformers.models.StaticEmbedding"}
-        files["modules.json"] = json.dumps([module]).encode()
-    else:
-        files["config.json"] = b'{"model_type": "model2vec", "normalize": false}'
     published.make("ann/table", files=files)
     encoder = SentenceEncoder.from_pretrained("ann/table")
-    ids = tokenizer.encode("the cat").ids
-    np.testing.assert_allclose(encoder.encode("the cat"), table[ids].mean(0))
+    np.testing.assert_allclose(encoder.encode("the cat"), table[tokenizer.encode("the cat").ids].mean(0))
     assert "unsafe.bin" not in published.fetched

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import ast
 import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-import hf_paraphrase.models
 from hf_paraphrase.artefacts.model_loading import load_model_folder
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -19,10 +16,8 @@ from hf_paraphrase.studies.mining.parallel_classification import ParallelClassif
 from hf_paraphrase.studies.supervised.sentence_classification import SentenceJudge
 from hf_paraphrase.translation.loading import load_translation_model
 
-PACKAGE = Path(hf_paraphrase.models.__file__).parent
 SOURCES = ["je suis là", "deux", "tom est un homme ."]
 TARGETS = ["i am here", "two", "tom is a man ."]
-ALLOWED_IMPORTS = {"__future__", "torch", "transformers", "tokenizers", *sys.stdlib_module_names}
 
 
 def encoder_job(folder, texts, kind="encoder"):
@@ -113,27 +108,3 @@ def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_th
     assert done.stdout.count("equal:") == len(jobs)
     types = {json.loads((Path(job["folder"]) / "config.json").read_text())["model_type"] for job in jobs}
     assert types == set(MODELS), "a model type of the package is not tried"
-
-
-def test_a_folder_has_the_packages_own_code_complete_and_no_weights_but_safetensors(encoder_folders, other_folders):
-    for folder in [*encoder_folders.values(), *other_folders.values()]:
-        config = json.loads((folder / "config.json").read_text())
-        types = [item["model_type"] for item in (config, config.get("sentence_encoder")) if item]
-        files = {path.name: path for path in sorted(folder.glob("*.py"))}
-        for model_type in types:
-            assert {f"configuration_{model_type}.py", f"modeling_{model_type}.py"} <= files.keys()
-        settings = folder / "tokenizer_config.json"
-        # A classifier of pairs has its tokenizers in folders of their own, and they have no code.
-        tokenizer = json.loads(settings.read_text()) if settings.is_file() else {}
-        references = [*config["auto_map"].values(), *tokenizer.get("auto_map", {}).get("AutoTokenizer", [])]
-        assert {f"{item.rpartition('.')[0]}.py" for item in references if item} <= files.keys(), folder
-        for name, path in files.items():
-            assert path.read_bytes() == (PACKAGE / name).read_bytes(), path
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.ImportFrom) and node.level:
-                    assert node.level == 1 and f"{node.module}.py" in files, (path, node.module)
-                elif isinstance(node, ast.ImportFrom | ast.Import):
-                    names = [node.module] if isinstance(node, ast.ImportFrom) else [item.name for item in node.names]
-                    assert {name.partition(".")[0] for name in names} <= ALLOWED_IMPORTS, (path, names)
-        assert (folder / "model.safetensors").is_file()
-        assert not {".bin", ".pt", ".pkl", ".npy"} & {path.suffix for path in folder.rglob("*")}

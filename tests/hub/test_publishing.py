@@ -44,18 +44,6 @@ def test_a_folder_arrives_byte_for_byte_as_one_commit_of_a_repository_of_its_kin
     assert (again.commit, again.is_new) == (done.commit, False)
 
 
-def test_private_branch_and_message_arrive_and_main_stays_as_it_was(hub, model_folder):
-    done = push_here(model_folder, revision="v2", private=True, commit_message="Trained longer: é")
-    repository = hub.repositories["model", "ann/thing"]
-    assert repository.private and hub.files("ann/thing") == {}
-    assert hub.files("ann/thing", branch="v2") == content(model_folder)
-    assert repository.commits[done.commit][1] == "Trained longer: é" and done.url == f"{URL}/ann/thing/tree/v2"
-    hub.make("ann/public")
-    with pytest.raises(UsageError, match="exists and is public"):
-        push_here(model_folder, "ann/public", private=True)
-    assert hub.files("ann/public") == {}
-
-
 def test_files_that_the_folder_lacks_stay_or_are_pruned(hub, model_folder):
     push_here(model_folder)
     (model_folder / "tokenizer.json").unlink()
@@ -129,9 +117,8 @@ def test_a_token_is_never_published_and_never_breaks_a_header(hub, model_folder)
     assert hub.calls == []
 
 
-@pytest.mark.parametrize("words", [[f"--hf_token={TOKEN}"], ["--repo-id", TOKEN * 4]])
-def test_a_token_among_the_flags_is_refused_and_not_shown(hub, model_folder, capsys, words):
-    assert main(["push", "--path", str(model_folder), "--repo-id", "ann/avg", *words]) == 2
+def test_a_token_among_the_flags_is_refused_and_not_shown(hub, model_folder, capsys):
+    assert main(["push", "--path", str(model_folder), "--repo-id", "ann/avg", f"--hf_token={TOKEN}"]) == 2
     out, err = capsys.readouterr()
     assert TOKEN not in out + err and "error: " in err
     assert hub.calls == []
@@ -160,6 +147,13 @@ def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(hub, tmp
     encoder = SentenceEncoder.from_pretrained(tmp_path / "avg")
     url = encoder.push_to_hub("ann/my_avg", commit_message="Once more", revision="v2", private=True, token=TOKEN)
     assert url == f"{URL}/ann/my_avg/tree/v2"
+    repository = hub.repositories["model", "ann/my_avg"]
+    assert repository.private and hub.files("ann/my_avg") == {}
+    assert repository.commits[repository.branches["v2"]][1] == "Once more"
+    hub.make("ann/public")
+    with pytest.raises(UsageError, match="exists and is public"):
+        encoder.push_to_hub("ann/public", private=True, token=TOKEN)
+    assert hub.files("ann/public") == {}
     opened = SentenceEncoder.from_pretrained("ann/my_avg", revision="v2")
     np.testing.assert_array_equal(opened.encode(["the cat"]), encoder.encode(["the cat"]))
 
@@ -167,31 +161,21 @@ def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(hub, tmp
 # ----- licences
 
 
-ALLOWED = "cc-by-2.0 cc-by-nc-4.0 cc0-1.0 mit odbl CC-BY-4.0"
-
-
-@pytest.mark.parametrize("licence", ALLOWED.split())
-def test_licences_that_allow_redistribution_are_accepted(licence):
-    assert refusal({"license": licence}) is None
-    assert refusal({"license": [licence, "mit"]}) is None
-
-
 @pytest.mark.parametrize(
     ("head", "wording"),
     [
         ({}, "states no licence"),
-        ({"license": "other"}, "`other`, which does not say"),
         ({"license": "other", "license_name": "ldc"}, "`other` (ldc), which does not say"),
         ({"license": "cc-by-nd-4.0"}, "forbids passing on changed copies"),
         ({"license": "mit-but-not-really"}, "not one that is known"),
         ({"license": ["mit", "other"]}, "`other`, which does not say"),
-        ({"license": {"a": 1}}, "not one that is known"),
     ],
 )
-def test_any_other_licence_is_refused_with_the_reason(head, wording):
+def test_a_licence_that_does_not_allow_passing_on_is_refused_with_the_reason(head, wording):
     assert wording in (refusal(head) or "")
 
 
-@pytest.mark.parametrize("name", ["opusparcus", "ppdb", "sick", "simpwiki", "turku"])
-def test_the_licences_of_our_own_sources_are_known(name):
-    assert refusal({"license": SOURCES[name].LICENSE}) is None
+def test_free_licences_and_those_of_our_own_sources_are_known():
+    own = [SOURCES[name].LICENSE for name in ("opusparcus", "ppdb", "sick", "simpwiki", "turku")]
+    for licence in (*own, "cc-by-2.0", "cc-by-nc-4.0", "cc0-1.0", "odbl", "CC-BY-4.0", ["mit", "gpl-3.0"]):
+        assert refusal({"license": licence}) is None

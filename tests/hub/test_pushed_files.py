@@ -25,10 +25,8 @@ def folder(tmp_path):
     [
         ("data/.cache/x", "data/.cache/", "hidden"),
         ("checkpoint-500/optimizer.pt", "checkpoint-500/", "a checkpoint of training"),
-        ("__pycache__/x.pyc", "__pycache__/", "byte code"),
         ("training_args.bin", "training_args.bin", "state of training"),
         ("events.out.tfevents.17", "events.out.tfevents.17", "a log of training"),
-        ("model.partial", "model.partial", "incomplete"),
     ],
 )
 def test_by_products_are_left_out_with_their_reason(folder, name, shown, reason):
@@ -39,15 +37,12 @@ def test_by_products_are_left_out_with_their_reason(folder, name, shown, reason)
     assert left_out == [(shown, reason)]
 
 
-@pytest.mark.parametrize("name", ["pytorch_model.bin", "data/weights.pt"])
-def test_pickles_are_refused(folder, name):
-    (folder / name).write_bytes(b"x")
+def test_pickles_and_links_are_refused_wherever_they_lead(folder, tmp_path):
+    (folder / "data" / "weights.pt").write_bytes(b"x")
     with pytest.raises(InputError, match="a pickle is not sent") as caught:
         list_files(folder)
-    assert caught.value.path == str(folder / name)
-
-
-def test_links_are_refused_wherever_they_lead(folder, tmp_path):
+    assert caught.value.path == str(folder / "data" / "weights.pt")
+    (folder / "data" / "weights.pt").unlink()
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret" / "key").write_text("x")
     for target in (tmp_path / "secret", tmp_path / "secret" / "key", tmp_path / "absent", folder / "a.txt"):
@@ -57,9 +52,7 @@ def test_links_are_refused_wherever_they_lead(folder, tmp_path):
         (folder / "data" / "link").unlink()
 
 
-def test_the_repository_type_is_detected(model_folder, data_folder, metric_folder):
-    folders = (model_folder, data_folder, metric_folder)
-    assert [plan_push(folder, "ann/x").repo_type for folder in folders] == ["model", "dataset", "space"]
+def test_a_folder_of_several_types_or_none_is_refused(model_folder, metric_folder):
     (model_folder / "data.parquet").write_text("")
     with pytest.raises(UsageError, match=r"both a model and data.*--repo-type model|dataset|space"):
         plan_push(model_folder, "ann/x")
@@ -72,9 +65,7 @@ def test_the_repository_type_is_detected(model_folder, data_folder, metric_folde
     ("name", "text", "wording"),
     [
         ("README.md", None, "cannot read the card"),
-        ("provenance.json", None, "no provenance.json"),
         ("provenance.json", '{"command": "other tool"}', "no provenance.json of hf-paraphrase"),
-        ("README.md", "---\na: b: c\n---\n", r"README\.md:2"),
         ("source_provenance.json", "{", r"source_provenance\.json is damaged"),
     ],
 )

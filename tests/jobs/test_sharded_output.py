@@ -65,7 +65,6 @@ def test_a_run_of_all_that_is_left_goes_on_where_parts_were(pairs, whole, tmp_pa
     ("words", "problem"),
     [
         (["--shard", "5/4"], "--shard 5/4 is not a part of the work (e.g. 3/64 for the third of 64)"),
-        (["--shard", "3"], "--shard 3 is not a part of the work"),
         (["--shard", "2/12"], "--shard 2/12: more parts than shards, of which there are 11 (make fewer parts, or"),
         (["--shard", "2/4", "--overwrite"], "--overwrite"),
     ],

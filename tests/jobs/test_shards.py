@@ -65,26 +65,6 @@ def test_two_processes_write_the_same_bytes_as_one(pairs, tmp_path):
     assert digests(tmp_path / "1") == digests(tmp_path / "2") and len(digests(tmp_path / "1")) == 4
 
 
-def test_a_job_that_was_interrupted_continues_and_leaves_the_same_bytes(pairs, tmp_path):
-    killed = tmp_path / "killed" / "output"
-    shards = plan(pairs, 30)
-    list(run_shards(job_of(pairs), shards, tmp_path / "whole" / "output"))
-    running = run_shards(job_of(pairs), shards, killed)
-    for _ in range(3):
-        next(running)
-    running.close()
-    kept = {path.name: path.stat().st_mtime_ns for path in (killed / "data").iterdir()}
-    assert len(kept) == 3
-    (killed.parent / "shards" / "train-00001.json").unlink()
-    left = [shard for shard in shards if not shard.is_finished(killed)]
-    assert left == [shards[1], *shards[3:]]
-    list(run_shards(job_of(pairs), left, killed))
-    assert digests(killed) == digests(tmp_path / "whole" / "output")
-    after = {path.name: path.stat().st_mtime_ns for path in (killed / "data").iterdir()}
-    kept.pop("train-00001-of-00007.parquet")
-    assert {name: after[name] for name in kept} == kept
-
-
 @dataclass(frozen=True)
 class Sleeper(BatchFunction):
     """Lasts long for all rows but the first hundred, and leaves a file at the end."""

@@ -28,7 +28,6 @@ from ..encoded_pairs import ends_of
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-BUCKETS = 100_000
 _SIZES = (3, 4, 5)
 _BEGIN, _END = "<", ">"
 _INSIDE = "##"
@@ -73,9 +72,7 @@ class Letters(nn.Module):
     `spelt` has the spelling of each token by its id, None for one without letters; ids behind them have none either.
     """
 
-    def __init__(
-        self, spelt: Sequence[str | None], size: int, dimension: int, *, buckets: int = BUCKETS, seed: int = 0
-    ) -> None:
+    def __init__(self, spelt: Sequence[str | None], size: int, dimension: int, *, buckets: int, seed: int = 0) -> None:
         super().__init__()
         grams = [[] if word is None else character_ngrams(word) for word in spelt]
         lengths = np.zeros(size, np.int64)

@@ -9,25 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...data.sentences import naming
+from ...data.sentences import SentenceCorpus, naming
 from ...errors import UsageError
 from ...messages import log
-from ...settings import flag, recipe
+from ...settings import recipe
 from ...tokenization.token_ids import id_counts
 from ...training.run import TrainingRun
-from ..kinds import DROPOUTS, encoder_kind, option_names
+from ..kinds import DROPOUTS, option_names
 from ..sentence_encoder import SentenceEncoder
 from ..train import described_size, dev_evaluator, finished_encoder, scratch_folder, show_line, write_encoder
 from .settings import ObjectiveSettings, StudentSettings
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
-
     from ...tokenization.token_ids import TokenIds
     from ...training.word_vectors import Coverage
-    from ..encoder_vocabulary import EncoderVocabulary
     from .letters import Letters
-    from .local_table import DistillationTexts
     from .texts import Texts
     from .trainer import DistillationTrainer
 
@@ -48,9 +44,8 @@ def distill(settings: StudentSettings) -> SentenceEncoder:
 
 def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     from ...training.devices import is_bf16
-    from .local_table import DistillationTexts
+    from .objective import DistillationTexts
     from .teacher_vectors import TeacherVectors, teacher_vectors
-    from .texts import encode_texts
     from .trainer import DistillationTrainer, DistillationTrainingArguments
 
     # All that can be refused is, before the teachers are asked, which may take hours.
@@ -59,34 +54,36 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     bf16 = is_bf16(settings.teacher_precision, device)
     teachers = [
         SentenceEncoder.from_pretrained(folder, device=device, dtype="bfloat16" if bf16 else None)
-        for folder in settings.teacher
+        for folder in settings.teachers
     ]
-    scratch = scratch_folder(run.folder)
-    texts = _texts(settings, scratch)
+    texts = _texts(settings, run)
     dimension = sum(teacher.dimension for teacher in teachers)
-    if (settings.hidden_size, settings.initial_vectors, settings.initial_model) == (None, None, None):
-        # The record of the run has what was given.
-        settings = replace(settings, hidden_size=-(-dimension // _parts(settings)))
-    vocabulary, model = _vocabulary(settings, texts)
-    encoded = encode_texts(texts, vocabulary.tokenizer, scratch=scratch)
-    coverage: Coverage | None = None
-    if model is None:
-        model, coverage = _new_student(settings, vocabulary, encoded)
-    letters = _letters(settings, model, vocabulary) if settings.letters else None
-    _check_sizes(settings, model)
-    described = described_size(model, coverage)
+    student, encoded, coverage, letters = _student(settings, run, texts, dimension)
+    size = student.model.config.hidden_size
+    if (wanted := max([*settings.matryoshka, settings.principal_components or 0], default=0)) > size:
+        raise UsageError(
+            f"{wanted} is more than the {size} components of the embeddings",
+            remedy="give fewer to --matryoshka and --principal-components",
+        )
+    described = described_size(student.model, coverage)
     log(f"{settings.model_type}: {len(texts):,} texts, {described}, teachers' vectors of {dimension}")
     numbers = None
     if settings.language_exponent != 1:
         numbers = texts.balanced(settings.language_exponent, settings.seed)
         log(f"{len(numbers):,} texts an epoch, those of smaller languages repeated")
     kept = run.begin() / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
-    targets = TeacherVectors(
-        [
-            teacher_vectors(kept, path, teacher, texts, bf16=bf16, show_progress_bar=True)
-            for path, teacher in zip(settings.teacher, teachers, strict=True)
-        ]
-    )
+    vectors = [
+        teacher_vectors(
+            kept,
+            path,
+            teacher,
+            texts,
+            bf16=bf16,
+            multilingual=path in settings.multilingual_teacher,
+            center=settings.center_teachers,
+        )
+        for path, teacher in zip(settings.teachers, teachers, strict=True)
+    ]
     del teachers
     arguments = run.arguments(
         DistillationTrainingArguments,
@@ -96,26 +93,30 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
         learning_rate=settings.learning_rate,
         bf16=settings.precision == "bf16",
     )
-    data = DistillationTexts(encoded, targets, numbers)
+    data = DistillationTexts(encoded, TeacherVectors(vectors), numbers)
     trainer = DistillationTrainer(
-        model, arguments, data, vocabulary.tokenizer, evaluator=evaluator, letters=letters, report=show_line
+        student.model, arguments, data, student.tokenizer, evaluator, letters=letters, report=show_line
     )
     run.train(trainer)
-    _write(settings, run, trainer, texts, data, coverage)
+    _write(settings, run, trainer, texts, coverage)
 
 
-def _texts(settings: StudentSettings, scratch: Path) -> Texts:
+def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
     from ..initial_vectors import read_word_list
-    from .texts import corpora_of, described, open_bitexts, read_texts
+    from .texts import described, open_bitexts, read_texts
+
+    def corpora(sources: list[str]) -> list[SentenceCorpus]:
+        return [SentenceCorpus(path, settings.columns if path.is_dir() else ()) for path in map(Path, sources)]
 
     texts = read_texts(
-        corpora_of(settings.text, settings.columns),
+        corpora(settings.text),
         bitexts=open_bitexts(settings.bitext, settings.teacher_lang),
+        multilingual=corpora(settings.multilingual_text) if settings.multilingual_teacher else None,
         teacher_lang=settings.teacher_lang,
         words=[] if settings.word_list is None else read_word_list(settings.word_list),
         max_characters=settings.max_characters,
         held_out=settings.decontaminator("text"),
-        scratch=scratch,
+        scratch=scratch_folder(run.folder),
     )
     log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
     if len(texts.names) > 1:
@@ -123,110 +124,83 @@ def _texts(settings: StudentSettings, scratch: Path) -> Texts:
     return texts
 
 
-def _vocabulary(settings: StudentSettings, texts: Texts) -> tuple[EncoderVocabulary, PreTrainedModel | None]:
-    """Makes the tokens of a new student, or opens the encoder to continue from."""
-    from ..encoder_vocabulary import initial_encoder, new_vocabulary
+def _student(
+    settings: StudentSettings, run: TrainingRun, texts: Texts, dimension: int
+) -> tuple[SentenceEncoder, TokenIds, Coverage | None, Letters | None]:
+    """Makes the student, or opens the encoder to continue from, and reads the texts with its tokenizer."""
+    import torch
 
+    from ..encoder_vocabulary import initial_encoder, new_vocabulary, untrained_model
+    from .letters import Letters, spellings
+    from .texts import encode_texts
+
+    coverage: Coverage | None = None
     if settings.initial_model is not None:
         dropouts = {name: getattr(settings, name) for name in DROPOUTS}
         encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
-        return vocabulary, encoder.model
-    with naming([*settings.text, *settings.bitext][0]):
-        return new_vocabulary(settings, partial(iter, texts)), None
-
-
-def _new_student(
-    settings: StudentSettings, vocabulary: EncoderVocabulary, encoded: TokenIds
-) -> tuple[PreTrainedModel, Coverage | None]:
-    import torch
-
-    from ..encoder_vocabulary import untrained_model
-
-    model, coverage = untrained_model(settings, vocabulary, partial(id_counts, encoded.ids), seed=settings.seed)
-    if settings.letters and coverage is None:
-        # What a word has of its own comes from the text alone, so that a word without text is its letters.
-        with torch.no_grad():
-            model.get_parameter("embeddings")[: vocabulary.sizes[0]] = 0.0
-    return model, coverage
-
-
-def _letters(settings: StudentSettings, model: PreTrainedModel, vocabulary: EncoderVocabulary) -> Letters:
-    from .letters import Letters, spellings
-
+        encoded = encode_texts(texts, encoder.tokenizer, scratch=scratch_folder(run.folder))
+    else:
+        if settings.hidden_size is None and settings.initial_vectors is None:
+            # Of words and trigrams two vectors stand side by side. The record of the run has what was given.
+            parts = 2 if settings.kind.words and settings.kind.trigrams else 1
+            settings = replace(settings, hidden_size=-(-dimension // parts))
+        with naming(settings.texts[0]):
+            vocabulary = new_vocabulary(settings, partial(iter, texts))
+        encoded = encode_texts(texts, vocabulary.tokenizer, scratch=scratch_folder(run.folder))
+        model, coverage = untrained_model(settings, vocabulary, partial(id_counts, encoded.ids), seed=settings.seed)
+        encoder = SentenceEncoder(model, vocabulary.tokenizer)
+        if settings.letters and coverage is None:
+            # What a word has of its own comes from the text alone, so that a word without text is its letters.
+            with torch.no_grad():
+                model.get_parameter("embeddings")[: vocabulary.sizes[0]] = 0.0
+    if not settings.letters:
+        return encoder, encoded, coverage, None
     # Of several tokenizers that of the words is the first.
     words = getattr(vocabulary.tokenizer, "parts", [vocabulary.tokenizer])[0]
-    shape = model.get_parameter("embeddings").shape
-    return Letters(spellings(words), *shape, buckets=settings.ngram_buckets, seed=settings.seed)
-
-
-def _parts(settings: StudentSettings) -> int:
-    """Returns how many vectors of the hidden size stand side by side in an embedding."""
-    kind = encoder_kind(settings.model_type)
-    return 2 if kind.words and kind.trigrams else 1
-
-
-def _check_sizes(settings: StudentSettings, model: PreTrainedModel) -> None:
-    """Refuses what asks for more components than there are."""
-    size = model.config.hidden_size
-    for name, wanted in (
-        ("matryoshka", max(settings.matryoshka, default=0)),
-        ("principal_components", settings.principal_components or 0),
-    ):
-        if wanted > size:
-            raise UsageError(
-                f"{flag(name)} {wanted} is more than the {size} components of the embeddings", remedy="give fewer"
-            )
+    shape = encoder.model.get_parameter("embeddings").shape
+    letters = Letters(spellings(words), *shape, buckets=settings.ngram_buckets, seed=settings.seed)
+    return encoder, encoded, coverage, letters
 
 
 def _write(
-    settings: StudentSettings,
-    run: TrainingRun,
-    trainer: DistillationTrainer,
-    texts: Texts,
-    data: DistillationTexts,
-    coverage: Coverage | None,
+    settings: StudentSettings, run: TrainingRun, trainer: DistillationTrainer, texts: Texts, coverage: Coverage | None
 ) -> None:
     from ..dev_scores import DEV_SCORE, scores_of
-    from .objectives import turn_to_principal_axes
-    from .texts import described
+    from ..encoder_vocabulary import name_on_card
+    from .objective import turn_to_principal_axes
+    from .texts import OTHER, described
 
-    names = [Path(teacher).resolve().name for teacher in settings.teacher]
-    sizes = [vectors.dimension for vectors in data.targets.teachers]
-    by_language = texts.by_language() if settings.bitext else None
+    names = [Path(teacher).resolve().name for teacher in settings.teachers]
+    by_language = texts.by_language() if len(texts.names) > 1 else None
+    data = trainer.objective.data
     results: dict[str, Any] = {
         "texts": len(texts),
         "texts_by_language": by_language,
         "left_out": dict(texts.left_out),
         "contamination": texts.contamination,
-        "teachers": dict(zip(names, sizes, strict=True)),
+        "teachers": dict(zip(names, data.targets.sizes, strict=True)),
     }
     if settings.principal_components is not None:
         model: Any = trainer.model
         turn_to_principal_axes(model, data.texts, settings.principal_components, seed=settings.seed)
         if trainer.evaluator is not None:
-            turned = SentenceEncoder(model, trainer.tokenizer)
-            results["dev_finished"] = scores_of(trainer.evaluator, turned)[DEV_SCORE]
-    folders = [item for item in settings.text if Path(item).is_dir()]
-    found = {item for folder in folders for item in languages_read(folder, english=True)}
-    languages = sorted(texts.names if settings.bitext else found)
-    words = encoder_kind(settings.model_type).words and settings.tokenizer is None
+            results["dev_finished"] = scores_of(trainer.evaluator, trainer.encoder)[DEV_SCORE]
+    initial = "random"
+    if settings.initial_model is not None:
+        initial = f"those of {name_on_card(settings.initial_model)}, with all its other weights"
+    elif settings.initial_vectors is not None:
+        initial = f"{to_path(settings.initial_vectors).name} ({coverage})"
+    folders = [item for item in (*settings.text, *settings.multilingual_text) if Path(item).is_dir()]
+    languages = {item for folder in folders for item in languages_read(folder, english=folder in settings.text)}
+    if settings.bitext:
+        languages |= {*texts.names} - {OTHER}
+    words = settings.kind.words and settings.tokenizer is None
     card = {
-        "languages": languages or (["en"] if words and settings.split_contractions else []),
+        "languages": sorted(languages) or (["en"] if words and settings.split_contractions else []),
         "teacher_names": ", ".join(names),
-        "text_names": ", ".join(to_path(item).name for item in (*settings.text, *settings.bitext)),
+        "text_names": ", ".join(to_path(item).name for item in settings.texts),
         "by_language": by_language,
         "left_out": described(texts.left_out),
-        "initial": _described_start(settings, coverage),
+        "initial": initial,
     }
     write_encoder(settings, run, trainer, coverage, template="distilled_encoder", results=results, card=card)
-
-
-def _described_start(settings: StudentSettings, coverage: Coverage | None) -> str:
-    """Describes for the card what the student started from."""
-    from ..encoder_vocabulary import name_on_card
-
-    if settings.initial_model is not None:
-        return f"those of {name_on_card(settings.initial_model)}, with all its other weights"
-    if settings.initial_vectors is not None:
-        return f"{to_path(settings.initial_vectors).name} ({coverage})"
-    return "random"

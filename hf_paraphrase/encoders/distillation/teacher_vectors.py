@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,43 +28,50 @@ if TYPE_CHECKING:
 
 TEXTS_PER_BLOCK = 2048
 _KEYS, _VECTORS = "keys.u64", "vectors.f16"
+_TEXTS_OF_MEAN = 1 << 16
 
 
-@dataclass
 class UnitVectors:
     """The unit vectors of texts by one teacher.
 
-    Attributes:
+    Args:
         matrix: The rows of its folder (rows, dimension), float16, usually a map of a file.
-        rows: Which of them belongs to each text (texts,), int64.
+        rows: Which of them belongs to each text (texts,), int64; -1 where the teacher gives no vector.
+        center: Whether the mean of the rows of these texts is subtracted from each.
     """
 
-    matrix: NDArray[np.float16]
-    rows: NDArray[np.int64]
-
-    @property
-    def dimension(self) -> int:
-        """The number of components."""
-        return int(self.matrix.shape[1])
+    def __init__(self, matrix: NDArray[np.float16], rows: NDArray[np.int64], *, center: bool = False) -> None:
+        self.matrix, self.rows = matrix, rows
+        self.dimension = int(matrix.shape[1])
+        self.mean: NDArray[np.float32] | None = None
+        if center:
+            used = np.unique(rows[rows >= 0])
+            some = used[:: max(1, len(used) // _TEXTS_OF_MEAN)]
+            self.mean = matrix[some].mean(axis=0, dtype=np.float64).astype(np.float32)
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Reads the vectors of some texts by their numbers (texts,), as (texts, dimension)."""
-        return self.matrix[self.rows[numbers]].astype(np.float32)
+        """Reads the vectors of some texts by their numbers (texts,), as (texts, dimension); zero where none is."""
+        rows = self.rows[numbers]
+        vectors = self.matrix[rows].astype(np.float32)
+        if self.mean is not None:
+            vectors = normalized(vectors - self.mean)
+        vectors[rows < 0] = 0
+        return vectors
 
 
 class TeacherVectors:
-    """The vectors of several teachers side by side, of unit length, so that cosines are the means of theirs."""
+    """The vectors of several teachers side by side, of unit length, so that cosines are the means of theirs.
+
+    A text that some of the teachers do not know has zeros in their places.
+    """
 
     def __init__(self, teachers: Sequence[UnitVectors]) -> None:
         self.teachers = list(teachers)
+        self.sizes = [teacher.dimension for teacher in self.teachers]
+        self.are_partial = any((teacher.rows < 0).any() for teacher in self.teachers)
 
     def __len__(self) -> int:
         return len(self.teachers[0].rows)
-
-    @property
-    def dimension(self) -> int:
-        """The number of components of all teachers together."""
-        return sum(teacher.dimension for teacher in self.teachers)
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads the vectors (texts, dimension) of some texts by their numbers (texts,)."""
@@ -80,25 +86,27 @@ def teacher_vectors(
     texts: Texts,
     *,
     bf16: bool,
-    show_progress_bar: bool = False,
+    multilingual: bool = False,
+    center: bool = False,
 ) -> UnitVectors:
     """Returns the unit vectors that texts are taught by a teacher; missing ones are computed, longest texts first."""
     state = f"{fingerprint(teacher)[:16]}-{'bf16' if bf16 else 'fp32'}"
     place = Path(folder) / f"{Path(teacher).resolve().name}-{state}"
-    dimension = encoder.dimension
+    taught_by = np.arange(len(texts)) if multilingual else texts.taught_by
+    wanted = np.unique(taught_by[taught_by >= 0])
     # Rows are added to the files that are here, and through a link they would go elsewhere.
     check_no_links(place)
-    if len(_missing(place, dimension, texts)):
+    if len(_missing(place, encoder.dimension, texts, wanted)):
         with locked(place):
             # Another run may have written until now.
-            missing = _missing(place, dimension, texts)
-            log(f"{place.name}: {len(missing):,} of {len(np.unique(texts.taught_by)):,} texts to encode")
-            _add(place, encoder, teacher, texts, missing, show_progress_bar)
-    keys = _read_keys(place, dimension)
+            missing = _missing(place, encoder.dimension, texts, wanted)
+            log(f"{place.name}: {len(missing):,} of {len(wanted):,} texts to encode")
+            _add(place, encoder, teacher, texts, missing)
+    keys = _read_keys(place, encoder.dimension)
     order = np.argsort(keys, kind="stable")
-    rows = order[np.searchsorted(keys, texts.keys[texts.taught_by], sorter=order)]
-    matrix = np.memmap(place / _VECTORS, np.float16, "r", shape=(len(keys), dimension))
-    return UnitVectors(np.asarray(matrix), rows)
+    rows = order[np.searchsorted(keys, texts.keys[taught_by], sorter=order).clip(max=len(keys) - 1)]
+    matrix = np.memmap(place / _VECTORS, np.float16, "r", shape=(len(keys), encoder.dimension))
+    return UnitVectors(np.asarray(matrix), np.where(taught_by < 0, -1, rows), center=center)
 
 
 def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:
@@ -109,25 +117,17 @@ def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:
     return np.fromfile(place / _KEYS, np.uint64)[:rows]
 
 
-def _missing(place: Path, dimension: int, texts: Texts) -> NDArray[np.int64]:
-    """Lists the texts without a vector, the longest first: what does not fit the memory shows at once."""
-    numbers = np.unique(texts.taught_by)
+def _missing(place: Path, dimension: int, texts: Texts, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Lists those of some texts without a vector, the longest first: what does not fit the memory shows at once."""
     numbers = numbers[~np.isin(texts.keys[numbers], _read_keys(place, dimension))]
     return numbers[np.argsort(-texts.lengths[numbers], kind="stable")]
 
 
-def _add(
-    place: Path,
-    encoder: SentenceEncoder,
-    teacher: str,
-    texts: Texts,
-    missing: NDArray[np.int64],
-    show_progress_bar: bool,
-) -> None:
+def _add(place: Path, encoder: SentenceEncoder, teacher: str, texts: Texts, missing: NDArray[np.int64]) -> None:
     from tqdm.auto import tqdm
 
     rows = len(_read_keys(place, encoder.dimension))
-    progress = tqdm(total=len(missing), unit=" texts", desc=place.name, disable=not show_progress_bar or None)
+    progress = tqdm(total=len(missing), unit=" texts", desc=place.name, disable=None)
     try:
         place.mkdir(parents=True, exist_ok=True)
         with (place / _VECTORS).open("ab") as vectors, (place / _KEYS).open("ab") as keys, progress:

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,18 +18,17 @@ from ...data.batch_function import add_report
 from ...data.decontamination import Decontaminator
 from ...data.folder import DataFolder
 from ...data.languages import is_language, primary_language
-from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
-from ..encoded_pairs import GrowingArray, ends_of
+from ..encoded_pairs import GrowingArray, TokenArrays, ends_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-COLUMNS = ("sentence", "text", "sentence1", "sentence2", "target")
-"""The columns of data folders that are read where none are named."""
+OTHER = "other"
+"""What stands for the languages of text that is not of the teachers' language and no bitext."""
 
 
 @dataclass
@@ -43,10 +42,10 @@ class Texts:
         keys: 64 bits of a digest of each text (texts,), uint64.
         left_out: How many were left out, by the reason.
         contamination: How many were left out by each evaluation set.
-        taught_by: The number of the text whose vector each one learns (texts,), int64: its own, or that of its
-            translation, which the teachers know.
+        taught_by: The number of the text of which a teacher of one language gives the vector (texts,), int64: its own
+            or that of its translation; -1 where it knows neither.
         languages: For each text the place of its language among `names` (texts,), int16.
-        names: The languages of bitext, behind that of the teachers.
+        names: The language of the teachers, then those of bitext, then :data:`OTHER`.
     """
 
     characters: NDArray[np.uint8]
@@ -74,7 +73,7 @@ class Texts:
         return [self.characters[start:end].tobytes().decode() for start, end in borders]
 
     def by_language(self) -> dict[str, int]:
-        """Counts the texts of each language of bitext, and those that the teachers know."""
+        """Counts the texts of each language."""
         counts = np.bincount(self.languages, minlength=len(self.names)).tolist()
         return dict(zip(self.names, counts, strict=True))
 
@@ -116,60 +115,36 @@ class Bitext:
             yield known, other
 
 
-def bitext_languages(folder: DataFolder) -> dict[str, str]:
-    """Returns the languages of the sides `source` and `target`, which are the same in all rows."""
-    found: set[tuple[str | None, str | None]] = set()
-    for batch in folder.batches("train", ["source_lang", "target_lang"]):
-        found.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-    if len(found) == 1 and None not in (pair := found.pop()):
-        return dict(zip(("source", "target"), map(str, pair), strict=True))
-    problem = "the bitext has no rows" if not found else "the rows are of several languages, or of none"
-    raise InputError(problem, path=folder.path, remedy="give a bitext of two languages, each always on one side")
-
-
 def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
-    """Opens bitexts, of each of which one side is in the language that the teachers know."""
+    """Opens bitexts of two languages, each always on one side, of which the teachers know one."""
     bitexts = []
     for path in folders:
         folder = DataFolder(path)
         folder.require("source", "target", "source_lang", "target_lang")
-        languages = bitext_languages(folder)
-        known = [side for side, language in languages.items() if is_language(language, teacher_lang)]
-        if len(known) != 1:
+        batches = folder.batches("train", ["source_lang", "target_lang"])
+        pairs = {pair for batch in batches for pair in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)}
+        if len(pairs) != 1 or None in (languages := pairs.pop()):
+            problem = "the rows are of several languages, or of none"
+            remedy = "give a bitext of two languages, each always on one side"
+            raise InputError(problem, path=path, remedy=remedy)
+        known = [is_language(language, teacher_lang) for language in languages]
+        if sum(known) != 1:
             raise InputError(
-                f"{'both sides are' if known else 'no side is'} in the language of the teachers, {teacher_lang}, but "
-                f"{languages['source']} and {languages['target']}",
+                f"{'both sides are' if any(known) else 'no side is'} in the language of the teachers, {teacher_lang}, "
+                f"but {' and '.join(languages)}",
                 path=path,
                 remedy="--teacher-lang names the language that the teachers know",
             )
-        other = "target" if known == ["source"] else "source"
-        bitexts.append(Bitext(folder, known[0], other, primary_language(languages[other])))
+        sides = ("source", "target") if known[0] else ("target", "source")
+        bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))
     return bitexts
-
-
-def corpora_of(sources: Sequence[str], columns: Sequence[str] = ()) -> list[SentenceCorpus]:
-    """Opens text files and data folders; nothing is read yet."""
-    return [SentenceCorpus(Path(source), _columns(Path(source), columns)) for source in sources]
-
-
-def _columns(source: Path, columns: Sequence[str]) -> list[str]:
-    if not source.is_dir():
-        return []
-    names = DataFolder(source).schema().names
-    present = [name for name in columns_named(columns, names) or COLUMNS if name in names]
-    if not present:
-        raise InputError(
-            f"no column is called {', '.join(columns or COLUMNS)}",
-            path=source,
-            remedy=f"name the columns to read with --columns: {', '.join(names)}",
-        )
-    return present
 
 
 def read_texts(
     corpora: Iterable[SentenceCorpus],
     *,
     bitexts: Sequence[Bitext] = (),
+    multilingual: Sequence[SentenceCorpus] | None = None,
     teacher_lang: str = "en",
     words: Sequence[str] = (),
     max_characters: int,
@@ -180,8 +155,8 @@ def read_texts(
 
     White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
     sentences. `words` are texts of their own, behind the others.
-    Both sides of bitext are texts; of several translations of a text the first one counts, and a text whose
-    translation is left out is left out as `untaught`.
+    Both sides of bitext are texts; of several translations of a text the first one counts. A text whose translation is
+    left out is left out as `untaught`, unless there is a teacher of all languages; its texts are `multilingual`.
     """
     corpora = list(corpora)
     names = list(dict.fromkeys([teacher_lang, *(bitext.language for bitext in bitexts)]))
@@ -191,10 +166,18 @@ def read_texts(
     keys: list[NDArray[np.uint64]] = [np.zeros(0, np.uint64)]
     lengths: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
     languages: list[NDArray[np.int16]] = [np.zeros(0, np.int16)]
-    for block, language in _blocks(corpora, bitexts, words):
-        kept = [text for text in block if 0 < len(text) <= max_characters]
-        left_out["long"] += sum(len(text) > max_characters for text in block)
-        left_out["empty"] += sum(not text for text in block)
+    blocks: Iterable[tuple[Sequence[str | None], int]] = chain(
+        ((block, 0) for corpus in corpora for block in corpus.blocks()),
+        ((known, 0) for bitext in bitexts for known, _ in bitext.blocks()),
+        ((other, names.index(bitext.language)) for bitext in bitexts for _, other in bitext.blocks()),
+        [(words, 0)],
+        ((block, len(names)) for corpus in multilingual or () for block in corpus.blocks()),
+    )
+    for block, language in blocks:
+        texts = [(text or "").strip() for text in block]
+        kept = [text for text in texts if 0 < len(text) <= max_characters]
+        left_out["empty"] += texts.count("")
+        left_out["long"] += sum(len(text) > max_characters for text in texts)
         if held_out is not None and kept:
             table, report = held_out.reported(pa.table({"text": kept}))
             add_report(contamination, report["contamination"])
@@ -204,16 +187,16 @@ def read_texts(
         characters.append(b"".join(encoded))
         keys.append(_keys(encoded))
         lengths.append(np.array([len(text) for text in encoded], np.int64))
-        languages.append(np.full(len(encoded), names.index(language or teacher_lang), np.int16))
-    mapped = characters.map()
+        languages.append(np.full(len(encoded), language, np.int16))
     all_keys, all_languages = np.concatenate(keys), np.concatenate(languages)
     # The first of equal ones, in the order of the text, in which what the teachers know is before translations.
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
     left_out["repeated"] = len(all_keys) - len(rows)
     taught_by = _taught_by(all_keys[rows], all_languages[rows] == 0, bitexts)
-    is_taught = taught_by >= 0
-    left_out["untaught"] = int((~is_taught).sum())
-    rows, taught_by = rows[is_taught], (np.cumsum(is_taught) - 1)[taught_by[is_taught]]
+    if multilingual is None:
+        is_taught = taught_by >= 0
+        left_out["untaught"] = int((~is_taught).sum())
+        rows, taught_by = rows[is_taught], (np.cumsum(is_taught) - 1)[taught_by[is_taught]]
     if not len(rows):
         raise InputError(
             f"no text to learn from (left out: {described(left_out)})",
@@ -221,7 +204,7 @@ def read_texts(
             remedy="give running text, one sentence a line",
         )
     return Texts(
-        mapped,
+        characters.map(),
         ends_of(np.concatenate(lengths)),
         rows,
         all_keys[rows],
@@ -229,7 +212,7 @@ def read_texts(
         contamination,
         taught_by,
         all_languages[rows],
-        names,
+        [*names, *([OTHER] if multilingual else [])],
     )
 
 
@@ -240,8 +223,6 @@ def _keys(texts: Iterable[bytes]) -> NDArray[np.uint64]:
 def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]) -> NDArray[np.int64]:
     """Finds for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
     taught_by = np.where(is_known, np.arange(len(keys)), -1)
-    if not len(keys):
-        return taught_by
     order = np.argsort(keys, kind="stable")
 
     def numbers(texts: list[str]) -> NDArray[np.int64]:
@@ -249,7 +230,7 @@ def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: S
         found = order[np.searchsorted(keys, wanted, sorter=order).clip(max=len(keys) - 1)]
         return np.where(keys[found] == wanted, found, -1)
 
-    for bitext in bitexts:
+    for bitext in bitexts if len(keys) else ():
         for known, other in bitext.blocks():
             teachers, students = numbers(known), numbers(other)
             # The last assignment to a number would count, and the first shall.
@@ -261,29 +242,8 @@ def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: S
 
 def described(left_out: Counter[str]) -> str:
     """Describes how many texts were left out."""
-    words = {
-        "long": "too long",
-        "contaminated": "of evaluation sets",
-        "untaught": "whose translation is left out",
-    }
+    words = {"long": "too long", "contaminated": "of evaluation sets", "untaught": "whose translation is left out"}
     return ", ".join(f"{count:,} {words.get(name, name)}" for name, count in left_out.items() if count) or "none"
-
-
-def _blocks(
-    corpora: Iterable[SentenceCorpus], bitexts: Sequence[Bitext], words: Sequence[str]
-) -> Iterator[tuple[list[str], str | None]]:
-    """Streams the texts with their language, `""` for that of the teachers, and None for words."""
-    for corpus in corpora:
-        for block in corpus.blocks():
-            yield [(text or "").strip() for text in block], ""
-    for bitext in bitexts:
-        for known, _ in bitext.blocks():
-            yield known, ""
-    for bitext in bitexts:
-        for _, other in bitext.blocks():
-            yield other, bitext.language
-    if words:
-        yield list(words), None
 
 
 def encode_texts(
@@ -292,10 +252,7 @@ def encode_texts(
     """Tokenises texts into a file that is mapped; a text may have no tokens."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
-    tokens = GrowingArray(np.int32, scratch, "the tokenised text")
-    lengths = [np.zeros(0, np.int64)]
+    arrays = TokenArrays(scratch)
     for block in texts.blocks():
-        token_ids = ids_of(backend, block, lookup)
-        tokens.append(token_ids.ids)
-        lengths.append(token_ids.lengths)
-    return TokenIds(tokens.map(), ends_of(np.concatenate(lengths)))
+        arrays.append(ids_of(backend, block, lookup))
+    return arrays.finish().ids

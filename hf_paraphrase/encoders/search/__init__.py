@@ -1,8 +1,8 @@
 """Search by meaning: a corpus of sentences in, an index folder out; queries in, their nearest sentences out.
 
-`nearest_neighbours` is the exact search of the whole package, `approximate` that of faiss. `build` encodes a corpus
-into an index folder, `index` opens one, changes it, finds neighbours and mines paraphrases, by words as well (`bm25`)
-and among rows that pass `filters`. `server` answers queries over HTTP.
+`nearest_neighbours` is the exact search of the whole package, `approximate` that of faiss. `index` encodes a corpus
+into an index folder, opens one, changes it, finds neighbours and mines paraphrases, by words as well (`bm25`) and
+among rows that pass `filters`. `server` answers queries over HTTP.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from ...registry import lazy_exports
 
 if TYPE_CHECKING:
-    from .build import build_index
-    from .index import Neighbour, SearchIndex
+    from .index import Neighbour, SearchIndex, build_index
     from .run import Searched, search
     from .server import ServeSettings, serve
 

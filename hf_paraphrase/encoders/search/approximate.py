@@ -13,7 +13,7 @@ from ...errors import InputError, UsageError
 from .nearest_neighbours import nearest_neighbours
 
 LISTS_FILE = "index.faiss"
-_REMEDY = "build the index again, or search exactly (--method exact)"
+_REMEDY = "build it again with --method approximate, or search exactly (--method exact)"
 _MOST_LISTS = 2048
 _ROWS_PER_BLOCK = 16_384
 _ROWS_PER_LIST, _SAMPLED_PER_LIST = 39, 48
@@ -67,8 +67,7 @@ class InvertedLists:
     def __init__(self, path: Path, vectors: NDArray[np.float32]) -> None:
         faiss = _faiss()
         if not path.is_file():
-            what = "the lists were made by an earlier version of this program"
-            raise InputError(what, path=path.parent, remedy=_REMEDY)
+            raise InputError("the index has no lists of this version", path=path.parent, remedy=_REMEDY)
         try:
             self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
         except RuntimeError as error:

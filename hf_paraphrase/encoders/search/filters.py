@@ -45,31 +45,23 @@ def passing_rows(table: pa.Table, filters: str | Sequence[str]) -> NDArray[np.in
             columns = ", ".join(table.schema.names)
             raise UsageError(f"the index has no column {match['column']!r}", remedy=f"its columns are {columns}")
         column, compare, value = table.column(match["column"]), _OPERATORS[match["operator"]], match["value"]
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
         number = _TRUTHS.get(value.lower()) if pa.types.is_boolean(column.type) else _number(value)
         if not is_number(column.type):
             # A day is that of a time, and a year that of a day.
             length = len(value) if pa.types.is_temporal(column.type) and value else None
             passes &= [_passes(item, compare, value, number, length) for item in column.to_pylist()]
-        elif number is not None:
-            values, is_there = _numbers(column, number)
-            passes &= compare(values, number) & is_there
-        elif pa.types.is_boolean(column.type):
-            raise UsageError(f"{text!r} compares a column of truth values", remedy="give true or false")
-        else:
-            raise UsageError(f"{text!r} compares a column of type {column.type} with a text", remedy="give a number")
+            continue
+        if number is None:
+            problem = f"{text!r} compares a column of type {column.type} with a text"
+            raise UsageError(problem, remedy="give a number, or true or false")
+        # Floats do not hold all integers of 64 bits.
+        is_exact = pa.types.is_integer(column.type) and isinstance(number, int)
+        column = column if is_exact else column.cast(pa.float64(), safe=False)
+        values = column.fill_null(0).to_numpy()
+        passes &= compare(values, number) & column.is_valid().to_numpy() & ~np.isnan(values)
     return np.flatnonzero(passes)
-
-
-def _numbers(column: pa.ChunkedArray, number: float) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Returns the values as numbers, and where they are: integers as such, as floats do not hold all of 64 bits."""
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_integer(kind) and isinstance(number, int)):
-        kind = pa.bool_() if pa.types.is_boolean(kind) else pa.float64()
-    values = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    values = values.cast(kind, safe=False)
-    is_there = values.is_valid().to_numpy()
-    filled = values.fill_null(pa.scalar(0).cast(kind)).to_numpy()
-    return filled, is_there & ~np.isnan(filled) if pa.types.is_floating(kind) else is_there
 
 
 def _passes(

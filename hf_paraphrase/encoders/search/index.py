@@ -1,12 +1,15 @@
-"""A corpus of encoded sentences on disk: nearest neighbours of any sentence, and all pairs of paraphrases in it."""
+"""An index folder: a corpus of encoded sentences that grows, the nearest of them to any text, and all paraphrases."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +18,82 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card, is_ours
+from ...artefacts.files import read_json_object
 from ...artefacts.provenance import inherited_metadata, read_provenance
 from ...data.arrow_arrays import int64_array
-from ...data.folder import DataFolder
+from ...data.batch_function import Progress, no_progress
+from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...settings import Constraints, Settings
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
-from ..vectors import check_count, open_vectors
-from .approximate import LISTS_FILE, InvertedLists
+from ..vectors import NpyWriter, check_count, npy_writer, open_vectors
+from .approximate import LISTS_FILE, InvertedLists, build_lists
 from .bm25 import Bm25, reciprocal_rank_fusion
-from .build import SENTENCES, VECTORS_FILE, IndexSettings, build_index, text_keys
 from .filters import passing_rows
 from .nearest_neighbours import cosine_of_rows, nearest_neighbours
 from .semantic_search import MinedPairs, Pairs, best_pairs, similar_pairs
 
-METHODS = ("exact", "approximate")
 ENCODER_FOLDER = "encoder"
+SETTINGS_FILE = "index.json"
+VECTORS_FILE = "vectors.npy"
+SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
+"""A corpus: each sentence, and its place in the input, from 1; other columns of the input come after them."""
+_ROWS_PER_GROUP = 10_000
 _QUERIES_PER_BLOCK = 1024
 _HYBRID_DEPTH = 100
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
-_OTHER_ENCODER = "search with the encoder that the index was built with, or build it again"
+Blocks = Iterable[pa.Table | list[str | None]]
+
+
+@dataclass(frozen=True)
+class IndexSettings:
+    """The settings stored in an index folder.
+
+    Attributes:
+        zero_rows: Sentences without a word in the encoder's vocabulary, with zero vectors; no search finds them.
+        lists: The number of inverted lists; 0 for an index that is searched exactly only.
+        probes: How many of them a query reads by default.
+        recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
+            was built; None without lists.
+        read: How many sentences were read so far; 0 in a folder of version 0.1.
+        empty: How many of them had no character but space, and were left out.
+        repeated: How many of them had been there before.
+    """
+
+    rows: int
+    dimension: int
+    zero_rows: int
+    lists: int = 0
+    probes: int = 0
+    recall: float | None = None
+    format: int = 1
+    read: int = 0
+    empty: int = 0
+    repeated: int = 0
+
+    @classmethod
+    def read_from(cls, folder: Path) -> IndexSettings:
+        """Reads `index.json`."""
+        path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
+        if not path.exists():
+            what = f"not an index folder: it has no {SETTINGS_FILE}" if folder.exists() else "no such index folder"
+            raise InputError(what, path=folder, remedy=remedy)
+        try:
+            return cls(**read_json_object(path))
+        except TypeError as error:
+            raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
+
+
+def text_keys(texts: Iterable[str]) -> NDArray[np.int64]:
+    """Computes a number for each text, the same for texts that differ in case and spacing only (texts,).
+
+    It is another one in another process. Of a million texts two different ones share it with a probability of 3e-8.
+    """
+    return np.array([hash(" ".join(text.lower().split())) for text in texts], np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,7 +120,7 @@ class Neighbour:
 
 
 class SearchIndex:
-    """An index folder that `hf-paraphrase search` or :func:`~.build.build_index` made.
+    """An index folder that `hf-paraphrase search` or :func:`build_index` made.
 
     Its sentences are in memory; the vectors, which are far more, are mapped, and the encoder is opened at first use.
     An index can be pickled and copied: the copy opens the folder again.
@@ -120,32 +175,26 @@ class SearchIndex:
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
-        """The encoder of the queries."""
+        """The encoder of the queries; one that is not in the folder must give its vectors."""
         given, device = self._given
         encoder = self.folder / ENCODER_FOLDER if given is None else given
         if not isinstance(encoder, SentenceEncoder):
             encoder = SentenceEncoder.from_pretrained(encoder, device=device)
-        if encoder.dimension != self.settings.dimension:
-            raise ModelError(
-                f"the encoder gives {encoder.dimension} components, the index has {self.settings.dimension}",
-                path=self.folder,
-                remedy=_OTHER_ENCODER,
-            )
         if given is not None:
-            self._check_vectors(encoder)
+            rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
+            stored = self.vectors[rows]
+            now = KnownTexts(encoder).embed(self.sentences_of(rows)["sentence"].to_pylist())
+            # Zero vectors have cosine 0 with themselves.
+            if (
+                now.shape != stored.shape
+                or ((cosine_of_rows(stored, now) < _SAME_VECTOR) & (stored.any(axis=1) | now.any(axis=1))).any()
+            ):
+                raise ModelError(
+                    "the encoder gives other vectors than those in the index",
+                    path=self.folder,
+                    remedy="search with the encoder that the index was built with, or build it again",
+                )
         return encoder
-
-    def _check_vectors(self, encoder: SentenceEncoder) -> None:
-        """Compares a few vectors of the index with those of an encoder that is not the one in it."""
-        rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
-        stored = self.vectors[rows]
-        now = KnownTexts(encoder).embed(self.sentences_of(rows)["sentence"].to_pylist())
-        # Zero vectors have cosine 0 with themselves.
-        same = (cosine_of_rows(stored, now) >= _SAME_VECTOR) | ~(stored.any(axis=1) | now.any(axis=1))
-        if not same.all():
-            raise ModelError(
-                "the encoder gives other vectors than those in the index", path=self.folder, remedy=_OTHER_ENCODER
-            )
 
     @cached_property
     def _texts(self) -> KnownTexts:
@@ -225,25 +274,15 @@ class SearchIndex:
         `among` are found, which are all compared.
         """
         check_count("k", k)
-        if among is not None and method == "approximate":
+        Constraints(choices=["exact", "approximate"]).check("method", method)
+        if method == "approximate" and among is not None:
             raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
-        if among is None and self.uses_lists(method):
+        if method == "approximate" or (method is None and among is None and self.settings.lists):
             probes = self.settings.probes if probes is None else probes
             check_count("probes", probes)
             return self.lists.search(vectors, min(k, len(self)), probes)
         names = "queries", "the vectors of the index"
         return nearest_neighbours(vectors, self.vectors, k, among=among, skip_zero=True, are_units=True, names=names)
-
-    def uses_lists(self, method: str | None) -> bool:
-        """Returns whether a search by this method reads inverted lists."""
-        Constraints(choices=METHODS).check("method", method)
-        if method == "approximate" and not self.settings.lists:
-            raise UsageError(
-                "the index has no lists for an approximate search",
-                path=self.folder,
-                remedy="search exactly, or build it with --method approximate",
-            )
-        return bool(self.settings.lists) and method != "exact"
 
     def mine(
         self, threshold: float = 0.8, *, max_pairs: int = 1_000_000, show_progress_bar: bool = False
@@ -265,16 +304,25 @@ class SearchIndex:
 
         return best_pairs(pairs(), max_pairs)
 
-    def add(self, sentences: str | Sequence[str], *, batch_size: int = 256) -> int:
+    def add(
+        self,
+        sentences: str | Sequence[str] | SentenceCorpus,
+        *,
+        batch_size: int = 256,
+        progress: Progress = no_progress,
+        settings: Settings | None = None,
+    ) -> int:
         """Adds sentences at the end; those that are there are not encoded again.
 
         The folder is replaced in one step, and this object then reads the new one. Sentences that the index has and
-        empty ones are left out. Returns how many the index has more than before.
+        empty ones are left out. The name and licence of a corpus are put on the card, `settings` into the record.
+        Returns how many the index has more than before.
         """
-        texts: list[str | None] = [*list_of_texts(sentences)]
-        return self.rewrite(
-            lambda folder: build_index(self.encoder, [texts], folder, earlier=self, batch_size=batch_size)
-        )
+        if isinstance(sentences, SentenceCorpus):
+            return self._rewrite(
+                sentences.tables(), sentences.path, settings, batch_size=batch_size, progress=progress
+            )
+        return self._rewrite([[*list_of_texts(sentences)]], batch_size=batch_size, progress=progress)
 
     def remove(self, sentences: str | Sequence[str]) -> int:
         """Takes sentences out, and those that are the same but for case and spacing; the others are not encoded again.
@@ -283,61 +331,59 @@ class SearchIndex:
             How many the index has fewer than before; rows of later sentences get smaller numbers.
         """
         without = np.isin(self.keys, text_keys(list_of_texts(sentences)))
-        if not without.any():
-            return 0
-        return -self.rewrite(lambda folder: build_index(self.encoder, [], folder, earlier=self, without=without))
+        return -self._rewrite([], without=without) if without.any() else 0
 
-    def rewrite(
-        self,
-        build: Callable[[Path], IndexSettings],
-        corpus: SentenceCorpus | None = None,
-        settings: Settings | Mapping[str, Any] | None = None,
+    def _rewrite(
+        self, blocks: Blocks, added: Path | None = None, settings: Settings | None = None, **options: Any
     ) -> int:
-        """Replaces the folder by what `build` writes into another one, and reads it.
-
-        The name and licence of the corpus that sentences were added from are put on the card. Returns how many
-        sentences the index has more than before.
-        """
+        """Replaces the folder by one with other sentences, and reads it; returns how many more there are."""
         before = len(self)
         if not is_ours(self.folder):
             raise OutputError("only an index that `hf-paraphrase search` made can be changed", path=self.folder)
-        names = read_provenance(self.folder)["results"]
-        sources, inputs = names.get("sources") or [self.folder.resolve().name], [self.folder]
-        metadata = inherited_metadata(self.folder)
-        if corpus is not None:
-            sources, inputs = [*sources, corpus.path.resolve().name], [*inputs, corpus.path]
-            metadata = {key: [*values, *metadata_of(corpus)[key]] for key, values in metadata.items()}
+        record = read_provenance(self.folder)
+        # Version 0.1 had these names in its settings alone.
+        asked, names = record.get("settings", {}), record.get("results", {})
+        sources = names.get("sources") or [Path(asked.get("corpus") or self.folder.resolve()).name]
+        given = [self.folder, *([] if added is None else [added])]
         with Artefact(
-            self.folder, command="search", settings=settings or {}, inputs=inputs, overwrite=True
+            self.folder, command="search", settings=settings or {}, inputs=given, overwrite=True
         ) as artefact:
-            made = build(artefact.staging)
-            if (self.folder / ENCODER_FOLDER).is_dir():
-                copy_encoder(self.folder / ENCODER_FOLDER, artefact.staging)
-            encoder = names.get("encoder") or "encoder"
-            finish_index(artefact, made, metadata, sources=sources, encoder=encoder, columns=names.get("columns"))
+            made = build_index(self.encoder, blocks, artefact.staging, earlier=self, **options)
+            finish_index(
+                artefact,
+                made,
+                given,
+                encoder=self.folder / ENCODER_FOLDER,
+                encoder_name=names.get("encoder") or Path(asked.get("model") or "encoder").name,
+                sources=[*sources, *(path.resolve().name for path in given[1:])],
+                columns=names.get("columns") or asked.get("columns"),
+            )
         self.reopen()
         return len(self) - before
-
-
-def metadata_of(corpus: SentenceCorpus) -> dict[str, list[str]]:
-    """Returns the licences and languages of a corpus, as far as its card names them."""
-    return inherited_metadata(corpus.path) if corpus.columns else {"license": [], "language": []}
 
 
 def finish_index(
     artefact: Artefact,
     made: IndexSettings,
-    metadata: Mapping[str, Sequence[str]],
+    inputs: Sequence[Path],
     *,
+    encoder: Path,
+    encoder_name: str,
     sources: Sequence[str],
-    encoder: str,
     columns: Sequence[str] | None,
 ) -> None:
-    """Writes the card and record of an index folder."""
+    """Copies the encoder into an index, so that the folder is complete in itself, and writes card and record."""
+    try:
+        ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
+        if encoder.is_dir():
+            shutil.copytree(encoder, artefact.staging / ENCODER_FOLDER, ignore=ignored)
+    except (OSError, shutil.Error) as error:
+        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=encoder) from error
+    inherited = [inherited_metadata(path) for path in inputs]
     sources = list(dict.fromkeys(sources))
-    results = {**vars(made), "sources": sources, "encoder": encoder, "columns": columns}
+    results = {**vars(made), "sources": sources, "encoder": encoder_name, "columns": columns}
     values = {
-        **{key: list(dict.fromkeys(values)) for key, values in metadata.items()},
+        **{key: list(dict.fromkeys(chain(*(item[key] for item in inherited)))) for key in ("license", "language")},
         "title": f"Search index of {', '.join(sources)}",
         "source": ", ".join(sources),
         "splits": DataFolder(artefact.staging).sizes(),
@@ -346,10 +392,113 @@ def finish_index(
     artefact.finish(results=results, card=Card("search_index", values))
 
 
-def copy_encoder(model: Path, folder: Path) -> None:
-    """Copies the encoder into the index, so that the folder is complete in itself."""
-    ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
-    try:
-        shutil.copytree(model, folder / ENCODER_FOLDER, ignore=ignored)
-    except (OSError, shutil.Error) as error:
-        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=model) from error
+def build_index(
+    encoder: SentenceEncoder,
+    blocks: Blocks,
+    folder: Path,
+    *,
+    approximate: bool = False,
+    keep_repeated: bool = False,
+    batch_size: int = 256,
+    earlier: SearchIndex | None = None,
+    without: NDArray[np.bool_] | None = None,
+    progress: Progress = no_progress,
+) -> IndexSettings:
+    """Encodes sentences and writes all parts of an index folder but the encoder, the card and the provenance.
+
+    Args:
+        encoder: The encoder.
+        blocks: The sentences in blocks of any size, or tables whose column `sentence` holds them; None and empty
+            texts are left out. The other columns of the first table are kept.
+        folder: An existing folder.
+        approximate: Whether to make inverted lists as well.
+        keep_repeated: Whether a sentence that comes several times is kept as often.
+        batch_size: Sentences in a padded batch of the encoder.
+        earlier: An index of the same encoder, whose sentences come first and are not encoded again; its columns are
+            those that are kept.
+        without: Which of its rows are left out (rows,).
+        progress: Called with the number of sentences that were read.
+    """
+    with npy_writer(folder / VECTORS_FILE, encoder.dimension) as writer:
+        builder = _Builder(encoder, writer, keep_repeated, batch_size)
+        known = () if earlier is None else builder.earlier_tables(earlier, without)
+        tables = chain(known, builder.tables(blocks, progress))
+        if (first := next(tables, None)) is None:
+            raise InputError("the corpus contains no sentences", remedy="give one sentence a line")
+        write_split(folder, "train", chain([first], tables), first.schema, repeating=())
+    settings = IndexSettings(writer.rows, encoder.dimension, **builder.counts)
+    if settings.zero_rows == settings.rows:
+        raise InputError(
+            f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary",
+            remedy="give text in the language and the script that the encoder was trained on",
+        )
+    if approximate or (earlier is not None and earlier.settings.lists):
+        lists, probes, recall = build_lists(open_vectors(folder / VECTORS_FILE), folder / LISTS_FILE)
+        settings = replace(settings, lists=lists, probes=probes, recall=recall)
+    (folder / SETTINGS_FILE).write_text(json.dumps(asdict(settings), indent=2) + "\n", encoding="utf-8")
+    return settings
+
+
+class _Builder:
+    """Counts the sentences of an index that is being built, and writes their vectors."""
+
+    def __init__(self, encoder: SentenceEncoder, writer: NpyWriter, keep_repeated: bool, batch_size: int) -> None:
+        self.counts = Counter(read=0, empty=0, repeated=0, zero_rows=0)
+        self._embedder, self._writer = KnownTexts(encoder), writer
+        self._seen: set[int] = set()
+        self._keep_repeated, self._batch_size = keep_repeated, batch_size
+        self._schema: pa.Schema | None = None
+
+    def tables(self, blocks: Blocks, progress: Progress) -> Iterator[pa.Table]:
+        """Encodes sentences and gives the rows of the table of sentences."""
+        for block in blocks:
+            given = block if isinstance(block, pa.Table) else pa.table({"sentence": pa.array(block, pa.string())})
+            texts = given["sentence"].to_pylist()
+            kept = np.flatnonzero([self._is_kept(text) for text in texts])
+            if len(kept):
+                rows = given.take(int64_array(kept))
+                vectors = self._embedder.embed([texts[place] for place in kept], batch_size=self._batch_size)
+                if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
+                    raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(kept)} texts")
+                positions = int64_array(kept + self.counts["read"] + 1)
+                others = {name: rows[name] for name in rows.column_names if name not in SENTENCES.names}
+                yield self._written(pa.table({"sentence": rows["sentence"], "position": positions, **others}), vectors)
+            self.counts["read"] += len(texts)
+            progress(len(texts))
+
+    def earlier_tables(self, earlier: SearchIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
+        """Takes over the rows of an index, but those that are left out."""
+        kept = np.arange(len(earlier.vectors)) if without is None else np.flatnonzero(~without)
+        for start in range(0, len(kept), _ROWS_PER_GROUP):
+            rows = kept[start : start + _ROWS_PER_GROUP]
+            table = earlier.sentences_of(rows)
+            self._seen.update(map(hash, table["sentence"].to_pylist()))
+            yield self._written(table, earlier.vectors[rows])
+        before = earlier.settings
+        # Version 0.1 did not store how many were read.
+        self.counts["read"] = before.read or earlier.sentences["position"][-1].as_py()
+        self.counts["empty"], self.counts["repeated"] = before.empty, before.repeated
+
+    def _is_kept(self, text: str | None) -> bool:
+        if text is None or not text.strip():
+            self.counts["empty"] += 1
+            return False
+        key = hash(text)
+        is_repeated = key in self._seen
+        self._seen.add(key)
+        self.counts["repeated"] += is_repeated
+        return self._keep_repeated or not is_repeated
+
+    def _written(self, table: pa.Table, vectors: NDArray[np.float32]) -> pa.Table:
+        """Writes the vectors of a table, and gives it the columns of the first one; those that it lacks are null."""
+        self.counts["zero_rows"] += int((~vectors.any(axis=1)).sum())
+        self._writer.write(vectors)
+        if self._schema is None:
+            self._schema = pa.schema([*SENTENCES, *list(table.schema)[len(SENTENCES) :]])
+        given = {name: table[name] for name in table.column_names}
+        columns = [given.get(field.name, pa.nulls(len(table), field.type)) for field in self._schema]
+        try:
+            return pa.table(columns, names=self._schema.names).cast(self._schema)
+        except pa.ArrowException as error:
+            what = f"the columns are not of the types that they have in the index: {error}"
+            raise InputError(what, remedy="give columns of the same types, or build the index again") from error

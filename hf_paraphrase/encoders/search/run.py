@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,9 @@ from ...training.devices import DeviceSettings
 from .filters import passing_rows
 
 if TYPE_CHECKING:
+    from ...data.batch_function import Progress
     from ..sentence_encoder import SentenceEncoder
-    from .build import IndexSettings
-    from .index import Neighbour, SearchIndex
+    from .index import IndexSettings, Neighbour, SearchIndex
     from .semantic_search import MinedPairs
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
@@ -46,11 +47,13 @@ class SearchSettings(DeviceSettings):
         "folder of a sentence encoder, which encodes the corpus; by default builtin, the one that is installed with "
         "this package; an index holds a copy for its queries",
         None,
+        only_with="corpus",
         path=True,
     )
     corpus: str | None = setting(
         f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder",
         None,
+        excludes="index",
         path=True,
         dataset=True,
     )
@@ -62,18 +65,30 @@ class SearchSettings(DeviceSettings):
     split: str | None = setting("split of the data folder to read [default: train]", None)
     index: str | None = setting("an index folder that this command made", None, path=True)
     add: str | None = setting(
-        "with --index: sentences to add to it, as for --corpus; what it has is not encoded again",
+        "sentences to add to the index, as for --corpus; what it has is not encoded again",
         None,
+        only_with="index",
+        excludes=("mine", "output"),
         path=True,
         dataset=True,
     )
     remove: str | None = setting(
-        "with --index: sentences to take out of it, as for --corpus", None, path=True, dataset=True
+        "sentences to take out of the index, as for --corpus",
+        None,
+        only_with="index",
+        excludes=("mine", "output"),
+        path=True,
+        dataset=True,
     )
-    query: list[str] = setting("one or more sentences, in quotes, whose nearest neighbours are printed", [])
+    query: list[str] = setting(
+        "one or more sentences, in quotes, whose nearest neighbours are printed",
+        [],
+        excludes=("query_file", "mine", "add", "remove", "output"),
+    )
     query_file: str | None = setting(
         "a text file of such sentences, one a line",
         None,
+        excludes=("mine", "add", "remove", "output"),
         names=["--query-file", "--queries"],
         path=True,
     )
@@ -116,27 +131,18 @@ class SearchSettings(DeviceSettings):
     def check(self) -> None:
         """Checks that the settings fit together."""
         super().check()
-        queries, changes = bool(self.query or self.query_file), (self.add or self.remove) is not None
-        has_index, has_output, has_model = (item is not None for item in (self.index, self.output, self.model))
-        works = not queries and not changes
+        queries, changes = bool(self.query or self.query_file), bool(self.add or self.remove)
         for_queries = any(is_given(self, name) for name in ("top_k", "format", "filter", "hybrid"))
-        for_reading = self.columns or self.split
         rules = (
-            ((self.corpus is not None) == has_index, "give either --corpus or --index"),
-            (has_index and has_model, "an index is searched with the encoder that it holds: leave --model out"),
-            (self.query and self.query_file, "give --query or --query-file, not both"),
-            (queries and self.mine, "give queries or --mine, not both"),
-            (changes and (queries or self.mine), "change the index first, and search it by another command"),
-            (changes and (not has_index or has_output), "--add and --remove change the index that --index names"),
-            (queries and has_output, "neighbours are printed: leave --output out, or build the index first"),
-            (works and not has_output, "name the folder to make with --output, or give --query"),
-            (works and not self.mine and has_index, "nothing to do with the index: give --query, --mine or --add"),
+            (self.corpus is None and self.index is None, "give either --corpus or --index"),
+            (not (queries or changes or self.output), "name the folder to make with --output, or give --query"),
+            (self.index and not (queries or changes or self.mine), "give --query, --mine or --add for the index"),
             (for_queries and not queries, "--top-k, --format, --filter and --hybrid are for queries"),
-            (for_reading and not (self.corpus or changes), "--columns and --split are for reading a --corpus"),
+            ((self.columns or self.split) and not (self.corpus or changes), "--columns and --split are for --corpus"),
         )
-        wrong = next((message for is_wrong, message in rules if is_wrong), None)
-        if wrong is not None:
-            raise UsageError(f"search: {wrong}", remedy="see hf-paraphrase search --help")
+        for is_wrong, message in rules:
+            if is_wrong:
+                raise UsageError(f"search: {message}", remedy="see hf-paraphrase search --help")
         if any(not text.strip() for text in self.query):
             raise UsageError("search: a --query is empty", remedy="give a sentence")
         if self.corpus is not None and self.model is None:
@@ -164,26 +170,26 @@ def search(settings: SearchSettings) -> Searched:
     if settings.output is not None:
         check_early(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:
-        return _find_neighbours(settings)
+        return Searched(neighbours=_neighbours(settings, _open(settings)))
     if settings.add is not None or settings.remove is not None:
         return _change(settings)
     return _mine(settings) if settings.mine else _build(settings)
 
 
 def _build(settings: SearchSettings) -> Searched:
-    from .index import copy_encoder, finish_index, metadata_of
+    from .index import finish_index
 
     corpus, model = _corpus(settings, str(settings.corpus)), str(settings.model)
     encoder = _encoder(settings)
     with _artefact(settings, [model, corpus.path]) as artefact:
         made = _build_into(artefact.staging, encoder, corpus, settings)
-        copy_encoder(model_folder(model), artefact.staging)
         finish_index(
             artefact,
             made,
-            metadata_of(corpus),
+            [corpus.path],
+            encoder=model_folder(model),
+            encoder_name=to_path(model).resolve().name,
             sources=[corpus.path.resolve().name],
-            encoder=to_path(model).resolve().name,
             columns=corpus.columns,
         )
     log(f"an index of {made.rows:,} sentences is in {settings.output}")
@@ -191,27 +197,33 @@ def _build(settings: SearchSettings) -> Searched:
 
 
 def _build_into(
-    folder: Path,
-    encoder: SentenceEncoder,
-    corpus: SentenceCorpus,
-    settings: SearchSettings,
-    earlier: SearchIndex | None = None,
+    folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings
 ) -> IndexSettings:
-    """Builds the index of a corpus and logs what happened to its sentences."""
-    from tqdm.auto import tqdm
+    from .index import build_index
 
-    from .build import build_index
-
-    with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
+    with _reading(corpus) as progress:
         made = build_index(
             encoder,
             corpus.tables(),
             folder,
             approximate=settings.method == "approximate",
             batch_size=settings.batch_size,
-            earlier=earlier,
-            progress=progress.update,
+            progress=progress,
         )
+    _log_counts(made)
+    return made
+
+
+@contextmanager
+def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
+    """Shows how many sentences of a corpus were read, and names it in errors."""
+    from tqdm.auto import tqdm
+
+    with tqdm(unit=" sentences", unit_scale=True, desc="encode") as progress, naming(corpus.path):
+        yield progress.update
+
+
+def _log_counts(made: IndexSettings) -> None:
     for number, what in (
         (made.empty, "without any character but space: left out"),
         (made.repeated, "that had been there before: left out"),
@@ -224,7 +236,6 @@ def _build_into(
             f"{made.lists:,} lists, of which a query reads {made.probes}: they find "
             f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
         )
-    return made
 
 
 def _change(settings: SearchSettings) -> Searched:
@@ -236,25 +247,19 @@ def _change(settings: SearchSettings) -> Searched:
         log(f"{gone:,} sentences were removed")
     if settings.add is not None:
         corpus = _corpus(settings, settings.add)
-        more = index.rewrite(
-            lambda folder: _build_into(folder, index.encoder, corpus, settings, earlier=index), corpus, settings
-        )
+        with _reading(corpus) as progress:
+            more = index.add(corpus, batch_size=settings.batch_size, progress=progress, settings=settings)
+        _log_counts(index.settings)
         log(f"{more:,} sentences were added")
     log(f"an index of {len(index):,} sentences is in {settings.index}")
     return Searched(index.folder, len(index))
 
 
-def _find_neighbours(settings: SearchSettings) -> Searched:
+def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[str, list[Neighbour]]]:
+    """Finds the neighbours of each query, and logs at the end how many queries have none."""
     queries = settings.query
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
-    return Searched(neighbours=_neighbours(settings, queries, _open(settings)))
-
-
-def _neighbours(
-    settings: SearchSettings, queries: list[str], index: SearchIndex
-) -> Iterator[tuple[str, list[Neighbour]]]:
-    """Finds the neighbours of each query, and logs at the end how many queries have none."""
     without = 0
     neighbours = index.neighbours(
         queries,
@@ -320,14 +325,12 @@ def _open(settings: SearchSettings) -> SearchIndex:
     from .index import SearchIndex
 
     if settings.corpus is None:
-        index = SearchIndex(str(settings.index), device=settings.device)
-        index.uses_lists(settings.method)
-        return index
+        return SearchIndex(str(settings.index), device=settings.device)
     corpus, encoder = _corpus(settings, settings.corpus), _encoder(settings)
     with tempfile.TemporaryDirectory(prefix="hf_paraphrase_", ignore_cleanup_errors=True) as folder:
         _build_into(Path(folder), encoder, corpus, settings)
         index = SearchIndex(folder, encoder)
-        if index.uses_lists(settings.method):
+        if settings.method == "approximate":
             # What is open stays so when its file has no name any more.
             assert index.lists is not None
     return index

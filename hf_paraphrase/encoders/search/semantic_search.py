@@ -76,26 +76,19 @@ def similar_pairs(
 
     Each pair comes once, the smaller row first.
     """
-    rows = len(vectors)
-    with tqdm(total=rows, unit=" sentences", desc="mine", disable=not show_progress_bar or None) as progress:
-        num_pairs = 0
-        for start in range(0, rows, _ROWS):
-            block = unit_vectors(vectors[start : start + _ROWS], first=start)
-            for other in range(start, rows, _ROWS):
-                part = block
-                if other > start:
-                    part = unit_vectors(vectors[other : other + _ROWS], first=other)
-                products = block.astype(np.float32) @ part.astype(np.float32).T
-                near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
-                for few in np.array_split(near, 1 + len(near) // _ROWS):
-                    first, second = np.divmod(few, len(part))
-                    scores = cosine_of_rows(block[first], part[second])
-                    # A pair within a block is found from both of its sides.
-                    kept = (scores >= threshold) & (first + start < second + other)
-                    num_pairs += int(kept.sum())
-                    yield first[kept] + start, second[kept] + other, scores[kept]
-            progress.set_postfix(pairs=f"{num_pairs:,}", refresh=False)
-            progress.update(len(block))
+    starts = range(0, len(vectors), _ROWS)
+    for start in tqdm(starts, desc="mine", unit=" blocks", disable=not show_progress_bar or None):
+        block = unit_vectors(vectors[start : start + _ROWS], first=start)
+        for other in range(start, len(vectors), _ROWS):
+            part = block if other == start else unit_vectors(vectors[other : other + _ROWS], first=other)
+            products = block.astype(np.float32) @ part.astype(np.float32).T
+            near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
+            for few in np.array_split(near, 1 + len(near) // _ROWS):
+                first, second = np.divmod(few, len(part))
+                scores = cosine_of_rows(block[first], part[second])
+                # A pair within a block is found from both of its sides.
+                kept = (scores >= threshold) & (first + start < second + other)
+                yield first[kept] + start, second[kept] + other, scores[kept]
 
 
 def semantic_search(
@@ -173,9 +166,7 @@ def paraphrase_mining(
         starts = range(0, len(vectors), query_chunk_size)
         for start in tqdm(starts, desc="compare", unit=" blocks", disable=not show_progress_bar or None):
             queries = vectors[start : start + query_chunk_size]
-            rows, cosines = nearest_neighbours(
-                queries, vectors, top_k + 1, query_block=query_chunk_size, corpus_block=corpus_chunk_size
-            )
+            rows, cosines = nearest_neighbours(queries, vectors, top_k + 1, corpus_block=corpus_chunk_size)
             own = np.arange(start, start + len(queries))[:, None]
             others = rows != own
             yield np.minimum(rows, own)[others], np.maximum(rows, own)[others], cosines[others]

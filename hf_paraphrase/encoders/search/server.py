@@ -55,8 +55,8 @@ class ServeSettings(DeviceSettings):
     port: int = setting("the port; 0 takes a free one", 8000, at_least=0, at_most=65_535)
 
 
-class RequestError(Exception):
-    """A request that cannot be answered, with the status code that says so."""
+class RequestError(UsageError):
+    """A request that cannot be answered, with another status code than 400."""
 
     def __init__(self, status: HTTPStatus, message: str) -> None:
         super().__init__(message)
@@ -88,7 +88,7 @@ class Service:
             raise RequestError(HTTPStatus.NOT_FOUND, f"there is no model {body['model']!r}, but {self._name}")
         dimensions = _count(body, "dimensions", self._encoder.dimension, self._encoder.dimension)
         if (encoding := body.get("encoding_format") or "float") not in ("float", "base64"):
-            raise RequestError(HTTPStatus.BAD_REQUEST, f"encoding_format is {encoding!r}, not float or base64")
+            raise UsageError(f"encoding_format is {encoding!r}, not float or base64")
         with self._lock:
             ids = self._encoder.token_ids(texts)
             vectors = normalized(self._encoder.encode_token_ids(ids)[:, :dimensions])
@@ -113,9 +113,9 @@ class Service:
         filters = body.get("filter") or []
         filters = [filters] if isinstance(filters, str) else filters
         if not isinstance(filters, list) or not all(isinstance(item, str) for item in filters):
-            raise RequestError(HTTPStatus.BAD_REQUEST, "filter must be a text such as year>=2020, or a list of such")
+            raise UsageError("filter must be a text such as year>=2020, or a list of such")
         if not isinstance(hybrid := body.get("hybrid", False), bool):
-            raise RequestError(HTTPStatus.BAD_REQUEST, "hybrid must be true or false")
+            raise UsageError("hybrid must be true or false")
         with self._lock:
             found = list(self._index.neighbours(queries, k, filters=filters, hybrid=hybrid))
         results = [
@@ -128,15 +128,15 @@ class Service:
 def _texts(body: Json, name: str) -> list[str]:
     value = body.get(name)
     if not value or not isinstance(value, str | list):
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name} must be a text or a list of texts, and not empty")
+        raise UsageError(f"{name} must be a text or a list of texts, and not empty")
     if isinstance(value, list) and len(value) > MAX_TEXTS:
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name} has {len(value):,} texts, more than {MAX_TEXTS:,}")
+        raise UsageError(f"{name} has {len(value):,} texts, more than {MAX_TEXTS:,}")
     try:
         texts = list_of_texts(value)
     except TypeError as error:
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name}: {error}") from error
+        raise UsageError(f"{name}: {error}") from error
     if (empty := next((place for place, text in enumerate(texts) if not text.strip()), None)) is not None:
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name}: text {empty} (from 0) is empty")
+        raise UsageError(f"{name}: text {empty} (from 0) is empty")
     return texts
 
 
@@ -144,7 +144,7 @@ def _count(body: Json, name: str, default: int, most: int) -> int:
     value = body.get(name)
     value = default if value is None else value
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise RequestError(HTTPStatus.BAD_REQUEST, f"{name} is {value!r}, not a whole number from 1 to {most:,}")
+        raise UsageError(f"{name} is {value!r}, not a whole number from 1 to {most:,}")
     return value
 
 
@@ -205,10 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.answering():
             try:
                 self._send(HTTPStatus.OK, self._answer(self._body()))
-            except RequestError as error:
-                self.send_error(error.status, str(error))
             except UsageError as error:
-                self.send_error(HTTPStatus.BAD_REQUEST, str(error))
+                self.send_error(getattr(error, "status", HTTPStatus.BAD_REQUEST), str(error))
             except OSError:
                 self.close_connection = True  # the client has gone, or sends nothing
             except Exception as error:
@@ -227,9 +225,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(data) if method == "POST" else {}
         except (ValueError, RecursionError) as error:
-            raise RequestError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from error
+            raise UsageError(f"the body is not JSON: {error}") from error
         if not isinstance(body, dict):
-            raise RequestError(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
+            raise UsageError("the body is not a JSON object")
         return answer(body)
 
     def _body(self) -> bytes:

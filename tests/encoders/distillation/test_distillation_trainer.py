@@ -9,8 +9,7 @@ from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
 from hf_paraphrase.encoders.distillation.letters import Letters, spellings
-from hf_paraphrase.encoders.distillation.local_table import DistillationTexts, TextCollator
-from hf_paraphrase.encoders.distillation.objectives import turn_to_principal_axes
+from hf_paraphrase.encoders.distillation.objective import DistillationTexts, turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
@@ -62,51 +61,17 @@ def trainer_of(tokenizer, tmp_path):
     return make
 
 
-def test_only_the_rows_that_occur_move_and_those_of_letters_are_folded(trainer_of, tokenizer):
-    trainer = trainer_of(num_train_epochs=1)
-    data = trainer.objective.collator.data
-    seen = np.unique(data.texts.ids)
-    data.texts.ids[data.texts.ids == seen[-1]] = seen[0]
-    before = trainer.model.embeddings.detach().clone()
-    trainer.train()
-    moved = (trainer.model.embeddings != before).any(1).nonzero()[:, 0].tolist()
-    assert moved == seen[:-1].tolist()
-
-
 def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenizer):
     trainer = trainer_of(letters=True, num_train_epochs=2)
     with torch.no_grad():
         trainer.model.embeddings.zero_()
-    data = trainer.objective.collator.data
+    data = trainer.objective.data
     data.texts.ids[data.texts.ids == len(tokenizer) - 1] = 2
     trainer.train()
     row = len(tokenizer) - 1
-    buckets, _ = trainer.letters.of_rows(np.array([row]))
-    torch.testing.assert_close(trainer.model.embeddings[row], trainer.letters.table[buckets].sum(0))
+    buckets, _ = trainer.objective.letters.of_rows(np.array([row]))
+    torch.testing.assert_close(trainer.model.embeddings[row], trainer.objective.letters.table[buckets].sum(0))
     assert trainer.model.embeddings[row].abs().max() > 0.01
-
-
-def test_a_killed_run_is_continued_to_the_same_weights(trainer_of, monkeypatch):
-    given = {"size": 4, "matryoshka": [2], "num_train_epochs": 3}
-    whole = trainer_of("gran", name="whole", **given)
-    whole.train()
-    stopped = trainer_of("gran", name="stopped", **given)
-    compute = DistillationTrainer.compute_loss
-
-    def stop(self, *arguments, **keywords):
-        if self.state.global_step == 13:
-            raise KeyboardInterrupt
-        return compute(self, *arguments, **keywords)
-
-    monkeypatch.setattr(DistillationTrainer, "compute_loss", stop)
-    with pytest.raises(KeyboardInterrupt):
-        stopped.train()
-    monkeypatch.setattr(DistillationTrainer, "compute_loss", compute)
-    continued = trainer_of("gran", name="stopped", **given)
-    continued.train(resume_from_checkpoint=True)
-    expected = whole.model.state_dict()
-    for name, value in continued.model.state_dict().items():
-        assert torch.equal(value, expected[name]), name
 
 
 def test_the_best_weights_are_kept_with_their_letters(trainer_of):
@@ -127,9 +92,9 @@ def test_the_best_weights_are_kept_with_their_letters(trainer_of):
 def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
     trainer = trainer_of(size=4, num_train_epochs=10)
     trainer.train()
-    projection = trainer.objective.module.projection.detach()
+    projection = trainer.objective.projection.detach()
     torch.testing.assert_close(projection.T @ projection, torch.eye(4), atol=1e-3, rtol=0)
-    data = trainer.objective.collator.data
+    data = trainer.objective.data
     tokens, lengths = data.texts.ids, data.texts.lengths
     with torch.no_grad():
         found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
@@ -140,7 +105,7 @@ def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
 def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trainer_of, tokenizer):
     trainer = trainer_of(num_train_epochs=2)
     trainer.train()
-    model, data = trainer.model, trainer.objective.collator.data
+    model, data = trainer.model, trainer.objective.data
     lines = ["w1 w2", "w5", "w7 w8 w9 w1"]
     before = SentenceEncoder(model, tokenizer).similarity(lines, lines)
     turn_to_principal_axes(model, data.texts)
@@ -154,26 +119,23 @@ def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trai
     assert SentenceEncoder(model, tokenizer).encode(lines).shape == (3, 3)
 
 
-@pytest.mark.parametrize("batches", [1, 3])
-def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tmp_path, batches):
+def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tmp_path):
     # The unknown word and the padding are the last of the vocabulary, as byte-level BPE has them.
     vocabulary = {**{word: number for number, word in enumerate(WORDS)}, "[UNK]": 40, "[PAD]": 41}
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer = as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]")
     model = AvgModel(AvgConfig(vocab_size=42, hidden_size=SIZE, pad_token_id=41, unk_token_id=40, skip_unknown=True))
-    ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 4 + 2 * batches)]]
+    ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 10)]]
     data = DistillationTexts(
         TokenIds(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
         TeacherVectors([UnitVectors(np.eye(len(ids), SIZE, dtype=np.float16) + 1, np.arange(len(ids)))]),
     )
-    collate = TextCollator(data, vocabulary_size=42)
-    batch = collate([(0, 0), (0, 1)])
-    assert batch["rows"].tolist() == [1, 2, 3, 40]
     arguments = DistillationTrainingArguments(
         output_dir=str(tmp_path), per_device_train_batch_size=2, num_train_epochs=2, report_to="none", use_cpu=True
     )
     moved, before = [], model.embeddings.detach().clone()
     trainer = DistillationTrainer(model, arguments, data, tokenizer)
+    assert trainer.objective.collate([(0, 0), (0, 1)])["rows"].tolist() == [1, 2, 3, 40]
     compute = type(trainer).compute_loss
 
     def computed(self, model, inputs, *rest, **options):
@@ -188,4 +150,4 @@ def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tm
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(trainer), "compute_loss", computed)
         trainer.train()
-    assert moved[1:] == occurring[:-1] and len(moved) == 2 * (batches + 1) and model.config.unk_token_id == 40
+    assert moved[1:] == occurring[:-1] and len(moved) == 8 and model.config.unk_token_id == 40

@@ -1,17 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from tiny_teachers import WORDS, write_teacher
 
 from hf_paraphrase.encoders.initial_vectors import distill_word_vectors, principal_components
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import InputError
-
-
-@pytest.fixture(scope="module")
-def teacher(tmp_path_factory):
-    return SentenceEncoder.from_pretrained(write_teacher(tmp_path_factory.mktemp("teacher")))
 
 
 def test_principal_components_equal_those_of_a_singular_value_decomposition():
@@ -27,15 +20,8 @@ def test_principal_components_equal_those_of_a_singular_value_decomposition():
     np.testing.assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-3)
 
 
-def test_distilled_vectors_are_those_of_the_words_projected(teacher):
+def test_distilled_vectors_are_those_of_the_words_projected(tmp_path):
+    teacher = SentenceEncoder.from_pretrained(write_teacher(tmp_path))
     vectors = distill_word_vectors(teacher, WORDS, dimension=5)
     assert vectors.words == WORDS and vectors.matrix.shape == (42, 5)
     np.testing.assert_array_equal(vectors.matrix, principal_components(teacher.encode(WORDS), 5))
-
-
-@pytest.mark.parametrize(
-    ("words", "dimension", "message"), [(WORDS, 17, "16 components of"), (WORDS[:3], 4, "3 words")]
-)
-def test_more_components_than_there_are_is_an_error(teacher, words, dimension, message):
-    with pytest.raises(InputError, match=message):
-        distill_word_vectors(teacher, words, dimension=dimension)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -7,12 +9,10 @@ import xxhash
 from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation.letters import Letters, character_ngrams, spellings
-from hf_paraphrase.encoders.distillation.local_table import (
+from hf_paraphrase.encoders.distillation.objective import (
+    DistillationObjective,
     DistillationTexts,
-    LocalIds,
-    TextCollator,
-    call_with_table,
-    local_table,
+    embed_with_local_table,
 )
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
@@ -40,12 +40,8 @@ def test_pieces_inside_a_word_have_no_opening_mark():
     assert spellings(tokenizer) == [None, None, "<sing", "ing", None]
 
 
-@pytest.fixture
-def letters():
-    return Letters([None, None, "<cat>", "<cats>", "<dog>"], 7, 4, buckets=11, seed=3)
-
-
-def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
+def test_the_folded_table_is_the_sum_that_a_loop_computes():
+    letters = Letters([None, None, "<cat>", "<cats>", "<dog>"], 7, 4, buckets=11, seed=3)
     embeddings = torch.randn(7, 4, generator=torch.Generator().manual_seed(0))
     expected = embeddings.clone()
     for row, word in ((2, "<cat>"), (3, "<cats>"), (4, "<dog>")):
@@ -58,11 +54,10 @@ def test_the_folded_table_is_the_sum_that_a_loop_computes(letters):
     assert torch.equal(embeddings, before)
 
 
-KINDS = [("avg", {}), ("avg", {"skip_unknown": True}), ("gran", {}), ("word-trigram", {})]
+KINDS = [("avg", {}, False), ("avg", {"skip_unknown": True}, True), ("gran", {}, False), ("word-trigram", {}, True)]
 
 
-@pytest.mark.parametrize(("kind", "settings"), KINDS)
-@pytest.mark.parametrize("with_letters", [True, False])
+@pytest.mark.parametrize(("kind", "settings", "with_letters"), KINDS)
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
     words = build_word_level_tokenizer(["cat", "cats", "dog", "dogs", "unused", "bird"])
     vocabulary = EncoderVocabulary(words, [len(words)], words, None)
@@ -84,15 +79,12 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     ends = np.cumsum([0, *map(len, ids)])
     encoded = TokenIds(np.array([token for row in ids for token in row], np.int32), ends)
     targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])
-    collate = TextCollator(
-        DistillationTexts(encoded, targets),
-        vocabulary_size=len(model.embeddings),
-        letters=letters,
-    )
-    inputs = collate([(0, number) for number in range(5)])
+    args = SimpleNamespace(per_device_train_batch_size=5, seed=0, matryoshka=[])
+    objective = DistillationObjective(model, args, DistillationTexts(encoded, targets), letters)
+    inputs = objective.collate([(0, number) for number in range(5)])
     assert len(inputs["rows"]) < len(model.embeddings) and inputs["targets"].shape == (5, 2)
     sizes = getattr(model.config, "vocab_sizes", None)
-    found = call_with_table(model, model, local_table(model.embeddings, inputs, letters), inputs)
+    found = embed_with_local_table(model, model, inputs, letters)
     assert getattr(model.config, "vocab_sizes", None) == sizes
     found.square().sum().backward()
     gradient = model.embeddings.grad
@@ -110,22 +102,10 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     torch.testing.assert_close(found, expected)
     expected.square().sum().backward()
     torch.testing.assert_close(gradient.to_dense(), whole.grad)
-
-
-def test_the_gradient_of_the_ngrams_is_that_of_the_folded_rows(letters):
-    embeddings = torch.nn.Parameter(torch.randn(7, 4, generator=torch.Generator().manual_seed(0)))
-    rows = np.array([0, 1, 2, 4])
-    buckets, offsets = letters.of_rows(rows)
-    ngram_rows, ngrams = LocalIds(11)(buckets)
-    parts = {"rows": rows, "ngram_rows": ngram_rows, "ngrams": ngrams, "ngram_offsets": offsets}
-    inputs = {name: torch.from_numpy(part) for name, part in parts.items()}
-    weights = torch.randn(4, 4, generator=torch.Generator().manual_seed(2))
-    found = local_table(embeddings, inputs, letters)
-    torch.testing.assert_close(found, letters.folded(embeddings)[rows])
-    (found * weights).sum().backward()
-    expected = torch.zeros(11, 4)
-    for row, weight in zip(rows, weights, strict=True):
-        for bucket in letters.of_rows(np.array([row]))[0]:
-            expected[bucket] += weight
-    torch.testing.assert_close(letters.table.grad.to_dense(), expected)
-    assert (torch.diff(letters.table.grad._indices()[0]) > 0).all()
+    if letters is not None:
+        summed = torch.zeros_like(letters.table)
+        for row, change in enumerate(whole.grad):
+            for bucket in letters.of_rows(np.array([row]))[0]:
+                summed[bucket] += change
+        torch.testing.assert_close(letters.table.grad.to_dense(), summed)
+        assert (torch.diff(letters.table.grad._indices()[0]) > 0).all()

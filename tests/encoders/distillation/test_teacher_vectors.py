@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from tiny_teachers import Recorder, sentences, write_teacher
+from tiny_teachers import WORDS, Recorder, sentences, write_teacher
 
 from hf_paraphrase.artefacts.files import locked
+from hf_paraphrase.data.sentences import SentenceCorpus
 from hf_paraphrase.encoders.distillation import teacher_vectors as module
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, teacher_vectors
-from hf_paraphrase.encoders.distillation.texts import corpora_of, read_texts
+from hf_paraphrase.encoders.distillation.texts import read_texts
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, OutputError
 
@@ -19,9 +22,9 @@ def teacher(tmp_path_factory):
 
 @pytest.fixture
 def texts_of(tmp_path):
-    def read(lines):
+    def read(lines, **options):
         (tmp_path / "text.txt").write_text("\n".join(lines))
-        return read_texts(corpora_of([str(tmp_path / "text.txt")]), max_characters=1000)
+        return read_texts([SentenceCorpus(tmp_path / "text.txt")], max_characters=1000, **options)
 
     return read
 
@@ -29,15 +32,6 @@ def texts_of(tmp_path):
 def unit(teacher, lines):
     found = SentenceEncoder.from_pretrained(teacher).encode(lines)
     return found / np.linalg.norm(found, axis=1, keepdims=True)
-
-
-def test_every_text_has_the_unit_vector_of_the_teacher(teacher, texts_of, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "TEXTS_PER_BLOCK", 7)
-    texts = texts_of(sentences(50))
-    vectors = teacher_vectors(tmp_path / "kept", teacher, SentenceEncoder.from_pretrained(teacher), texts, bf16=False)
-    np.testing.assert_allclose(vectors.take(np.arange(len(texts))), unit(teacher, list(texts)), atol=2e-3)
-    numbers = np.array([9, 3, 9])
-    np.testing.assert_array_equal(vectors.take(numbers), vectors.take(np.arange(len(texts)))[numbers])
 
 
 def test_a_killed_run_continues_and_no_text_is_encoded_twice(teacher, texts_of, tmp_path, monkeypatch):
@@ -54,20 +48,13 @@ def test_a_killed_run_continues_and_no_text_is_encoded_twice(teacher, texts_of, 
     vectors = teacher_vectors(kept, teacher, second, texts, bf16=False)
     assert sorted(stopped.asked + second.asked) == sorted(texts)
     np.testing.assert_allclose(vectors.take(np.arange(len(texts))), unit(teacher, list(texts)), atol=2e-3)
-    assert [len(text) for text in stopped.asked[:1]] == [max(map(len, texts))]
-
-
-def test_later_runs_use_what_earlier_ones_have_computed_whatever_else_their_text_is(teacher, texts_of, tmp_path):
-    kept, lines = tmp_path / "kept", sentences(40)
-    teacher_vectors(kept, teacher, SentenceEncoder.from_pretrained(teacher), texts_of(lines[:30]), bf16=False)
-    second = Recorder(SentenceEncoder.from_pretrained(teacher))
-    texts = texts_of(lines[20:])
-    vectors = teacher_vectors(kept, teacher, second, texts, bf16=False)
-    assert sorted(second.asked) == sorted(set(lines[30:]) - set(lines[:30]))
-    np.testing.assert_allclose(vectors.take(np.arange(len(texts))), unit(teacher, list(texts)), atol=2e-3)
+    # Later runs use what earlier ones have computed, whatever else their text is.
     third = Recorder(SentenceEncoder.from_pretrained(teacher))
-    teacher_vectors(kept, teacher, third, texts, bf16=False)
-    assert third.asked == []
+    teacher_vectors(kept, teacher, third, texts_of([*sentences(70)[20:], "a1"]), bf16=False)
+    assert set(third.asked) == {*sentences(70)[60:], "a1"} - {*sentences(60)}
+    assert len(stopped.asked[0]) == max(map(len, texts))
+    numbers = np.array([9, 3, 9])
+    np.testing.assert_array_equal(vectors.take(numbers), vectors.take(np.arange(len(texts)))[numbers])
 
 
 def test_a_teacher_that_changed_or_computes_otherwise_has_vectors_of_its_own(teacher, texts_of, tmp_path):
@@ -112,8 +99,35 @@ def test_a_cosine_to_several_teachers_is_the_mean_of_theirs(teacher, texts_of, t
         for path in (teacher, other)
     ]
     together = TeacherVectors(parts)
-    assert together.dimension == 24 and len(together) == len(texts)
+    assert together.sizes == [16, 8] and len(together) == len(texts)
     found = together.take(np.arange(len(texts)))
     cosines = [part.take(np.arange(len(texts))) @ part.take(np.arange(len(texts))).T for part in parts]
     np.testing.assert_allclose(found @ found.T, (cosines[0] + cosines[1]) / 2, atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=2e-3)
+
+
+def test_a_teacher_of_one_language_gives_no_vector_of_other_texts_and_a_multilingual_one_of_all(
+    teacher, texts_of, tmp_path
+):
+    texts = texts_of(sentences(9))
+    texts = replace(texts, taught_by=np.where(np.arange(9) == 4, -1, np.arange(9)[::-1]))
+    encoder = SentenceEncoder.from_pretrained(teacher)
+    expected = unit(teacher, list(texts))
+    vectors = teacher_vectors(tmp_path / "kept", teacher, encoder, texts, bf16=False)
+    np.testing.assert_allclose(
+        vectors.take(np.arange(9)), np.where(np.arange(9)[:, None] == 4, 0, expected[::-1]), atol=2e-3
+    )
+    assert TeacherVectors([vectors]).are_partial
+    every = teacher_vectors(tmp_path / "kept", teacher, encoder, texts, bf16=False, multilingual=True)
+    np.testing.assert_allclose(every.take(np.arange(9)), expected, atol=2e-3)
+    assert not TeacherVectors([every]).are_partial
+
+
+def test_centered_vectors_have_lost_their_mean_and_the_length_of_one(teacher, texts_of, tmp_path):
+    texts = texts_of(WORDS)
+    encoder = SentenceEncoder.from_pretrained(teacher)
+    found = teacher_vectors(tmp_path / "kept", teacher, encoder, texts, bf16=False, center=True)
+    expected = unit(teacher, list(texts))
+    expected -= expected.mean(axis=0)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.take(np.arange(len(texts))), expected, atol=5e-3)

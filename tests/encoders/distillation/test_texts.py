@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -8,13 +9,18 @@ import pytest
 
 from hf_paraphrase.data.decontamination import Decontaminator
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.distillation.texts import corpora_of, encode_texts, open_bitexts, read_texts
+from hf_paraphrase.data.sentences import SentenceCorpus
+from hf_paraphrase.encoders.distillation.texts import encode_texts, open_bitexts, read_texts
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 
-def read(*sources, columns=(), **settings):
-    return read_texts(corpora_of([str(source) for source in sources], columns), **{"max_characters": 100, **settings})
+def corpora(*sources):
+    return [SentenceCorpus(Path(source)) for source in sources]
+
+
+def read(*sources, **settings):
+    return read_texts(corpora(*sources), **{"max_characters": 100, **settings})
 
 
 @pytest.fixture
@@ -45,25 +51,6 @@ def test_repeats_empty_and_long_lines_are_left_out_and_counted_and_the_order_is_
     assert len(set(texts.keys.tolist())) == 3
 
 
-def test_data_folders_give_the_columns_that_they_have(tmp_path, file):
-    pairs, bitext, other = tmp_path / "pairs", tmp_path / "bitext", tmp_path / "other"
-    for folder, columns in (
-        (pairs, {"sentence1": ["a", "b"], "sentence2": ["c", None], "source": ["x", "y"]}),
-        (bitext, {"source": ["f", "g"], "target": ["d", "e"]}),
-        (other, {"words": ["h"]}),
-    ):
-        table = pa.table(columns)
-        write_split(folder, "train", [table], table.schema)
-    assert list(read(pairs, bitext, file("last"))) == ["a", "c", "b", "d", "e", "last"]
-    assert list(read(pairs, bitext, columns=["source,sentence2"])) == ["x", "c", "y", "f", "g"]
-    assert list(read(other, columns=["words"])) == ["h"]
-    with pytest.raises(InputError, match="no column is called") as caught:
-        read(other)
-    assert "words" in caught.value.remedy
-    with pytest.raises(InputError, match="no such file"):
-        read(tmp_path / "absent.txt")
-
-
 def test_evaluation_sentences_are_left_out(file):
     held_out = file("The held-out sentence of a set.", name="sts.txt")
     text = file("the held out sentence of a set", "another sentence of four words")
@@ -87,26 +74,6 @@ def test_texts_become_the_ids_that_the_tokenizer_gives(file):
     assert encoded.lengths.tolist() == [len(row) for row in expected]
 
 
-def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are_left_out(tmp_path):
-    rows = [("un", "one"), ("un", "a"), ("one", "un deux"), ("long", "z" * 200), ("", "two"), ("trois", "")]
-    table = pa.table(
-        {
-            "source": [source for source, _ in rows],
-            "target": [target for _, target in rows],
-            "source_lang": ["fr"] * len(rows),
-            "target_lang": ["en"] * len(rows),
-        }
-    )
-    write_split(tmp_path / "bitext", "train", [table], table.schema)
-    texts = read_texts([], bitexts=open_bitexts([str(tmp_path / "bitext")], "en"), max_characters=100)
-    found = {text: list(texts)[teacher] for text, teacher in zip(texts, texts.taught_by, strict=True)}
-    # `one` is a text that the teachers know, so it is not taught by what it translates in another row.
-    assert found == {"one": "one", "a": "a", "un deux": "un deux", "two": "two", "un": "one"}
-    assert texts.left_out["untaught"] == 2 and texts.by_language() == {"en": 4, "fr": 1}
-    numbers = texts.balanced(0.5, 0)
-    assert np.bincount(numbers).tolist() == [1, 1, 1, 1, 2], "sqrt(4) times as often"
-
-
 def bitext(folder, rows):
     names = ("source", "target", "source_lang", "target_lang")
     table = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
@@ -114,7 +81,24 @@ def bitext(folder, rows):
     return str(folder)
 
 
-SECOND_ROWS = [("zwei", "two", "de", "en"), ("two", "deux", "en", "fr"), ("deux", "two", None, "en")]
+def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are_left_out(tmp_path, file):
+    rows = [("un", "one"), ("un", "a"), ("one", "un deux"), ("long", "z" * 200), ("", "two"), ("trois", "")]
+    bitexts = open_bitexts([bitext(tmp_path / "bitext", [(*row, "fr", "en") for row in rows])], "en")
+    texts = read(bitexts=bitexts)
+    found = {text: list(texts)[teacher] for text, teacher in zip(texts, texts.taught_by, strict=True)}
+    # `one` is a text that the teachers know, so it is not taught by what it translates in another row.
+    assert found == {"one": "one", "a": "a", "un deux": "un deux", "two": "two", "un": "one"}
+    assert texts.left_out["untaught"] == 2 and texts.by_language() == {"en": 4, "fr": 1}
+    numbers = texts.balanced(0.5, 0)
+    assert np.bincount(numbers).tolist() == [1, 1, 1, 1, 2], "sqrt(4) times as often"
+    # Those of whom a multilingual teacher knows more stay.
+    texts = read(bitexts=bitexts, multilingual=corpora(file("drei", "un")))
+    untaught = [text for text, teacher in zip(texts, texts.taught_by, strict=True) if teacher < 0]
+    assert untaught == ["long", "trois", "drei"]
+    assert texts.left_out["untaught"] == 0 and texts.by_language() == {"en": 4, "fr": 3, "other": 1}
+
+
+SECOND_ROWS = [("two", "deux", "en", "fr"), ("deux", "two", None, "en")]
 
 
 @pytest.mark.parametrize("second", SECOND_ROWS)
@@ -122,9 +106,3 @@ def test_bitext_of_several_languages_or_swapped_rows_is_refused(tmp_path, second
     folder = bitext(tmp_path / "mixed", [("un", "one", "fr", "en"), second])
     with pytest.raises(InputError, match="several languages, or of none"):
         open_bitexts([folder], "en")
-
-
-def test_bitext_without_text_is_no_text_to_learn_from(tmp_path):
-    bitexts = open_bitexts([bitext(tmp_path / "blank", [("", " ", "fr", "en")])], "en")
-    with pytest.raises(InputError, match="no text to learn from"):
-        read_texts([], bitexts=bitexts, max_characters=100)

@@ -11,11 +11,11 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 WORDS = [f"{letter}{number}" for letter in "abc" for number in range(14)]
 
 
-def write_teacher(folder, seed=0, size=16):
-    """Writes a BERT over `WORDS` into a folder."""
+def write_teacher(folder, seed=0, size=16, words=WORDS):
+    """Writes a BERT over some words into a folder."""
     torch.manual_seed(seed)
     config = BertConfig(
-        vocab_size=len(WORDS) + 2,
+        vocab_size=len(words) + 2,
         hidden_size=size,
         num_hidden_layers=1,
         num_attention_heads=2,
@@ -27,7 +27,7 @@ def write_teacher(folder, seed=0, size=16):
     # What an average can learn: the order of words does not matter.
     model.embeddings.position_embeddings.weight.data.zero_()
     model.save_pretrained(folder)
-    save_tokenizer(build_word_level_tokenizer(WORDS), folder)
+    save_tokenizer(build_word_level_tokenizer(words), folder)
     return folder
 
 

@@ -10,12 +10,10 @@ from tiny_encoders import write_average
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.search.bm25 import Bm25
-from hf_paraphrase.encoders.search.build import build_index
 from hf_paraphrase.encoders.search.filters import passing_rows
-from hf_paraphrase.encoders.search.index import SearchIndex
+from hf_paraphrase.encoders.search.index import SearchIndex, build_index
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.encoders.vectors import open_vectors
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import UsageError
 
 WORDS = [f"w{number}" for number in range(12)]
 TEXTS = [" ".join(np.random.default_rng(row).choice(WORDS, size=1 + row % 5)) + f" r{row}" for row in range(200)]
@@ -45,17 +43,12 @@ def rows_of(index, query, **options):
 @pytest.mark.parametrize(
     ("text", "passes"),
     [
-        ("number>=2", lambda row: row["number"] is not None and row["number"] >= 2),
         (" number < 2.5 ", lambda row: row["number"] is not None and row["number"] < 2.5),
         ("good=True", lambda row: row["good"] is True),
         ("name=b = c", lambda row: row["name"] == "b = c"),
         ("digits>9", lambda row: row["digits"] in ("10", "x")),
         ("digits==2", lambda row: row["digits"] in ("2", "2.0")),
-        ("digits>=m", lambda row: row["digits"] == "x"),
-        ("name=", lambda row: row["name"] == ""),
-        ("day=2021", lambda row: str(row["day"]).startswith("2021")),
         ("time>1970-01-02", lambda row: row["time"] is not None and row["time"].day > 2),
-        (f"id={2**53 + 1}", lambda row: row["id"] == 2**53 + 1),
         (f"id>{2**53}", lambda row: row["id"] is not None and row["id"] > 2**53),
         ("id>=0.5", lambda row: row["id"] is not None and row["id"] > 0),
         (f"long={2**53 + 1}", lambda row: row["long"] == str(2**53 + 1)),
@@ -75,7 +68,6 @@ def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(te
             "id": [2**53, 2**53 + 1, None, -(2**63), 2**63 - 1],
             "long": [str(2**53), str(2**53 + 1), None, "", "x"],
             "kind": pa.array([3, 4, None, 3, 4], pa.int64()).dictionary_encode(),
-            "day": pa.array(["2021-01-31", "2021-02-01", None, "2022-01-01", "2020-12-31"]).cast(pa.date32()),
         }
     )
     expected = [number for number, row in enumerate(table.to_pylist()) if passes(row)]
@@ -88,19 +80,12 @@ def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(te
         ("year", "not a filter: 'year'"),
         (">=3", "not a filter"),
         ("month=1", "the index has no column 'month' .its columns are sentence, position, year"),
-        ("year>=long ago", "compares a column of type int64 with a text"),
+        ("year>=long ago", "compares a column of type int64 with a text .give a number, or true or false"),
     ],
 )
 def test_what_is_no_filter_of_the_index_is_refused(index, text, message):
     with pytest.raises(UsageError, match=message):
         rows_of(index, "w1", filters=[text])
-
-
-def test_a_column_of_truth_values_is_compared_with_true_or_false():
-    table = pa.table({"good": [True, False, None]})
-    with pytest.raises(UsageError, match=r"compares a column of truth values .give true or false"):
-        passing_rows(table, ["good=yes"])
-    assert passing_rows(table, "good=1").tolist() == [0]
 
 
 def test_a_filtered_search_is_the_search_of_all_without_the_other_rows(index):
@@ -148,15 +133,12 @@ def write_corpus(folder, kind):
     path = folder / f"corpus.{kind}"
     if kind == "folder":
         write_split(path, "train", [pa.Table.from_pylist(rows)], pa.Table.from_pylist(rows).schema)
-    elif kind == "jsonl":
-        del rows[3]["by"]
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     else:
         path.write_text("text,year,by\n" + "".join(f"{row['text']},{row['year']},{row['by']}\n" for row in rows))
     return path
 
 
-@pytest.mark.parametrize("kind", ["folder", "jsonl", "csv"])
+@pytest.mark.parametrize("kind", ["folder", "csv"])
 def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_path, capsys, kind):
     path = write_corpus(tmp_path, kind)
     assert main(["search", "--model", str(model), "--corpus", str(path), "--output", f"{tmp_path}/i"]) == 0
@@ -190,13 +172,3 @@ def test_sentences_that_are_added_have_their_columns_and_null_where_they_have_no
     write_split(tmp_path / "bad", "train", [bad], bad.schema)
     assert main(["search", "--index", f"{tmp_path}/i", "--add", f"{tmp_path}/bad"]) == 2
     assert len(SearchIndex(tmp_path / "i")) == 6
-
-
-def test_a_vector_with_nan_in_the_folder_is_one_line_that_names_its_row(index, tmp_path):
-    broken = SearchIndex(index.folder, index.encoder)
-    vectors = np.array(index.vectors[:])
-    vectors[7, 2] = np.nan
-    np.save(tmp_path / "vectors.npy", vectors)
-    broken.vectors = open_vectors(tmp_path / "vectors.npy")
-    with pytest.raises(InputError, match=r"the vectors of the index with NaN or infinity, the first in row 7 "):
-        rows_of(broken, "w1 w2", method="exact")

@@ -18,8 +18,7 @@ import pytest
 from tiny_encoders import write_average
 
 import hf_paraphrase
-from hf_paraphrase.encoders.search.build import build_index
-from hf_paraphrase.encoders.search.index import SearchIndex
+from hf_paraphrase.encoders.search.index import SearchIndex, build_index
 from hf_paraphrase.encoders.search.server import MAX_BODY, MAX_TEXTS, Service, running
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
@@ -76,15 +75,12 @@ def test_embeddings_are_the_encoders_in_openais_format(url, encoder):
         np.testing.assert_allclose([item["embedding"] for item in answer["data"]], rows, atol=1e-6)
     tokens = len(encoder.token_ids(texts[1]).ids)
     assert answer["usage"] == {"prompt_tokens": tokens, "total_tokens": tokens}
-
-
-def test_dimensions_shorten_and_base64_holds_the_same_numbers(url, encoder):
+    body = {"input": "w4 w5", "dimensions": 3, "encoding_format": "base64"}
+    packed = ask(url, "/v1/embeddings", body)[1]["data"][0]["embedding"]
     expected = encoder.encode("w4 w5", truncate_dim=3, normalize=True)
-    body = {"input": "w4 w5", "dimensions": 3}
-    plain = ask(url, "/v1/embeddings", body)[1]["data"][0]["embedding"]
-    packed = ask(url, "/v1/embeddings", {**body, "encoding_format": "base64"})[1]["data"][0]["embedding"]
-    np.testing.assert_allclose(plain, expected, atol=1e-6)
-    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(packed), "<f4"), np.array(plain, np.float32))
+    np.testing.assert_allclose(np.frombuffer(base64.b64decode(packed), "<f4"), expected, atol=1e-6)
+    assert ask(url, "/health")[1] == {"status": "ok", "model": "tiny", "dimension": 8, "sentences": 4}
+    assert [model["id"] for model in ask(url, "/v1/models")[1]["data"]] == ["tiny"]
 
 
 def test_search_gives_what_the_index_gives(url, index):
@@ -99,11 +95,6 @@ def test_search_gives_what_the_index_gives(url, index):
         expected = [item.record() for item in next(index.neighbours(query, **options))]
         assert status == 200 and answer == {"results": [{"query": query, "neighbours": expected}]} and expected
     assert expected[0]["columns"] == {"year": 2019, "by": "a"}
-
-
-def test_health_and_models_say_what_is_served(url):
-    assert ask(url, "/health")[1] == {"status": "ok", "model": "tiny", "dimension": 8, "sentences": 4}
-    assert [model["id"] for model in ask(url, "/v1/models")[1]["data"]] == ["tiny"]
 
 
 def test_the_client_of_openai_gets_the_vectors(url, encoder):
@@ -150,20 +141,15 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
-        ("/v1/embeddings", {}, 400, "input must be a text or a list of texts"),
         ("/v1/embeddings", {"input": ["w1", " "]}, 400, "text 1 .from 0. is empty"),
         ("/v1/embeddings", {"input": ["w1", 7]}, 400, "7 .int., not a string"),
         ("/v1/embeddings", {"input": ["w1"] * (MAX_TEXTS + 1)}, 400, "2,049 texts, more than 2,048"),
         ("/v1/embeddings", {"input": "w1", "dimensions": 9}, 400, "dimensions is 9, not a whole number from 1 to 8"),
-        ("/v1/embeddings", {"input": "w1", "encoding_format": "hex"}, 400, "encoding_format is 'hex'"),
         ("/v1/embeddings", {"input": "w1", "model": ["tiny"]}, 404, "there is no model"),
         ("/v1/embeddings", b"[" * 100_000, 400, "not JSON"),
-        ("/v1/embeddings", b"[]", 400, "not a JSON object"),
         ("/v1/embeddings", None, 405, "takes POST"),
-        ("/v2", {"input": "w1"}, 404, "no such path"),
         ("/search", {"query": "w1", "top_k": 0}, 400, "top_k is 0"),
         ("/search", {"query": "w1", "filter": "year"}, 400, "not a filter"),
-        ("/search", {"query": "w1", "filter": 7}, 400, "filter must be"),
         ("/search", {"query": "w1", "hybrid": "yes"}, 400, "hybrid must be"),
     ],
 )
@@ -188,7 +174,6 @@ def test_a_body_of_100_megabytes_is_refused_and_others_are_served(url):
     ("head", "status"),
     [
         (b"POST /search HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
-        (b"POST /search HTTP/1.1\r\nContent-Length: 99999999999999\r\n\r\n", 413),
         (b"no request at all\r\n\r\n", 400),
     ],
 )

@@ -1,0 +1,295 @@
+"""What a student learns from its teachers: to have their vectors.
+
+A step gathers the rows of a table for the tokens of its batch, renumbers the tokens, and runs the model with that
+small table in place of its own, whatever the model does with it. Only these rows get a gradient, and
+:class:`~...training.row_adam.RowAdam` changes only them.
+
+The projection between the two spaces is kept orthonormal (its columns are unit vectors at right angles), so that the
+cosines of projected students are those of the students themselves, and nothing is lost when it is thrown away after
+training. What an average could learn through any other projection it learns by its table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn import functional
+
+from ...tokenization.token_ids import TokenIds
+from ...training.batches import EpochBatches, Item
+from ..objective import Objective
+from .letters import Letters
+from .teacher_vectors import TeacherVectors
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from ...models.modeling_avg import AvgModel
+
+TABLE = "embeddings"
+"""The name of the table of token vectors in every encoder."""
+_TABLE_FILE = "unfolded_table.safetensors"
+_TARGETS_OF_AXES, _TEXTS_OF_AXES = 1 << 14, 1 << 16
+_SAME = 0.9999
+"""Targets with a greater cosine are of one text; they are kept in float16."""
+
+
+@dataclass
+class DistillationTexts:
+    """What a student is trained on.
+
+    Attributes:
+        texts: Their token ids, which may be a map of a file.
+        targets: What the teachers say of the same texts.
+        numbers: The texts of an epoch, some perhaps repeatedly (items,), int64; all of them, once, by default.
+    """
+
+    texts: TokenIds
+    targets: TeacherVectors
+    numbers: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.targets if self.numbers is None else self.numbers)
+
+
+def cosine_objective(students: Tensor, targets: Tensor) -> Tensor:
+    """Computes the mean of 1 - cos(student, target) over texts, both (texts, dim)."""
+    return 1 - functional.cosine_similarity(students, targets, dim=1).mean()
+
+
+def ranking_objective(students: Tensor, targets: Tensor, *, scale: float = 20.0) -> Tensor:
+    """Computes the mean over texts of the cross-entropy of finding a text's own target among all of the batch.
+
+    Both are (texts, dim). Other texts with the same target, such as translations of each other, do not count.
+    """
+    students, targets = functional.normalize(students), functional.normalize(targets)
+    is_same = targets @ targets.T > _SAME
+    own = torch.eye(len(students), dtype=torch.bool, device=students.device)
+    logits = (scale * students @ targets.T).masked_fill(is_same & ~own, -torch.inf)
+    return functional.cross_entropy(logits, torch.arange(len(students), device=students.device))
+
+
+class DistillationObjective(Objective):
+    """The weighted sum of the objectives, on whole vectors and on their first components.
+
+        L = mean over d of w_c mean(1 - cos(P_d s_d, t))
+            + w_r mean(-log(exp(cos(P_d s_d, t) / 0.05) / sum over t' of exp(cos(P_d s_d, t') / 0.05)))
+
+    s_d has the first d components of a student's vector s, of which d = all is one (Kusupati et al. 2022, "Matryoshka
+    Representation Learning"); t is the target. P_d has the first d columns of the projection P, which is trained and
+    kept orthonormal. Without a projection students and targets have the same components. A student with more
+    components than the target is compared with the target and zeros; where a teacher does not know a text, its
+    components are left out of both.
+    """
+
+    items = "texts"
+
+    def __init__(
+        self, model: PreTrainedModel, args: Any, data: DistillationTexts, letters: Letters | None = None
+    ) -> None:
+        super().__init__()
+        self.args, self.data, self.letters = args, data, letters
+        self.batches = EpochBatches(len(data), args.per_device_train_batch_size, args.seed)
+        self._table = [model.get_parameter(TABLE)]  # which is not a part of this
+        self._local_tokens = LocalIds(len(self._table[0]))
+        self._local_ngrams = LocalIds(0 if letters is None else len(letters.table))
+        size, target_size = model.config.hidden_size, sum(data.targets.sizes)
+        self.sizes = [part for part in args.matryoshka if part < size] + [size]
+        # The table of an average can be turned as the projection would turn its vectors.
+        turns = model.config.model_type == "avg"
+        self.projection: nn.Parameter | None = None
+        if size != target_size or not turns or args.matryoshka:
+            numbers = np.random.default_rng(args.seed).permutation(len(data.targets))[:_TARGETS_OF_AXES]
+            targets = data.targets.take(np.sort(numbers))
+            turn = None if turns or args.matryoshka else torch.Generator().manual_seed(args.seed)
+            self.projection = nn.Parameter(initial_projection(targets, size, turn=turn))
+
+    def collate(self, items: Sequence[Item]) -> dict[str, Any]:
+        """Makes a batch from the epoch and the number of each text.
+
+        Padding is the first of the tokens that occur: a row that does not occur would go on moving by its momentum.
+
+        Returns:
+            `rows` (tokens of the batch,), the ids of the different tokens; `input_ids` and `attention_mask`
+            (texts, length), by their places in `rows`; `targets` (texts, target dim); and with letters `ngram_rows`
+            (n-grams of the batch,), the different buckets, `ngrams` (total,) by their places in these, and
+            `ngram_offsets` (tokens of the batch,), where those of each token begin.
+        """
+        numbers = np.array([number for _, number in items], np.int64)
+        numbers = numbers if self.data.numbers is None else self.data.numbers[numbers]
+        texts = self.data.texts.take(numbers)
+        rows, local = self._local_tokens(texts.ids if len(texts.ids) else np.zeros(1, np.int32))
+        ids, mask = TokenIds(local, texts.offsets).padded(np.arange(len(numbers)), 0)
+        targets = self.data.targets.take(numbers)
+        batch = {"rows": rows, "input_ids": ids, "attention_mask": mask.astype(np.int64), "targets": targets}
+        if self.letters is not None:
+            buckets, batch["ngram_offsets"] = self.letters.of_rows(rows)
+            batch["ngram_rows"], batch["ngrams"] = self._local_ngrams(buckets)
+        return {name: torch.from_numpy(part) for name, part in batch.items()}
+
+    def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """Computes the loss of a batch, a mean over its texts, and their embeddings."""
+        encoder = trainer.accelerator.unwrap_model(model)
+        vectors = embed_with_local_table(model, encoder, inputs, self.letters, **trainer.forward_options)
+        return self(vectors, inputs["targets"]), vectors
+
+    def forward(self, students: Tensor, targets: Tensor) -> Tensor:
+        """Computes the loss of a batch of students (texts, dim) and their targets (texts, target dim)."""
+        students = students.float()
+        loss = students.new_zeros(())
+        for size in self.sizes:
+            pair = self._in_one_space(students[:, :size], targets)
+            if self.args.cosine_weight > 0:
+                loss = loss + self.args.cosine_weight * cosine_objective(*pair)
+            if self.args.ranking_weight > 0:
+                loss = loss + self.args.ranking_weight * ranking_objective(*pair)
+        return loss / len(self.sizes)
+
+    def _in_one_space(self, students: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        if self.projection is not None:
+            students = students @ self.projection[:, : students.shape[1]].T
+        more = students.shape[1] - targets.shape[1]
+        if self.data.targets.are_partial:
+            parts = targets.split(self.data.targets.sizes, dim=1)
+            known = torch.cat([part.any(1, keepdim=True).expand_as(part) for part in parts], 1)
+            students = students * functional.pad(known.float(), (0, more), value=1.0)
+        return students, functional.pad(targets, (0, more)) if more else targets
+
+    @torch.no_grad()
+    def after_update(self) -> None:
+        """Draws the projection back to the nearest one with orthonormal columns: one step of Newton and Schulz.
+
+        It takes deviations e to about 3/4 e², so after each small update one step is enough.
+        """
+        if self.projection is not None:
+            found = self.projection
+            found.copy_(1.5 * found - 0.5 * found @ (found.T @ found))
+
+    def save(self, folder: Path) -> None:
+        """Writes the weights of the objective and of letters, with which the table of the checkpoint is folded."""
+        super().save(folder)
+        if self.letters is not None:
+            save_file({TABLE: self._table[0].detach().contiguous()}, folder / _TABLE_FILE)
+
+    def load(self, folder: Path) -> None:
+        """Reads them."""
+        super().load(folder)
+        if self.letters is not None:
+            with torch.no_grad():
+                self._table[0].copy_(load_file(folder / _TABLE_FILE)[TABLE])
+
+
+# ----- tables of a batch
+
+
+class LocalIds:
+    """Renumbers ids, of which there are `size`, by the distinct ones that occur: several times as fast as a sort."""
+
+    def __init__(self, size: int) -> None:
+        self._occurs = np.zeros(size, bool)
+        self._local = np.zeros(size, np.int64)
+
+    def __call__(self, ids: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Returns the different ids in rising order (different,), and for each of `ids` its place among them."""
+        self._occurs[ids] = True
+        rows = np.flatnonzero(self._occurs)
+        self._occurs[rows] = False
+        self._local[rows] = np.arange(len(rows))
+        return rows, self._local[ids]
+
+
+def embed_with_local_table(
+    model: nn.Module, encoder: PreTrainedModel, inputs: dict[str, Tensor], letters: Letters | None, **options: Any
+) -> Tensor:
+    """Embeds the texts of a batch (texts, dim) with its rows, and the sums of their n-grams, as the model's table."""
+    table = functional.embedding(inputs["rows"], encoder.get_parameter(TABLE), sparse=True)
+    if letters is not None and len(inputs["ngrams"]):
+        ngrams = functional.embedding(inputs["ngram_rows"], letters.table, sparse=True)
+        table = table + functional.embedding_bag(inputs["ngrams"], ngrams, inputs["ngram_offsets"], mode="sum")
+    words = {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"], **options}
+    with _local_ids(encoder.config, inputs["rows"]):
+        vectors: Tensor = functional_call(model, {TABLE: table}, (), words).pooler_output
+    return vectors
+
+
+@contextmanager
+def _local_ids(config: Any, rows: Tensor) -> Iterator[None]:
+    """Lets a configuration speak of the rows of a batch: which is the unknown word, and where a table's parts end."""
+    names = ("vocab_sizes", "unk_token_id")
+    before = {name: getattr(config, name) for name in names if getattr(config, name, None) is not None}
+    try:
+        if "vocab_sizes" in before:
+            ends = torch.searchsorted(rows, torch.tensor(before["vocab_sizes"], device=rows.device).cumsum(0))
+            config.vocab_sizes = torch.diff(ends, prepend=ends.new_zeros(1)).tolist()
+        if "unk_token_id" in before:
+            places = (rows == before["unk_token_id"]).nonzero()
+            config.unk_token_id = int(places[0, 0]) if len(places) else -1
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(config, name, value)
+
+
+# ----- axes
+
+
+def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float32]:
+    """Finds the directions (components, count) that hold most of the squares of vectors (rows, components).
+
+    They are unit vectors at right angles, not centred, the greatest first; the largest entry of each is positive.
+    """
+    moments = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for start in range(0, len(vectors), 1 << 14):
+        block = np.asarray(vectors[start : start + (1 << 14)], np.float64)
+        moments += block.T @ block
+    axes = np.linalg.eigh(moments)[1][:, ::-1][:, :count]
+    largest = axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])]
+    return (axes * np.where(largest < 0, -1.0, 1.0)).astype(np.float32)
+
+
+def initial_projection(
+    targets: NDArray[np.float32], student_size: int, *, turn: torch.Generator | None = None
+) -> Tensor:
+    """Makes a projection from students to targets (texts, target dim) to start from: onto their principal axes.
+
+    With `turn` the axes are turned at random, so that every part of a student's vector gets something of each. It has
+    orthonormal columns (the greater of both sizes, student_size).
+    """
+    size = targets.shape[1]
+    projection = torch.eye(max(size, student_size), student_size)
+    axes = torch.from_numpy(principal_axes(targets, min(student_size, size)))
+    projection[:size, : axes.shape[1]] = axes
+    if turn is not None:
+        projection = projection @ torch.linalg.qr(torch.randn(student_size, student_size, generator=turn))[0]
+    return projection
+
+
+@torch.no_grad()
+def turn_to_principal_axes(model: AvgModel, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
+    """Turns the table of an average so that its first components hold as much as they can of the cosines of texts.
+
+    The axes are those of the embeddings of a sample of texts, divided by their lengths and not centred. All of them
+    are a rotation, under which no cosine changes; `components` keeps so many, 0 all.
+    """
+    numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_OF_AXES])
+    table = model.get_parameter(TABLE)
+    vectors = []
+    for start in range(0, len(numbers), 1 << 12):
+        some = texts.take(numbers[start : start + (1 << 12)])
+        ids, counts = (torch.from_numpy(part).to(table.device) for part in (some.ids.astype(np.int64), some.lengths))
+        vectors.append(model.mean_of_words(ids, counts).cpu())
+    unit = nn.functional.normalize(torch.cat(vectors)).numpy()
+    kept = components or unit.shape[1]
+    axes = torch.from_numpy(principal_axes(unit, kept)).to(table.device)
+    model.embeddings = nn.Parameter(table @ axes)
+    model.config.hidden_size = kept
