@@ -46,21 +46,6 @@ def run(pairs, output, *flags):
     return main(["train-encoder", "--pairs", str(pairs), "--output", str(output), "--epochs", "0", *map(str, flags)])
 
 
-def test_a_network_starts_from_the_words_of_the_builtin_encoder_by_its_name(pairs, tmp_path):
-    made = tmp_path / "made"
-    assert run(pairs, made, "--model-type", "gran", "--peepholes", "false", "--initial-vectors", "builtin") == 0
-    rows, _ = table_of(made)
-    words = ["common", "a1", "b6"]
-    cosines = [
-        rows[word][:256] @ row[:256]
-        for word, row in zip(words, SentenceEncoder.from_pretrained().encode(words), strict=True)
-    ]
-    assert cosines == pytest.approx([np.linalg.norm(rows[word][:256]) * 0.7**0.5 for word in words], rel=1e-5)
-    record = json.loads((made / "provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == ["pairs", "builtin"]
-    assert "builtin (" in (made / "README.md").read_text()
-
-
 def table_of(folder):
     vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
     table = load_file(folder / "model.safetensors")["embeddings"]
@@ -80,12 +65,11 @@ def test_a_distilled_start_holds_the_projected_vectors_of_all_words(pairs, teach
     np.testing.assert_allclose(np.abs([rows[word] for word in words]), np.abs(expected), atol=1e-4)
     record = json.loads((tmp_path / "m" / "provenance.json").read_text())
     assert [item["name"] for item in record["inputs"]][1:] == ["words", teacher.name]
-    assert f"distilled from {teacher.name}" in (tmp_path / "m" / "README.md").read_text()
+    assert f"{teacher.name} (24 of 24 words" in (tmp_path / "m" / "README.md").read_text()
 
 
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(pairs, tmp_path, kind, capsys):
-    tokenizer, flags = tmp_path / "tokenizer", ("--kind", kind, "--vocabulary-size", "40")
+def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(pairs, tmp_path, capsys):
+    tokenizer, flags = tmp_path / "tokenizer", ("--kind", "unigram", "--vocabulary-size", "40")
     assert main(["train-tokenizer", "--pairs", str(pairs), "--output", str(tokenizer), *flags]) == 0
     trained = ("--tokenizer", tokenizer, "--hidden-size", 4, "--epochs", 1, "--batch-size", 8)
     assert run(pairs, tmp_path / "m", *trained) == 0

@@ -20,7 +20,6 @@ from ...training.epoch_trainer import EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import DenseGradients
 from ..dev_scores import Evaluator
-from ..kinds import check_own_class
 from ..objective import Objective
 from ..sentence_encoder import SentenceEncoder
 from ..trainer import EncoderTrainer
@@ -56,8 +55,6 @@ class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
 class TextObjective(Objective):
     """What teachers say of texts, each batch computed with the rows of its own tokens alone."""
 
-    items = "texts"
-
     def __init__(
         self, model: PreTrainedModel, collator: TextCollator, batches: EpochBatches, module: nn.Module
     ) -> None:
@@ -82,11 +79,6 @@ class TextObjective(Objective):
         """Keeps the projection orthonormal."""
         if isinstance(self.module, DistillationObjective):
             self.module.orthonormalise()
-
-    def card(self, trainer: Any) -> dict[str, Any]:
-        """Describes the objective."""
-        described = str(getattr(self.module, "description", type(self.module).__name__))
-        return {**super().card(trainer), "loss": described}
 
     def save(self, folder: Path) -> None:
         """Writes the weights of the objective and of letters, with which the table of the checkpoint is folded."""
@@ -142,7 +134,6 @@ class DistillationTrainer(EncoderTrainer):
         callbacks: list[TrainerCallback] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        check_own_class(model)
         if args.world_size > 1:
             raise UsageError("a distillation runs in one process", remedy="start one process")
         self.letters = letters
