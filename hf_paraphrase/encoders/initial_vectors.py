@@ -157,8 +157,7 @@ def distill_word_vectors(
 def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
     """Projects centred vectors on the directions of their greatest variance, without whitening.
 
-    It is the full decomposition, in float64 over the covariance: the same as scikit-learn's `PCA` but for signs, which
-    are set so that the largest entry of each direction is positive.
+    As scikit-learn's `PCA`, but for signs: the largest entry of each direction is positive.
     """
     centred = vectors - vectors.mean(0, dtype=np.float64)
     directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :dimension]

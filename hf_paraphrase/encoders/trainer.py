@@ -117,7 +117,8 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             transformer = self.encoder.model.transformer
             vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
         if objective is None:
-            objective = _pair_objective(self.encoder, train_dataset, loss or _named_loss(args), args)
+            loss = _named_loss(args) if loss is None else loss
+            objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
         self.evaluator = evaluator
         super().__init__(
@@ -180,10 +181,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Computes the loss of one batch of the objective, and the embeddings where they are asked for too.
-
-        `num_items_in_batch` is unused: the loss is a mean over the items of a batch.
-        """
+        """Computes the loss of one batch of the objective, a mean, and the embeddings where they are asked for too."""
         loss, vectors = self.objective.compute(self, model, inputs)
         return (loss, vectors) if return_outputs else loss
 
@@ -219,10 +217,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return optimizer
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; the model is scored first unless a checkpoint, which holds that score already, is continued.
-
-        With no epochs to train, scoring is all.
-        """
+        """Trains; the model is scored first unless a checkpoint is continued. Without epochs scoring is all."""
         if self.args.num_train_epochs == 0:
             return self.evaluate() if self.is_scored else {}
         self.args.eval_on_start = self.is_scored and not resume_from_checkpoint

@@ -1,9 +1,8 @@
 """What averaging encoders compute, with NumPy alone: means of the rows of a table, and of several parts of it.
 
-`AvgModel` and `ConcatenationModel` compute the same with PyTorch. Its `embedding_bag` is two to three times as fast as
-what NumPy can do, but PyTorch takes two seconds to import. So it does this work too where somebody has imported it,
-and it is imported as soon as what was computed without it took about as long. Both add the rows of a text in the order
-of its tokens and divide by their number, so that they give the same bits.
+`embedding_bag` of PyTorch is two to three times as fast, but takes two seconds to import. So it does this work where
+somebody has imported it, and it is imported as soon as what was computed without it took about as long. Both add the
+rows of a text in the order of its tokens and divide by their number, so that they give the same bits.
 """
 
 from __future__ import annotations
@@ -119,10 +118,7 @@ def embed_averages(
     vectors: NDArray[np.float32],
     finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None,
 ) -> Iterator[int]:
-    """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time.
-
-    Several threads do one block each. Of longer means the first components are taken; `finish` is applied to parts.
-    """
+    """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time."""
     means = averages.prepared(len(vectors))
 
     def embed(rows: slice) -> int:
@@ -137,10 +133,7 @@ def embed_averages(
 
 
 def averages_of_model(model: Any) -> TableAverages | None:
-    """Returns what computes the embeddings of an averaging model of ours in single precision on the CPU.
-
-    An encoder so gives the same bits before and after its model is made. A subclass may compute something else.
-    """
+    """Returns what computes the embeddings of an averaging model of ours in single precision on the CPU."""
     import torch
 
     from ..models.modeling_avg import AvgModel
@@ -162,10 +155,9 @@ def averages_of(config: Any, table: NDArray[np.float32] | StoredMatrix) -> Table
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Computes the means (texts, columns) of rows of a table, those of all texts of one block at a time.
+    """Computes the means (texts, columns) of rows of a table; a text without tokens has zeros.
 
-    The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on,
-    each time for the texts that are so long. A text without tokens has zeros.
+    The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on.
     """
     lengths = np.diff(offsets)
     means = np.zeros((len(lengths), table.shape[1]), np.float32)
