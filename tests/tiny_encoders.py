@@ -11,11 +11,12 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 WORDS = [f"w{number}" for number in range(10)]
 
 
-def write_average(folder, words=WORDS, *, seed=0, **settings):
-    """Writes an average over words with vectors of 5 components; returns the folder."""
+def write_average(folder, words=WORDS, *, seed=0, classes=(AvgModel, AvgConfig), **settings):
+    """Writes an average over words, or another model, with vectors of 5 components; returns the folder."""
     tokenizer = build_word_level_tokenizer(words)
     torch.manual_seed(seed)
     sizes = {"vocab_size": len(tokenizer), "hidden_size": 5, "initializer_range": 0.5}
-    AvgModel(AvgConfig(**{**sizes, **settings})).save_pretrained(folder)
+    model, config = classes
+    model(config(**{**sizes, **settings})).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     return folder

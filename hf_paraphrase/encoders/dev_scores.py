@@ -1,4 +1,4 @@
-"""How a model is scored while it is trained, and which of the scores chooses the weights that are kept."""
+"""How a model is scored while it is trained."""
 
 from __future__ import annotations
 
@@ -8,27 +8,23 @@ from typing import Any
 import numpy as np
 
 from ..data.pair_rows import PairRows
-from ..errors import InputError, UsageError
+from ..errors import InputError
 from .encoded_pairs import LABEL, SCORE
 from .sentence_encoder import SentenceEncoder
 from .vectors import normalized
 
-CHOOSES = "eval_dev_mean"
+DEV_SCORE = "dev_mean"
 """The score that chooses the weights, where an evaluator gives several and none is named."""
-DEV_SCORE = CHOOSES.removeprefix("eval_")
 Evaluator = Callable[[SentenceEncoder], Mapping[str, float] | float]
 """Gets an encoder; returns scores by name, or one number."""
 
 
 def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
-    """Asks an evaluator; a single number is called by :data:`CHOOSES`."""
+    """Asks an evaluator; a single number is called by :data:`DEV_SCORE`."""
     result = evaluator(encoder)
     if not isinstance(result, Mapping):
         result = {DEV_SCORE: result}
-    try:
-        return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"the evaluator gives something other than scores: {error}") from error
+    return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
 
 
 def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
@@ -48,16 +44,3 @@ def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
     first, second = (normalized(encoder.encode(texts)) for texts in sides)
     measure = average_precision if column == LABEL else pearson
     return {DEV_SCORE: 100 * float(measure((first * second).sum(1), np.array(labels)))}
-
-
-def chosen_score(scores: Mapping[str, float], wanted: str, by_default: bool) -> str:
-    """Finds the score that chooses the weights, by a name with or without `eval_`; an only one does `by_default`."""
-    name = wanted.removeprefix("eval_")
-    if name not in scores and by_default and len(scores) == 1:
-        (name,) = scores
-    if name not in scores:
-        raise UsageError(
-            f"the scores are {', '.join(scores)}, and `{name}` shall choose the weights",
-            remedy="name one of them as metric_for_best_model",
-        )
-    return f"eval_{name}"

@@ -55,40 +55,30 @@ class SentenceEmbedder(BatchFunction):
         return SentenceEncoder.from_pretrained(self.model, device=self.device, truncate_dim=self.truncate_dim)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the rows with their embeddings, and how many texts were `empty`."""
+        """Returns the rows with their embeddings; there is nothing else to report."""
         # `encode` has no rows, and is over sooner than Arrow is imported.
         import pyarrow as pa
         import pyarrow.compute as pc
 
         from ..data.schema import with_column
 
-        report: Report = {"empty": 0}
         for column in self.columns:
-            texts = pc.fill_null(table.column(column), "").to_pylist()
-            flat = pa.array(self.vectors(texts).reshape(-1))
+            flat = pa.array(self.vectors(pc.fill_null(table.column(column), "").to_pylist()).reshape(-1))
             vectors = pa.FixedSizeListArray.from_arrays(flat, self.encoder.dimension)
             table = with_column(table, f"{column}_embedding", vectors)
-            report["empty"] += empty_texts(texts)
         progress(table.num_rows)
-        return table, report
+        return table, {}
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embeds texts: float32 (texts, dimension)."""
-        with self._arithmetic():
-            return self.encoder.encode(texts, batch_size=self.batch_size, normalize=self.normalize)
-
-    def _arithmetic(self) -> AbstractContextManager[object]:
-        if not self.bf16:
+        arithmetic: AbstractContextManager[object] = nullcontext()
+        if self.bf16:
             # A table of vectors needs no PyTorch.
-            return nullcontext()
-        import torch
+            import torch
 
-        return torch.autocast(torch.device(self.device).type, torch.bfloat16)
-
-
-def empty_texts(texts: Sequence[str]) -> int:
-    """Counts the texts without a character that is not white space."""
-    return sum(not text.strip() for text in texts)
+            arithmetic = torch.autocast(torch.device(self.device).type, torch.bfloat16)
+        with arithmetic:
+            return self.encoder.encode(texts, batch_size=self.batch_size, normalize=self.normalize)
 
 
 STANDARD_INPUT = "-"
@@ -102,34 +92,31 @@ class EncodeSettings(ShardSettings, DeviceSettings):
     """
 
     model: str = setting(
-        "folder of a sentence encoder, of this package, sentence-transformers, transformers or model2vec, or "
-        "namespace/name of one on the Hub; builtin is the one that is installed with this package",
+        "folder of any sentence encoder, namespace/name of one on the Hub, or builtin, which is installed with this "
+        "package",
         BUILTIN,
         path=True,
     )
     input: str = setting(
-        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data "
-        "folder, or its address, e.g. s3://bucket/folder",
+        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data folder",
         path=True,
         dataset=True,
     )
     output: str | None = setting(
-        "the .npy file to write, with --columns the data folder; it appears whole or not at all [default: the name of "
-        "the input with .npy behind it]",
+        "the .npy file to write, with --columns the data folder [default: the name of the input, with .npy behind it]",
         None,
     )
     columns: list[str] = setting("columns of texts to embed, in every split; spaces or commas between them", [])
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     truncate_dim: int | None = setting(
-        "keep the first N components of each embedding, which is for encoders that were trained for it; "
-        "--normalize comes after it",
+        "keep the first N components of each embedding, for encoders that were trained for it; then --normalize",
         None,
         at_least=1,
     )
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
     precision: str = setting(
-        "arithmetic of the products of a network: fp32, bf16, or auto: bf16 where the machine multiplies it in "
-        "hardware; averages and ONNX models always compute in fp32",
+        "arithmetic of a network: fp32, bf16, or auto: bf16 where the machine has it; averages and ONNX models always "
+        "compute in fp32",
         "fp32",
         choices=["auto", "bf16", "fp32"],
     )
@@ -157,23 +144,12 @@ class EncodeSettings(ShardSettings, DeviceSettings):
             raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """What was embedded: how many lines or rows, of how many components, and how many texts were empty, with zeros.
-
-    `path` is the NumPy file, float32 (rows, dimension), or the data folder; with `shard`, while parts are missing,
-    that of the incomplete work.
-    """
-
-    path: Path
-    rows: int
-    dimension: int
-    empty: int
-
-
 @recipe(EncodeSettings)
-def encode(settings: EncodeSettings) -> Encoded:
-    """Embeds the lines of a text file, or columns of a data folder."""
+def encode(settings: EncodeSettings) -> Path:
+    """Embeds the lines of a text file, or columns of a data folder, and returns the NumPy file or the new folder.
+
+    With `shard`, while parts are missing, it is the folder of the incomplete work.
+    """
     embedder = SentenceEmbedder(
         settings.model,
         tuple(settings.columns),
@@ -183,22 +159,17 @@ def encode(settings: EncodeSettings) -> Encoded:
         device=settings.device,
         bf16=is_bf16(settings.precision, settings.device),
     )
-    encoded = _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)
-    if encoded.empty:
-        log(f"{encoded.empty} empty line{'s' if encoded.empty > 1 else ''}: embedded to zeros")
-    return encoded
+    return _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)
 
 
-def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
+def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
     """Embeds columns of every split of a data folder."""
     # Lines of text are embedded sooner than these are imported.
     from ..artefacts.hub_models import model_folder
-    from ..artefacts.provenance import read_provenance
-    from ..data.batch_function import add_report
     from ..data.folder import BATCH_ROWS, DataFolder
     from ..data.schema import columns_named, require_texts
     from ..jobs.sharded_output import ShardedOutput
-    from ..jobs.shards import ShardJob, cut, reports
+    from ..jobs.shards import ShardJob, cut
 
     folder = DataFolder(settings.input)
     columns = columns_named(settings.columns, folder.schema(folder.splits[0]).names)
@@ -217,29 +188,24 @@ def _encode_columns(settings: EncodeSettings, embedder: SentenceEmbedder) -> Enc
         free=["device", "precision"],
     ) as output:
         if output.finished:
-            results = read_provenance(output.target)["results"]
-            return Encoded(output.target, results["rows"], results["dimension"], results.get("empty", 0))
+            return output.target
         dimension = settings.here(embedder).encoder.dimension
         shards = [shard for split in folder.splits for shard in cut(split, folder.count(split), settings.shard_size)]
         job = ShardJob(folder, dict.fromkeys(folder.splits, embedder), BATCH_ROWS)
         output.run(job, output.own(shards), what="encode", unit=" rows")
         if not output.is_whole(shards):
-            return Encoded(output.current, 0, dimension, 0)
-        total: Report = {"empty": 0}
-        for report in reports(shards, output.current):
-            add_report(total, report)
+            return output.current
         made = DataFolder(output.current)
         rows = {split: made.count(split) for split in made.splits}
-        results = {**total, "dimension": dimension, "bf16": embedder.bf16, "rows": sum(rows.values())}
-        output.finish(results=results, card=_card(settings, rows, results))
+        results = {"dimension": dimension, "bf16": embedder.bf16, "rows": sum(rows.values())}
+        output.finish(results=results, card=_card(settings, rows, dimension))
     log(f"{results['rows']} rows with embeddings of {dimension} components saved to {settings.output}")
-    return Encoded(output.target, results["rows"], dimension, total["empty"])
+    return output.target
 
 
-def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encoded:
+def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
     from .vectors import npy_writer
 
-    empty = 0
     with output_file(str(settings.output), overwrite=settings.overwrite) as output:
         dimension = embedder.encoder.dimension
         is_piped = settings.input == STANDARD_INPUT
@@ -253,14 +219,13 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Encod
 
                     progress = stack.enter_context(tqdm(unit=" lines", desc="encode", initial=writer.rows))
                 writer.write(embedder.vectors(lines))
-                empty += empty_texts(lines)
                 if progress is not None:
                     progress.update(len(lines))
     log(f"{writer.rows} embeddings of {dimension} components saved to {settings.output}. Open them with np.load.")
-    return Encoded(output, writer.rows, dimension, empty)
+    return output
 
 
-def _card(settings: EncodeSettings, rows: dict[str, int], results: dict[str, Any]) -> Card:
+def _card(settings: EncodeSettings, rows: dict[str, int], dimension: int) -> Card:
     from ..artefacts.provenance import inherited_metadata
     from ..artefacts.remote_paths import to_path
 
@@ -273,6 +238,6 @@ def _card(settings: EncodeSettings, rows: dict[str, int], results: dict[str, Any
         "columns": settings.columns,
         "model": to_path(settings.model).name,
         "normalized": settings.normalize,
-        **{name: value for name, value in results.items() if name != "rows"},
+        "dimension": dimension,
     }
     return Card("embedded", values)

@@ -36,10 +36,7 @@ if TYPE_CHECKING:
 class Sentences:
     """Token ids of sentences laid end to end.
 
-    Attributes:
-        tokens: The ids (total,).
-        offsets: Where each sentence begins, and the end (sentences + 1,), int64.
-        keys: The numbers of the unscrambled token sequences (sentences,), int64.
+    `offsets` (sentences + 1,) say where each begins, and the end; `keys` (sentences,) number the unscrambled texts.
     """
 
     tokens: NDArray[np.integer]
@@ -62,10 +59,6 @@ class Sentences:
             pad_token_id = int(some[0]) if len(some) else 0
         ids, mask = self.ids.padded(rows, pad_token_id)
         return torch.from_numpy(ids), torch.from_numpy(mask.astype(np.int64))
-
-    def followed_by(self, other: Sentences) -> Sentences:
-        """Lays other sentences behind these."""
-        return Sentences(*TokenIds.joined([self.ids, other.ids]), np.concatenate([self.keys, other.keys]))
 
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """Returns the sentences of these numbers (rows,), in their order."""
@@ -322,7 +315,10 @@ class PairCollator:
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]
         negatives = self.pairs.negatives_of(pairs)
-        return sentences if negatives is None else sentences.followed_by(negatives)
+        if negatives is None:
+            return sentences
+        ids = TokenIds.joined([sentences.ids, negatives.ids])
+        return Sentences(*ids, np.concatenate([sentences.keys, negatives.keys]))
 
     def _order(self, epochs: Sequence[int], pairs: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Computes the order of the tokens (total,) in which scrambled sentences are permuted and others are not."""

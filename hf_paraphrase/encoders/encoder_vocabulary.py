@@ -23,9 +23,8 @@ from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
 from ..training.word_vectors import Coverage, WordVectors, initial_embeddings, words_of_tokens
 from .encoded_pairs import EncodedPairs
-from .initial_vectors import SENTENCE_ENCODER, kind_of_source, read_initial_vectors, read_word_list
-from .kinds import check_own_class, encoder_class, encoder_kind, is_of_transformers, new_encoder, third_party_type
-from .onnx_encoder import is_onnx_folder
+from .initial_vectors import read_initial_vectors, read_word_list
+from .kinds import encoder_class, encoder_kind, is_of_transformers, new_encoder, third_party_type
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -35,13 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class EncoderVocabulary:
-    """The tokens of a new encoder.
+    """The tokens of a new encoder: `sizes` are the numbers of token vectors of its parts, in the order of their ids.
 
-    Attributes:
-        tokenizer: Its tokenizer.
-        sizes: The number of token vectors of each part, in the order of their ids; one for most encoders.
-        words: The tokenizer of the first part if its tokens are words, or sub-words, which can have vectors.
-        vectors: Their initial vectors; None starts all at random.
+    `words` is the tokenizer of the first part if its tokens are words, or sub-words, which can have `vectors` to start
+    from.
     """
 
     tokenizer: PreTrainedTokenizerBase
@@ -93,7 +89,6 @@ def word_level_vocabulary(
     """
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
-    kind = None if initial_vectors is None else kind_of_source(initial_vectors)
     listed = [] if word_list is None else reachable_words(read_word_list(word_list), **style)
     vocabulary = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
     words = list(dict.fromkeys([*vocabulary, *listed]))[:vocabulary_size]
@@ -103,8 +98,7 @@ def word_level_vocabulary(
         vectors = read_initial_vectors(
             initial_vectors, words, first=room, dimension=dimension, show_progress_bar=show_progress_bar
         )
-        if kind != SENTENCE_ENCODER:
-            words = list(dict.fromkeys([*words, *reachable_words(vectors.words, **style)]))
+        words = list(dict.fromkeys([*words, *reachable_words(vectors.words, **style)]))
     return build_word_level_tokenizer(words[:vocabulary_size], **style), vectors
 
 
@@ -139,20 +133,16 @@ def untrained_encoder(
     tokenizer: PreTrainedTokenizerBase | None = None,
     *,
     seed: int = 0,
-    **settings: Any,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Makes an encoder with random weights for some pairs."""
-    kind = encoder_kind(name)
-    if kind.trigrams:
+    if encoder_kind(name).trigrams:
         raise UsageError(f"the tokens of `{name}` are not words alone", remedy="use hf_paraphrase.train_encoder")
     if tokenizer is None:
         if isinstance(pairs, EncodedPairs | Iterator):
-            raise UsageError(
-                "there are no sentences to take words from", remedy="give a tokenizer as processing_class"
-            )
+            remedy = "give a tokenizer as processing_class"
+            raise UsageError("there are no sentences to take words from", remedy=remedy)
         tokenizer, _ = word_level_vocabulary(sentences_of(pairs), min_frequency=2, vocabulary_size=200_000)
-    vocabulary = EncoderVocabulary(tokenizer, [len(tokenizer)], None, None)
-    return new_encoder(name, vocabulary, seed=seed, **settings), tokenizer
+    return new_encoder(name, EncoderVocabulary(tokenizer, [len(tokenizer)], None, None), seed=seed), tokenizer
 
 
 def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
@@ -164,23 +154,14 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
         "dimension": None if kind.own_embedding_size else settings.hidden_size,
         "show_progress_bar": is_main_process(),
     }
-    size: dict[str, Any] = {
-        "vocabulary_size": settings.vocabulary_size or None,
-        "min_frequency": settings.min_frequency,
-        "lower_case": settings.lower_case,
-    }
+    size: dict[str, Any] = {"vocabulary_size": settings.vocabulary_size or None}
+    size |= {name: getattr(settings, name) for name in ("min_frequency", "lower_case")}
     words = None
     if settings.tokenizer is not None:
         words = given_vocabulary(settings.tokenizer, **vectors)
     elif kind.words:
-        words = word_level_vocabulary(
-            sentences(),
-            word_list=settings.word_list,
-            contractions=settings.split_contractions,
-            treebank=settings.treebank_words,
-            **size,
-            **vectors,
-        )
+        style = {"contractions": settings.split_contractions, "treebank": settings.treebank_words}
+        words = word_level_vocabulary(sentences(), word_list=settings.word_list, **style, **size, **vectors)
     if kind.trigrams:
         return with_trigrams(words, sentences(), skip_unknown=bool(settings.skip_unknown), **size)
     assert words is not None
@@ -234,13 +215,10 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     it is the model type, such as `bert`.
     """
     folder = model_folder(name, any_type=True)
-    if is_onnx_folder(folder):
-        raise ModelError("an ONNX export cannot be trained", path=folder, remedy="give the model it was made from")
     if (third_party := third_party_type(folder)) is not None:
         return third_party
     model_class = encoder_class(folder)
-    kinds = {kind: encoder_kind(kind) for kind in ENCODERS}
-    able = [kind for kind in kinds if kinds[kind].model_class is model_class]
+    able = [kind for kind in ENCODERS if encoder_kind(kind).model_class is model_class]
     if not able:
         model_type = model_class.config_class.model_type
         remedy = "give a folder that train-encoder made"
@@ -248,7 +226,7 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     if len(able) > 1:
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)
-        able = [kind for kind in able if kinds[kind].trigrams == trigrams] or able
+        able = [kind for kind in able if encoder_kind(kind).trigrams == trigrams] or able
     return able[0]
 
 
@@ -279,19 +257,17 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
             ENCODERS[str(model)]  # explains which names there are
         model = SentenceEncoder.from_pretrained(model)
     if isinstance(model, SentenceEncoder):
-        given = model
-        if not isinstance(given.model, torch.nn.Module):
-            raise ModelError(
-                "this encoder cannot be trained", path=given.folder, remedy="give the model it was made from"
-            )
+        if not isinstance(model.model, torch.nn.Module):
+            what = "this encoder cannot be trained"
+            raise ModelError(what, path=model.folder, remedy="give the model it was made from")
         encoder = SentenceEncoder(
-            given.model,
-            tokenizer or given.tokenizer,
-            prompts=given.prompts,
-            default_prompt_name=given.default_prompt_name,
-            reading=given.reading,
+            model.model,
+            tokenizer or model.tokenizer,
+            prompts=model.prompts,
+            default_prompt_name=model.default_prompt_name,
+            reading=model.reading,
         )
-        encoder.folder = given.folder
+        encoder.folder = model.folder
     else:
         if tokenizer is None:
             raise UsageError("a model comes with its tokenizer", remedy="give it as processing_class")
@@ -303,8 +279,6 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         name = getattr(model.config, "_name_or_path", "")
         source = Path(name) if name and Path(name).is_dir() else fetched_folder(name) if name else None
         encoder.folder = source if source is not None and (source / "config.json").is_file() else None
-    if not isinstance(encoder.model, PooledTransformer):
-        check_own_class(encoder.model)
     if encoder.model.dtype in (torch.float16, torch.bfloat16):
         encoder.model.float()
     encoder.model.train()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ from .sentence_encoder import SentenceEncoder
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
+    Part: TypeAlias = tuple[PreTrainedTokenizerFast, NDArray[np.float32]]
+
 BASELINE = "weighted-trigrams"
 """The name of the baseline."""
 
@@ -39,14 +41,12 @@ class JoinSettings(Settings):
 
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
     averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
-    `weighted-trigrams`: random vectors of character trigrams that count less the more frequent they are in --text.
-    They see exact names, numbers and rare words, which trained vectors blur. Unknown words of a model that skips them
-    are always left out, also where a sentence has no other.
+    `weighted-trigrams`: random vectors of character trigrams that count less the more frequent they are in --text,
+    which see exact names, numbers and rare words. Unknown words of a model that skips them are always left out.
     """
 
     model: list[str] = setting(
-        "folders of averages, as train-encoder and distill make them, namespace/name of one on the Hub, and once "
-        "weighted-trigrams, in the order of their ids",
+        "averages: folders, or namespace/name of one on the Hub, and once weighted-trigrams",
         path=True,
     )
     output: str = setting("the folder to write; it appears whole or not at all")
@@ -97,25 +97,18 @@ class JoinSettings(Settings):
             raise UsageError(f"--text and --model {BASELINE} need each other", remedy="give both, or leave both out")
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of the encoder."""
-
-    name: str
-    tokenizer: PreTrainedTokenizerFast
-    table: NDArray[np.float32]
-
-
 @recipe(JoinSettings)
 def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
+    from .model_folder import card_values, sizes_of, write_model_files
+
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
     with Artefact(
         settings.output, command="join", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
         averages = {name: _average(folder) for name, folder in folders.items()}
-        sizes = {name: part.table.shape[1] for name, part in averages.items()}
+        sizes = {name: table.shape[1] for name, (_, table) in averages.items()}
         if len(set(sizes.values())) > 1:
             listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
             raise UsageError(
@@ -126,20 +119,38 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
         size = next(iter(sizes.values()))
         parts = [averages[name] if name in averages else _trigrams(settings, size) for name in settings.model]
         weights = list(settings.weights) or [1.0] * len(parts)
-        _write(artefact, settings, parts, weights, list(folders.values()))
-    described = " + ".join(
-        f"{weight:g} × {part.name} ({len(part.table):,} vectors)" for weight, part in zip(weights, parts, strict=True)
-    )
-    log(f"{settings.output}: {described}, {size} components each")
+        model, tokenizer = _joined(parts, weights)
+        write_model_files(artefact.staging, model, tokenizer)
+        names = [name if name == BASELINE else _name(folders[name]) for name in settings.model]
+        described = [
+            {"name": name, "vectors": len(table), "share": weight / sum(weights)}
+            for name, (_, table), weight in zip(names, parts, weights, strict=True)
+        ]
+        metadata = [inherited_metadata(folder) for folder in folders.values()]
+        licences = {license for item in metadata for license in item["license"] or [UNKNOWN_LICENSE]}
+        card = {
+            **card_values(model, Path(settings.output).name),
+            "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
+            "parts": [tuple(part.values()) for part in described],
+            "baseline": BASELINE,
+            "seed": settings.seed,
+            "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
+        }
+        results = {"parts": described, **sizes_of(model)}
+        artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))
+    log(f"{settings.output}: {' + '.join(names)}, {size} components each")
     return SentenceEncoder.from_pretrained(settings.output)
 
 
-def _average(folder: Path) -> _Part:
+def _name(folder: Path) -> str:
+    return repository_name(folder) or folder.resolve().name
+
+
+def _average(folder: Path) -> Part:
     """Opens a model that is to be a part."""
     from ..models.modeling_avg import AvgModel
 
     encoder = SentenceEncoder.from_pretrained(folder)
-    name = repository_name(folder) or folder.resolve().name
     if type(encoder.model) is not AvgModel or encoder.tokenizer.pad_token is None:
         raise ModelError(
             f"{type(encoder.model).__name__} is not an average of one table of vectors with a padding token",
@@ -152,69 +163,48 @@ def _average(folder: Path) -> _Part:
     if config.skip_unknown and config.unk_token_id < rows:
         # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
         table[config.unk_token_id] = 0.0
-    return _Part(name, encoder.tokenizer, table)
+    return encoder.tokenizer, table
 
 
-def _trigrams(settings: JoinSettings, size: int) -> _Part:
+def _trigrams(settings: JoinSettings, size: int) -> Part:
     """Makes the part of random trigram vectors."""
     corpora = [SentenceCorpus(Path(source)) for source in settings.text]
     with naming(settings.text[0]):
-        tokenizer, table = random_trigrams(
+        return random_trigrams(
             (text for corpus in corpora for block in corpus.blocks() for text in block if text),
             dimension=size,
             max_size=settings.vocabulary_size or None,
             constant=settings.frequency_constant,
             seed=settings.seed,
         )
-    return _Part(BASELINE, tokenizer, table)
 
 
-def _write(
-    artefact: Artefact, settings: JoinSettings, parts: list[_Part], weights: list[float], folders: list[Path]
-) -> None:
+def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:
+    """Makes the model and the tokenizer of several parts."""
     import torch
 
     from ..models.configuration_concatenation import ConcatenationConfig
     from ..models.modeling_concatenation import ConcatenationModel
     from ..models.tokenization_concatenation import ConcatenationTokenizer
-    from .model_folder import card_values, sizes_of, write_model_files
 
-    first = parts[0].tokenizer
-    tokenizer = ConcatenationTokenizer(
-        parts=[part.tokenizer for part in parts], pad_token=first.pad_token, unk_token=first.unk_token
-    )
+    tokenizers, tables = zip(*parts, strict=True)
+    first = tokenizers[0]
+    tokenizer = ConcatenationTokenizer(parts=list(tokenizers), pad_token=first.pad_token, unk_token=first.unk_token)
     config = ConcatenationConfig(
         vocab_sizes=tokenizer.part_sizes,
-        part_size=parts[0].table.shape[1],
+        part_size=tables[0].shape[1],
         pad_token_id=tokenizer.pad_token_id,
         part_weights=weights,
     )
     with torch.device("meta"):
         model = ConcatenationModel(config)
-    table = torch.from_numpy(np.concatenate([part.table for part in parts]))
-    model.load_state_dict({"embeddings": table}, assign=True)
-    write_model_files(artefact.staging, model.eval(), tokenizer)
-    metadata = [inherited_metadata(folder) for folder in folders]
-    licences = {license for item in metadata for license in item["license"] or [UNKNOWN_LICENSE]}
-    described = [
-        {"name": part.name, "vectors": len(part.table), "share": weight / sum(weights)}
-        for part, weight in zip(parts, weights, strict=True)
-    ]
-    card = {
-        **card_values(model, Path(settings.output).name),
-        "languages": list(dict.fromkeys(language for item in metadata for language in item["language"])),
-        "parts": [tuple(part.values()) for part in described],
-        "baseline": BASELINE,
-        "seed": settings.seed,
-        "model_license": settings.license or (licences.pop() if len(licences) == 1 else None),
-    }
-    results = {"parts": described, **sizes_of(model)}
-    artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))
+    model.load_state_dict({"embeddings": torch.from_numpy(np.concatenate(tables))}, assign=True)
+    return model.eval(), tokenizer
 
 
 def random_trigrams(
     sentences: Iterable[str], *, dimension: int, max_size: int | None, constant: float, seed: int = 0
-) -> tuple[PreTrainedTokenizerFast, NDArray[np.float32]]:
+) -> Part:
     """Makes a tokenizer over the trigrams of a text and a random vector for each of them, by its ids.
 
     The vector of a trigram is normal with a variance of 1/dimension, times a / (a + p), with the `constant` a and the

@@ -5,7 +5,7 @@
     @ENCODERS.register("mine")
     class MyEncoder(PreTrainedModel): ...
 
-Its `forward(input_ids, attention_mask, return_token_vectors=True)` gives `last_hidden_state` and `pooler_output`, its
+Its `forward(input_ids, attention_mask)` gives `last_hidden_state` and `pooler_output`, its
 word vectors are the parameter `embeddings`, and its configuration takes `vocab_size`, `hidden_size`, `pad_token_id`
 and `unk_token_id`. It is saved with the file that it is in.
 """
@@ -13,7 +13,6 @@ and `unk_token_id`. It is saved with the file that it is in.
 from __future__ import annotations
 
 import dataclasses
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -42,13 +41,12 @@ class EncoderOptions(Settings):
     GROUP: ClassVar[str] = "model"
 
     skip_unknown: bool | None = setting(
-        "leave unknown words out unless a sentence has no other; otherwise they share one trained vector that counts, "
-        "as in paper 000 [default: false]",
+        "leave unknown words out unless a sentence has no other; otherwise they share one vector [default: false]",
         None,
     )
     initial_distribution: str | None = setting(
-        "distribution of the random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or "
-        "uniform from -0.01 to 0.01 (paper 003) as those of a gru always are [default: normal]",
+        "random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or uniform from -0.01 "
+        "to 0.01, as those of a gru always are [default: normal]",
         None,
         choices=["normal", "uniform"],
     )
@@ -56,30 +54,26 @@ class EncoderOptions(Settings):
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
     )
     peepholes: bool | None = setting(
-        "whether the gates of an lstm see its cell, as in the reference code; without, a faster kernel does the work "
-        "[default: true]",
+        "whether the gates of an lstm see its cell; without, it is faster [default: true]",
         None,
         only_with={"cell": ("lstm", None)},
     )
     candidate_activation: str | None = setting(
-        "function of the candidate state of a gru: leaky_relu (paper 003) or tanh (Cho et al. 2014) [default: "
-        "leaky_relu]",
+        "function of the candidate state of a gru [default: leaky_relu, as in paper 003]",
         None,
         choices=["leaky_relu", "tanh"],
         only_with={"cell": "gru"},
     )
     bidirectional: bool | None = setting("read in both directions [default: false]", None)
     variational_dropout: float | None = setting(
-        "probability to drop a component of a recurrent encoder's input or state, the same ones at every step of a "
-        "sentence [default: 0]",
+        "probability to drop a component of the input or state, the same ones at every step [default: 0]",
         None,
         at_least=0,
         below=1,
     )
     variational_dropout_of: str | None = setting(
-        "what gran's variational dropout acts on, beside the recurrent state: words, the word vectors wherever they "
-        "go, or network, those that enter the recurrent network and the gate, while those that are averaged stay "
-        "whole [default: words]",
+        "what gran's variational dropout acts on beside the state: word vectors wherever they go, or only those that "
+        "enter the network and the gate [default: words]",
         None,
         choices=["words", "network"],
         only_with="variational_dropout",
@@ -99,8 +93,7 @@ class EncoderKind:
         model: A model type of :mod:`..models.registry`, or a model class of the user.
         epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
         options: Those of :class:`EncoderOptions` that it has.
-        words: Whether words, or the tokens of a given tokenizer, are among its tokens.
-        trigrams: Whether character trigrams are.
+        words: Whether words, or the tokens of a given tokenizer, are among its tokens, `trigrams` whether those are.
         own_embedding_size: Whether its word vectors may have another size than its embeddings, `embedding_size`.
     """
 
@@ -178,17 +171,18 @@ def third_party_type(folder: Path) -> str | None:
 
 def encoder_class(folder: Path) -> type[PreTrainedModel]:
     """Returns the model class of a folder of one of our sentence encoders, or of one of a user's own."""
-    own = own_classes()
-    types = [*SENTENCE_ENCODERS, *(model_type.config_class.model_type for model_type in own.values())]
+    classes = {own.config_class.model_type: own for own in own_classes().values()}
+    types = [*SENTENCE_ENCODERS, *classes]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
+    is_ours = model_type in SENTENCE_ENCODERS
+    found = model_class(model_type) if is_ours else classes[model_type]
     code = class_of_folder(folder, "AutoModel")
-    if model_type in SENTENCE_ENCODERS and code in (None, f"modeling_{model_type}.{MODELS[model_type].model}"):
-        return model_class(model_type)
-    name = str(code).rpartition(".")[2]
-    if name in own and own[name].config_class.model_type == model_type:
-        return own[name]
+    if code is None or (code if is_ours else code.rpartition(".")[2]) == (
+        f"modeling_{model_type}.{found.__name__}" if is_ours else found.__name__
+    ):
+        return found
     raise ModelError(
-        f"the model is of a class of its own, `{str(name)[:80]}`",
+        f"the model is of a class of its own, `{code[:80]}`",
         path=folder,
         remedy="import the file that registers it among the ENCODERS (hf-paraphrase --import FILE VERB …), or open it "
         "with AutoModel.from_pretrained and trust_remote_code=True",
@@ -207,25 +201,6 @@ def is_own_class(model: PreTrainedModel) -> bool:
     model_type = model.config.model_type
     is_ours = model_type in MODELS and type(model) is model_class(model_type)
     return not is_ours and not is_of_transformers(model)
-
-
-def check_own_class(model: PreTrainedModel) -> None:
-    """Refuses a user-defined class whose folder would not open as what it is."""
-    if not is_own_class(model):
-        return
-    if (model_type := model.config.model_type) in MODELS:
-        raise UsageError(
-            f"{type(model).__name__} has the model type `{model_type}` of {MODELS[model_type].model}",
-            remedy=f"give it as config_class a subclass of {type(model.config).__name__} with a model_type and an "
-            "__init__ of its own",
-        )
-    for kind in (type(model), type(model.config)):
-        has_file = kind.__module__ != "__main__" and hasattr(sys.modules.get(kind.__module__), "__file__")
-        if not has_file or "." in kind.__qualname__:
-            raise UsageError(
-                f"{kind.__qualname__} is not at the top level of a file, so that its code cannot be saved",
-                remedy="put it into a file of its own, and import it from there",
-            )
 
 
 def new_encoder(
@@ -256,9 +231,10 @@ def new_encoder(
         settings |= {"vocab_sizes": vocabulary.sizes, "part_size": hidden_size}
     else:
         settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
-    config = entry.config_class(
-        pad_token_id=tokenizer.pad_token_id,
-        **{name: value for name, value in settings.items() if value is not None or name == "unk_token_id"},
-    )
+    given = {name: value for name, value in settings.items() if value is not None or name == "unk_token_id"}
+    try:
+        config = entry.config_class(pad_token_id=tokenizer.pad_token_id, **given)
+    except ValueError as error:
+        raise UsageError(str(error), remedy="change one of these settings") from error
     set_seed(seed)
     return entry.model_class(config)

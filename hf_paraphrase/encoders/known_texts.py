@@ -25,9 +25,8 @@ _ALPHANUMERIC = re.compile(r"[^\W_]")
 class KnownTexts:
     """Embeds texts for a search: unit vectors, and zero for a text without any known word.
 
-    Unknown words share one vector, so that all texts of unknown words and a full stop, such as those of another
-    language, would have a cosine of nearly 1 with each other and stand at the top of every list of paraphrases. A
-    token is a known word if it is not the unknown one and has a letter or a digit.
+    Unknown words share one vector, so that all texts of unknown words and a full stop would have a cosine of nearly 1
+    with each other. A token is a known word if it is not the unknown one and has a letter or a digit.
     """
 
     def __init__(self, encoder: SentenceEncoder) -> None:

@@ -7,13 +7,12 @@ parameters, `negatives`, `candidates` and `labels`; see :func:`asks_for`.
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..errors import UsageError
-from ..registry import LOSSES
 from .negatives import NONE, normalize_rows
 
 NEGATIVES, CANDIDATES, LABELS = "negatives", "candidates", "labels"
@@ -42,17 +41,9 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
     return name in [parameter.name for parameter in parameters[1:]]
 
 
-def has_option(loss: type[nn.Module], name: str) -> bool:
-    """Returns whether a class of losses is made with an option of that name."""
-    return name in inspect.signature(loss).parameters
-
-
-def new_loss(name: str, **options: Any) -> nn.Module:
-    """Makes one of the registered losses with those of the options that it takes and that are not None."""
-    loss_class = LOSSES[name]
-    taken = {key: value for key, value in options.items() if value is not None and has_option(loss_class, key)}
-    loss: nn.Module = loss_class(**taken)
-    return loss
+def loss_options(loss: type[nn.Module]) -> dict[str, Any]:
+    """Returns the options with which a class of losses is made, and their defaults."""
+    return {name: parameter.default for name, parameter in inspect.signature(loss).parameters.items()}
 
 
 def described_loss(loss: nn.Module) -> dict[str, Any]:
@@ -69,26 +60,7 @@ def described_loss(loss: nn.Module) -> dict[str, Any]:
     }
 
 
-class EncoderLoss(nn.Module):
-    """A loss of the papers with a margin.
-
-    Attributes:
-        description: What it is, in a few words, for the model card.
-        source: Where it was published, for the model card.
-    """
-
-    default_margin: ClassVar[float]
-    description: ClassVar[str]
-    source: ClassVar[str]
-
-    def __init__(self, margin: float | None = None) -> None:
-        super().__init__()
-        self.margin = self.default_margin if margin is None else margin
-        if not self.margin >= 0:
-            raise ValueError(f"margin must not be negative, not {self.margin}")
-
-
-class MarginLoss(EncoderLoss):
+class MarginLoss(nn.Module):
     """The two-sided hinge of paper 000, equations 2 to 4, with searched negatives.
 
     The mean over the pairs (s, t) of a batch of the two hinges with the negatives n_s and n_t:
@@ -100,9 +72,12 @@ class MarginLoss(EncoderLoss):
     reference code averages over the batch, and so does this.
     """
 
-    default_margin = 0.4
     description = "two-sided margin loss with the negatives searched in the batch"
     source = "Wieting, Mallinson and Gimpel 2017, equations 2 to 5"
+
+    def __init__(self, margin: float = 0.4) -> None:
+        super().__init__()
+        self.margin = margin
 
     def forward(self, vectors: Tensor, negatives: Tensor) -> Tensor:
         """Computes the loss, a scalar, of what :func:`asks_for` describes."""
@@ -114,7 +89,7 @@ class MarginLoss(EncoderLoss):
         return torch.where(negatives == NONE, torch.zeros_like(hinges), hinges).sum() / pairs
 
 
-class ContrastiveLoss(EncoderLoss):
+class ContrastiveLoss(nn.Module):
     """The contrastive margin loss of paper 003 on labelled pairs: the loss `labelled`.
 
     With d = 1 - cos(s, t), y = 1 for a paraphrase and 0 otherwise, the mean over the pairs of
@@ -126,9 +101,12 @@ class ContrastiveLoss(EncoderLoss):
     score from 0 to 1 in the place of y weights the two terms.
     """
 
-    default_margin = 0.5
     description = "contrastive margin loss on labelled pairs"
     source = "Sjöblom, Creutz and Aulamo 2018, section 3.2"
+
+    def __init__(self, margin: float = 0.5) -> None:
+        super().__init__()
+        self.margin = margin
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
         """Computes the loss, a scalar, of what :func:`asks_for` describes."""

@@ -30,7 +30,7 @@ from ..errors import ModelError
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
-from .kinds import check_own_class, is_own_class
+from .kinds import is_own_class
 from .onnx_encoder import OnnxModel
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ def write_model_files(
 
     A model class of the user is saved with the file that it is in.
     """
-    check_own_class(model)
     if is_own_class(model):
         for kind, auto_class in ((type(model), "AutoModel"), (type(model.config), "AutoConfig")):
             if kind._auto_class is None:
@@ -139,9 +138,8 @@ def write_saved_card(
     *,
     command: str,
     settings: Mapping[str, Any],
-    training: Mapping[str, Any],
-    scores: Sequence[Mapping[str, Any]],
-    base: Path | None = None,
+    results: Mapping[str, Any],
+    base: Path | None,
 ) -> None:
     """Writes card and record of an encoder that a trainer saves from Python, `base` being the one it began with.
 
@@ -151,15 +149,9 @@ def write_saved_card(
     if (folder / "README.md").exists():
         _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
         return
-    results = {**sizes_of(model), **training, "dev_scores": scores}
     inputs = {} if base is None else {str(base): fingerprint(base)}
-    write_provenance(folder, command=command, settings=settings, results=results, inputs=inputs)
-    values = {
-        **card_values(model, folder.resolve().name),
-        **card_of_source(base),
-        "training": dict(training),
-        "scores": list(scores),
-    }
+    write_provenance(folder, command=command, settings=settings, results={**sizes_of(model), **results}, inputs=inputs)
+    values = {**card_values(model, folder.resolve().name), **card_of_source(base), "is_trained": True}
     write_card(folder, Card("saved_encoder", values, "model_cards"))
 
 
@@ -187,8 +179,7 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
         if hasattr(model, "transformer"):
             from .pooled_transformer import save_transformer
 
-            prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
-            save_transformer(artefact.staging, model, encoder.tokenizer, encoder.reading, prompts)
+            save_transformer(artefact.staging, model, encoder)
         else:
             write_model_files(artefact.staging, model, encoder.tokenizer)
         values = {
@@ -196,7 +187,7 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
             "hidden_size": encoder.dimension,
             "truncate_dim": encoder.truncate_dim,
             **card_of_source(source, artefact.staging),
-            "training": None,
+            "is_trained": False,
         }
         artefact.finish(card=Card("saved_encoder", values, kind="model_cards"))
     return Path(output)

@@ -16,8 +16,7 @@ BLOCK_CELLS = 1 << 22
 def normalize_rows(vectors: Tensor) -> Tensor:
     """Divides each row (…, dim) by its Euclidean norm; a zero row stays zero and gets no gradient.
 
-    A row without direction is similar to nothing: its cosine with anything is 0. (A lower bound on the norm, as in the
-    reference code, gives the same cosine but a huge gradient.)
+    (A lower bound on the norm, as in the reference code, gives a huge gradient.)
     """
     norms = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
     empty = norms == 0

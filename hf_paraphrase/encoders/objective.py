@@ -5,10 +5,10 @@ A mega-batch is a pool of mini-batches whose negatives are chosen together, befo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from ..errors import InputError, UsageError
 from ..training.batches import EpochBatches, Item
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
 from .encoded_pairs import PairCollator, Sentences
-from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for, described_loss
+from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for
 from .negatives import NONE, Relations, admissible_negatives, choose_negatives
 from .padded_batches import evaluation_mode
 
@@ -33,11 +33,9 @@ class Objective(nn.Module):
     Weights of its own are trained with the model, in one process, and kept in checkpoints, not in the model.
 
     Attributes:
-        items: What the items are called on a card.
         batches: Which items are in which batch.
     """
 
-    items: ClassVar[str] = "pairs"
     batches: EpochBatches
 
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
@@ -57,10 +55,6 @@ class Objective(nn.Module):
     def after_update(self) -> None:
         """Hears that the weights have changed."""
 
-    def card(self, trainer: Any) -> dict[str, Any]:
-        """Describes it for a card, by the names of rows of a table."""
-        return {"loss": type(self).__name__}
-
     def save(self, folder: Path) -> None:
         """Writes into a checkpoint what a resumed run needs of it."""
         if state := self.state_dict():
@@ -76,53 +70,18 @@ class Objective(nn.Module):
 class MegaBatch:
     """A pool of mini-batches with the negatives that were chosen in it.
 
-    It begins with the mini-batch `start` of an epoch; `first` is the place of its first pair in the order.
-
     Attributes:
+        place: The epoch, and the number of its first mini-batch.
+        first: The place of its first pair in the order of the epoch.
         sentences: The sentences as the updates see them, i.e. scrambled: first all first sentences, then their
             partners in the same order, then the negatives that they were given.
         chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NONE`.
     """
 
-    epoch: int
-    start: int
+    place: tuple[int, int]
     first: int
-    pairs: int
     sentences: Sentences
     chosen: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, batches: EpochBatches, collator: PairCollator, epoch: int, start: int, end: int) -> MegaBatch:
-        """Pools the mini-batches from `start` up to `end`, whose negatives are to be chosen."""
-        first, last = batches.joint(start)[0], batches.joint(end - 1)[1]
-        pairs = batches.order(epoch)[first:last]
-        sentences = collator.sentences([epoch] * len(pairs), pairs)
-        return cls(epoch, start, first, len(pairs), sentences, np.full(2 * len(pairs), NONE, np.int64))
-
-    @torch.no_grad()
-    def choose(
-        self,
-        embed: Callable[[Tensor, Tensor], Tensor],
-        *,
-        batch_size: int,
-        pad_token_id: int | None,
-        negatives_from: str,
-    ) -> None:
-        """Encodes the sentences and chooses the negative of each; the processes share both."""
-        processes, process, size = num_processes(), process_index(), 2 * self.pairs
-        by_length = np.diff(self.sentences.offsets).argsort(kind="stable")
-        own = by_length[process::processes]
-        parts = []
-        for begin in range(0, max(len(own), 1), batch_size):
-            parts.append(embed(*self.sentences.padded(own[begin : begin + batch_size], pad_token_id)))
-        encoded = gather_rows(torch.cat(parts))
-        vectors = torch.empty_like(encoded)
-        dealt = np.concatenate([by_length[turn::processes] for turn in range(processes)])
-        vectors[torch.from_numpy(dealt).to(vectors.device)] = encoded
-        share = range(size * process // processes, size * (process + 1) // processes)
-        keys = self.sentences.keys
-        chosen = choose_negatives(vectors, keys, pairs=self.pairs, negatives_from=negatives_from, rows=share)
-        self.chosen = gather_rows(chosen).cpu().numpy()
 
     def part(self, begin: int, end: int, pad_token_id: int | None) -> tuple[Tensor, Tensor, Tensor]:
         """Makes a mini-batch of some pairs, from one place in the order of the epoch to another.
@@ -131,7 +90,7 @@ class MegaBatch:
         partners, and the negatives that are neither; and the row of each sentence's negative (2 * pairs,), or NONE.
         """
         pairs = np.arange(begin, end) - self.first
-        own = np.concatenate([pairs, pairs + self.pairs])
+        own = np.concatenate([pairs, pairs + len(self.chosen) // 2])
         negatives = self.chosen[own]
         exists = negatives != NONE
         rows = np.concatenate([own, np.setdiff1d(negatives[exists], own)])
@@ -146,19 +105,19 @@ class PairObjective(Objective):
     """The loss of pairs (paper 000, equations 2 to 5), with negatives from the batch or from a mega-batch.
 
     With several processes the batch is the joint one of all processes, and so are the negatives: all return the loss
-    of the joint batch, and the mean of their gradients is its gradient.
+    of the joint batch, and the mean of their gradients is its gradient. `lambda_w` draws word vectors back to `start`.
     """
 
     mega_batch: MegaBatch | None = None
 
-    def __init__(self, collator: PairCollator, loss: nn.Module, args: Any) -> None:
+    def __init__(self, collator: PairCollator, loss: nn.Module, args: Any, start: Tensor | None = None) -> None:
         super().__init__()
         self.collator = collator
         self.loss = loss
         self.args = args
         self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS) if asks_for(loss, name)}
         self.batches = EpochBatches(len(collator.pairs), args.per_device_train_batch_size, args.seed, args.world_size)
-        self._initial: Tensor | None = None
+        self._initial = None if start is None else start.detach().clone()
         if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
             raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
         if LABELS in self.asked and collator.pairs.labels is None:
@@ -171,18 +130,6 @@ class PairObjective(Objective):
     def begin(self) -> None:
         """Forgets the mega-batch: its place may come again, with other weights."""
         self.mega_batch = None
-
-    def card(self, trainer: Any) -> dict[str, Any]:
-        """Describes the loss and how it is trained."""
-        described = described_loss(self.loss)
-        names = ("negatives_from", "mega_batch_size") if described["searches_negatives"] else ()
-        margin = {} if described["margin"] is None else {"margin": described["margin"]}
-        settings = {name.replace("_", " "): getattr(self.args, name) for name in (*names, "scramble")}
-        return {"loss": described["loss"], **margin, **settings}
-
-    def keep_start(self, embeddings: Tensor) -> None:
-        """Keeps the word vectors as they are now: `lambda_w` draws them back there."""
-        self._initial = embeddings.detach().clone()
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """Computes the loss of one batch; one without a place is not part of a mega-batch."""
@@ -212,14 +159,19 @@ class PairObjective(Objective):
         clean = trainer.vectors_without_dropout(model, ids, mask, vectors) if NEGATIVES in self.asked else vectors
         keys, joint_pairs, counted = inputs["keys"], pairs, pairs
         if num_processes() > 1:
-            if "place" in inputs:
-                begin, end = self.batches.share(inputs["place"][1], process_index())
-                counted = end - begin
-            own_keys = torch.from_numpy(keys).to(vectors.device)
-            joint, clean, all_keys = (self._joint(rows, pairs, counted) for rows in (vectors, clean, own_keys))
-            keys = all_keys.cpu().numpy()
-            start, stop = self.batches.joint(inputs["place"][1]) if "place" in inputs else (0, pairs * num_processes())
-            joint_pairs = stop - start
+            begin, end = self.batches.share(inputs["place"][1], process_index())
+            start, stop = self.batches.joint(inputs["place"][1])
+            counted, joint_pairs = end - begin, stop - start
+
+            def of_all(rows: Tensor) -> Tensor:
+                """Makes the rows of the joint batch: first sentences, partners, given negatives."""
+                joint = joint_sides(rows[: 2 * pairs], counted)
+                if self.collator.pairs.negatives is None:
+                    return joint
+                return torch.cat([joint, gather_rows(rows[2 * pairs :] if counted else rows[:0])])
+
+            joint, clean = of_all(vectors), of_all(clean)
+            keys = of_all(torch.from_numpy(keys).to(vectors.device)).cpu().numpy()
         given: dict[str, Tensor] = {}
         if LABELS in self.asked:
             given[LABELS] = gather_rows(inputs["labels"][:counted])
@@ -238,37 +190,45 @@ class PairObjective(Objective):
         self, trainer: Any, model: nn.Module, inputs: dict[str, Any], start: int, end: int
     ) -> tuple[Tensor, Tensor]:
         """Computes the loss of a mini-batch with negatives from its mega-batch, and its embeddings."""
-        (epoch, number), pool = inputs["place"], self.mega_batch
-        if pool is None or (pool.epoch, pool.start) != (epoch, start):
-            pool = self.mega_batch = MegaBatch.of(self.batches, self.collator, epoch, start, end)
-            bare = trainer.accelerator.unwrap_model(model)
-            with evaluation_mode(bare):
-                pool.choose(
-                    lambda ids, mask: trainer.embed(bare, ids, mask),
-                    batch_size=2 * self.batches.batch_pairs,
-                    pad_token_id=self.collator.pad_token_id,
-                    negatives_from=self.args.negatives_from,
-                )
+        epoch, number = inputs["place"]
+        pool, pad_token_id = self.mega_batch, self.collator.pad_token_id
+        if pool is None or pool.place != (epoch, start):
+            pool = self.mega_batch = self._mega_batch(trainer, model, epoch, start, end)
         begin, stop = self.batches.share(number, process_index())
-        ids, mask, chosen = pool.part(begin, max(stop, begin + 1), self.collator.pad_token_id)
+        ids, mask, chosen = pool.part(begin, max(stop, begin + 1), pad_token_id)
         if begin == stop:
             chosen = torch.full_like(chosen, NONE)
         vectors = trainer.embed(model, ids, mask)
         given = {LABELS: inputs["labels"]} if LABELS in self.asked else {}
         loss = self.loss(vectors, negatives=chosen.to(vectors.device), **given)
-        return self._of_joint_batch(loss, number), vectors
-
-    def _of_joint_batch(self, loss: Tensor, number: int) -> Tensor:
-        """Turns the mean over this process's part of a joint batch into that over the whole."""
         # The gradients that the processes average, each weighted by the size of its part, are those of the joint loss.
         loss = loss * self.batches.weight(number, process_index())
         if num_processes() > 1:
             loss = loss + (mean_over_processes(loss) - loss.detach())
-        return loss
+        return loss, vectors
 
-    def _joint(self, rows: Tensor, pairs: int, counted: int) -> Tensor:
-        """Makes the rows of the joint batch from those of a process: first sentences, partners, given negatives."""
-        joint = joint_sides(rows[: 2 * pairs], counted)
-        if self.collator.pairs.negatives is None:
-            return joint
-        return torch.cat([joint, gather_rows(rows[2 * pairs :] if counted else rows[:0])])
+    @torch.no_grad()
+    def _mega_batch(self, trainer: Any, model: nn.Module, epoch: int, start: int, end: int) -> MegaBatch:
+        """Encodes the sentences of mini-batches and chooses the negative of each; the processes share both."""
+        first, last = self.batches.joint(start)[0], self.batches.joint(end - 1)[1]
+        pairs = self.batches.order(epoch)[first:last]
+        sentences = self.collator.sentences([epoch] * len(pairs), pairs)
+        processes, process = num_processes(), process_index()
+        by_length = np.diff(sentences.offsets).argsort(kind="stable")
+        dealt = [by_length[turn::processes] for turn in range(processes)]
+        own, size = dealt[process], 2 * self.batches.batch_pairs
+        bare = trainer.accelerator.unwrap_model(model)
+        with evaluation_mode(bare):
+            parts = [
+                trainer.embed(bare, *sentences.padded(own[begin : begin + size], self.collator.pad_token_id))
+                for begin in range(0, max(len(own), 1), size)
+            ]
+        encoded = gather_rows(torch.cat(parts))
+        vectors = torch.empty_like(encoded)
+        vectors[torch.from_numpy(np.concatenate(dealt)).to(vectors.device)] = encoded
+        total = 2 * len(pairs)
+        share = range(total * process // processes, total * (process + 1) // processes)
+        chosen = choose_negatives(
+            vectors, sentences.keys, pairs=len(pairs), negatives_from=self.args.negatives_from, rows=share
+        )
+        return MegaBatch((epoch, start), first, sentences, gather_rows(chosen).cpu().numpy())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..artefacts.files import opening
 from ..artefacts.model_loading import open_tokenizer_folder
 from ..errors import ModelError, UsageError
+from ..messages import shown_line
 from ..models.registry import SENTENCE_ENCODERS, config_class
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ ONNX_FILE = Path("onnx") / "model.onnx"
 """Where a folder has its graph, as optimum and sentence-transformers look for it."""
 _EMBEDDING = "sentence_embedding"
 _FATAL = 4
+_AGAIN = "export or copy the model again"
 
 
 def is_onnx_folder(folder: Path) -> bool:
@@ -38,23 +40,18 @@ def require_packages(*names: str) -> None:
             )
 
 
-def open_session(path: Path, *, threads: int | None = None) -> onnxruntime.InferenceSession:
-    """Opens a graph on the CPU."""
+def open_session(path: Path, *, threads: int = 0) -> onnxruntime.InferenceSession:
+    """Opens a graph on the CPU; with 0 threads onnxruntime chooses their number."""
     require_packages("onnxruntime")
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     # What fails is raised, and would be reported twice.
     options.log_severity_level = _FATAL
-    if threads is not None:
-        options.intra_op_num_threads = threads
-    try:
+    options.intra_op_num_threads = threads
+    with opening("the graph", path, _AGAIN):
         # It would try twice, and print what it met, with whatever a damaged graph has in its names.
         return onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"], enable_fallback=0)
-    except Exception as error:  # onnxruntime has a class of its own for each kind of failure
-        raise ModelError(
-            f"onnxruntime cannot open the graph: {error}", path=path, remedy="export or copy the model again"
-        ) from error
 
 
 class OnnxModel:
@@ -64,6 +61,7 @@ class OnnxModel:
         import torch
 
         self.path = path
+        # One thread, because `SentenceEncoder` works on several batches at a time.
         self.session = open_session(path, threads=1)
         self.config = config
         self.device = torch.device("cpu")
@@ -73,36 +71,24 @@ class OnnxModel:
 
     def __call__(self, input_ids: torch.Tensor, attention_mask: torch.Tensor, **kwargs: Any) -> SimpleNamespace:
         """Embeds a batch of sentences from ids and mask (batch, length): `pooler_output` (batch, hidden_size)."""
-        import numpy as np
         import torch
 
         feed = {"input_ids": input_ids.long().numpy(), "attention_mask": attention_mask.long().numpy()}
         try:
             (pooled,) = self.session.run([_EMBEDDING], feed)
         except Exception as error:  # onnxruntime has a class of its own for each kind of failure
-            raise ModelError(
-                f"the ONNX graph fails: {' '.join(str(error).split())[:300]}", remedy="export or copy the model again"
-            ) from error
-        if not np.isfinite(pooled).all():
-            raise ModelError("the ONNX model gives vectors with NaN or infinity", remedy="export or copy it again")
+            problem = f"the graph fails: {shown_line(str(error), 300)}"
+            raise ModelError(problem, path=self.path, remedy=_AGAIN) from error
         return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
 
 
 def load_onnx_folder(folder: Path) -> tuple[OnnxModel, PreTrainedTokenizerBase]:
-    """Opens a folder with an ONNX graph.
-
-    Each call of the graph uses one thread, because `SentenceEncoder` works on several batches at a time.
-    """
+    """Opens a folder with an ONNX graph."""
     from transformers import PreTrainedConfig
 
-    with opening("the model", folder, "export it again"):
+    with opening("the model", folder, _AGAIN):
         model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
         if model_type not in SENTENCE_ENCODERS:
             raise ValueError(f"a model of type {model_type!r} is not a sentence encoder")
         config = config_class(model_type).from_pretrained(folder, local_files_only=True)
-    model = OnnxModel(folder / ONNX_FILE, config)
-    shapes = {item.name: item.shape for item in model.session.get_outputs()}
-    if shapes.get(_EMBEDDING, [None])[-1] != config.hidden_size:
-        what = f"the graph gives no `{_EMBEDDING}` of {config.hidden_size} components"
-        raise ModelError(what, path=folder, remedy="export it again")
-    return model, open_tokenizer_folder(folder)
+    return OnnxModel(folder / ONNX_FILE, config), open_tokenizer_folder(folder)

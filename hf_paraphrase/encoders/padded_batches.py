@@ -50,9 +50,8 @@ def embed_in_padded_batches(
 ) -> Iterator[int]:
     """Fills `vectors` (texts, dim), but for texts without tokens, and yields how many rows are done each time.
 
-    `forward` computes the vectors (batch, dim) of ids (batch, length) with their mask; it is called from several
-    threads, without gradients, and under `torch.autocast` where the caller is. `finish` is applied to those of a batch
-    on the same thread.
+    `forward` computes the vectors (batch, dim) of ids (batch, length) with their mask, in several threads, without
+    gradients, and under `torch.autocast` where the caller is; then `finish` is applied.
     """
     import torch
 

@@ -1,18 +1,19 @@
 """Any encoder of transformers with a pooling, as folders of sentence-transformers describe it, without that library.
 
-`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, dense layers with an
-ordinary activation, and the division by the length; anything else is refused. A folder without it is pooled by the
+`modules.json` lists what is done one after the other. Known are the transformer itself, a pooling, dense layers with
+an ordinary activation, and the division by the length; anything else is refused. A folder without it is pooled by the
 mean. No code of a folder runs unless `trust_remote_code` says so.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -23,53 +24,41 @@ from ..artefacts.model_loading import check_complete, open_tokenizer_folder
 from ..artefacts.weights import read_headers
 from ..errors import ModelError
 from .static_tables import module_folder, module_kind
-from .text_tokens import Reading, special_counts
+from .text_tokens import Reading, last_special_tokens
+
+if TYPE_CHECKING:
+    from .sentence_encoder import SentenceEncoder
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
 _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
     "pooling_mode_mean_tokens": "mean",
-    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
-    "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
-"""Flags of older folders, in the order in which their vectors are laid side by side."""
-POOLINGS = tuple(_FLAGS.values())
+"""The flags of older folders, of which one is true."""
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
 _WEIGHTS = "model.safetensors"
 _SETTINGS = "sentence_bert_config.json"
 
 
-class DenseLayer(nn.Module):
-    """A layer behind the pooling."""
-
-    def __init__(self, inputs: int, outputs: int, *, bias: bool = True, activation: str = "Tanh") -> None:
-        super().__init__()
-        self.linear = nn.Linear(inputs, outputs, bias=bias)
-        self.activation: nn.Module = getattr(nn, activation)()
-
-    def forward(self, vectors: Tensor) -> Tensor:
-        """Maps vectors (texts, inputs) to (texts, outputs)."""
-        mapped: Tensor = self.activation(self.linear(vectors))
-        return mapped
+def dense_layer(inputs: int, outputs: int, *, bias: bool, activation: str) -> nn.Sequential:
+    """Makes a layer behind the pooling."""
+    modules = {"linear": nn.Linear(inputs, outputs, bias=bias), "activation": getattr(nn, activation)()}
+    return nn.Sequential(OrderedDict(modules))
 
 
 class PooledTransformer(nn.Module):
-    """A sentence encoder: a transformer, poolings of its token vectors side by side, and dense layers if any.
+    """A sentence encoder: a transformer, a pooling of its token vectors, and dense layers if any.
 
     `forward` has the outputs of our own encoders. The division by the length is left to
     :class:`~.sentence_encoder.SentenceEncoder`.
     """
 
-    def __init__(
-        self, transformer: nn.Module, poolings: Sequence[str] = ("mean",), layers: Sequence[DenseLayer] = ()
-    ) -> None:
+    def __init__(self, transformer: nn.Module, pooling: str = "mean", layers: Sequence[nn.Sequential] = ()) -> None:
         super().__init__()
-        if not poolings or not set(poolings) <= set(POOLINGS):
-            raise ModelError(f"a pooling by {', '.join(poolings) or 'nothing'}", remedy=f"use {', '.join(POOLINGS)}")
         self.transformer: Any = transformer
-        self.poolings = tuple(poolings)
+        self.pooling = pooling
         self.layers: Any = nn.ModuleList(layers)
 
     @property
@@ -80,9 +69,7 @@ class PooledTransformer(nn.Module):
     @property
     def dimension(self) -> int:
         """The number of components of an embedding."""
-        if self.layers:
-            return int(self.layers[-1].linear.out_features)
-        return int(self.config.hidden_size) * len(self.poolings)
+        return int(self.layers[-1].linear.out_features if self.layers else self.config.hidden_size)
 
     @property
     def device(self) -> torch.device:
@@ -99,47 +86,30 @@ class PooledTransformer(nn.Module):
         embeddings: nn.Module = self.transformer.get_input_embeddings()
         return embeddings
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **inputs: Any) -> SimpleNamespace:
-        """Embeds texts.
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
+        """Embeds texts from their ids (texts, length), padded behind, and a mask that is not 0 where there is a token.
 
-        Args:
-            input_ids: Token ids (texts, length), padded behind.
-            attention_mask: Non-zero where there is a token (texts, length); None for everywhere.
-            **inputs: Further inputs of the transformer.
-
-        Returns:
-            An object with `last_hidden_state` (texts, length, hidden_size) and `pooler_output` (texts, dimension).
+        `pooler_output` (texts, dimension) of the result are the embeddings.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
-        hidden = self.transformer(input_ids=input_ids, attention_mask=mask, **inputs).last_hidden_state
-        vectors = pooled(self.poolings, hidden.float(), mask)
+        hidden = self.transformer(input_ids=input_ids, attention_mask=mask).last_hidden_state
+        vectors = pooled(self.pooling, hidden.float(), mask)
         for layer in self.layers:
             vectors = layer(vectors)
         return SimpleNamespace(last_hidden_state=hidden, pooler_output=vectors)
 
 
-def pooled(poolings: Sequence[str], hidden: Tensor, mask: Tensor) -> Tensor:
-    """Makes one vector of the token vectors (texts, length, dim) of each text, padded behind.
-
-    Poolings lie side by side.
-    """
+def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
+    """Makes one vector of the token vectors (texts, length, dim) of each text, padded behind."""
+    if pooling == "cls":
+        return hidden[:, 0]
+    if pooling == "lasttoken":
+        last = (mask.sum(1) - 1).clamp_min(0)
+        return hidden[torch.arange(len(hidden), device=hidden.device), last]
     weights = mask.unsqueeze(2).to(hidden.dtype)
-
-    def one(pooling: str) -> Tensor:
-        if pooling == "cls":
-            return hidden[:, 0]
-        if pooling == "max":
-            return hidden.masked_fill(weights == 0, -torch.inf).amax(1)
-        if pooling == "lasttoken":
-            last = (mask.sum(1) - 1).clamp_min(0)
-            return hidden[torch.arange(len(hidden), device=hidden.device), last]
-        counted = weights
-        if pooling == "weightedmean":
-            counted = weights * torch.arange(1, hidden.shape[1] + 1, device=hidden.device).view(1, -1, 1)
-        total = counted.sum(1).clamp_min(1)
-        return (hidden * counted).sum(1) / (total.sqrt() if pooling == "mean_sqrt_len_tokens" else total)
-
-    return torch.cat([one(pooling) for pooling in poolings], dim=1)
+    if pooling == "max":
+        return hidden.masked_fill(weights == 0, -torch.inf).amax(1)
+    return (hidden * weights).sum(1) / weights.sum(1).clamp_min(1)
 
 
 def open_transformer(
@@ -152,7 +122,7 @@ def open_transformer(
     """
     from transformers import AutoModel
 
-    place, poolings, layers, normalizes = _read_modules(folder)
+    place, pooling, layers, normalizes = _read_modules(folder)
     config = check_settings(folder, place, trust_remote_code)
     if not read_headers(place):
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
@@ -169,8 +139,9 @@ def open_transformer(
     if getattr(model, "main_input_name", "input_ids") != "input_ids" or "vision_config" in config:
         raise ModelError(f"{type(model).__name__} does not read text alone", path=folder, remedy=REMEDY)
     tokenizer = open_tokenizer_folder(place, trust_remote_code=trust_remote_code)
-    if not tokenizer.is_fast or tokenizer.pad_token_id is None:
-        raise ModelError("its tokenizer is not a fast one with a padding token", path=folder, remedy=REMEDY)
+    if not tokenizer.is_fast or tokenizer.pad_token_id is None or tokenizer.truncation_side != "right":
+        what = "its tokenizer is not a fast one with a padding token that truncates on the right"
+        raise ModelError(what, path=folder, remedy=REMEDY)
     # Poolers and decoders are not used, whether they are missing or not.
     unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
     check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
@@ -182,40 +153,31 @@ def open_transformer(
         lower_case=own.get("do_lower_case") is True,
         normalizes=normalizes,
     )
-    return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
+    return PooledTransformer(model, pooling, layers).eval(), tokenizer, reading
 
 
-def save_transformer(
-    folder: Path, model: PooledTransformer, tokenizer: Any, reading: Reading, prompts: Mapping[str, Any]
-) -> None:
+def save_transformer(folder: Path, model: PooledTransformer, encoder: SentenceEncoder) -> None:
     """Writes a folder that sentence-transformers opens, and transformers without its pooling."""
+    reading = encoder.reading
     with quiet_transformers():
         model.transformer.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        encoder.tokenizer.save_pretrained(folder)
     settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
-    # Several have an order, which flags cannot say.
-    several = len(model.poolings) > 1
-    flags = {flag: name in model.poolings for flag, name in _FLAGS.items()}
-    pooling: dict[str, Any] = {"pooling_mode": list(model.poolings)} if several else flags
+    flags = {flag: name == model.pooling for flag, name in _FLAGS.items()}
     kinds = ["Transformer", "Pooling", *("Dense" for _ in model.layers), *(["Normalize"] * reading.normalizes)]
     names = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
     _write(folder / _SETTINGS, settings)
-    _write(folder / names[1] / "config.json", {"word_embedding_dimension": model.config.hidden_size, **pooling})
+    _write(folder / names[1] / "config.json", {"word_embedding_dimension": model.config.hidden_size, **flags})
     for name, layer in zip(names[2:], model.layers, strict=False):
-        linear = layer.linear
-        _write(
-            folder / name / "config.json",
-            {
-                "in_features": linear.in_features,
-                "out_features": linear.out_features,
-                "bias": linear.bias is not None,
-                "activation_function": f"torch.nn.modules.activation.{type(layer.activation).__name__}"
-                if not isinstance(layer.activation, nn.Identity)
-                else "torch.nn.modules.linear.Identity",
-            },
-        )
-        weights = {f"linear.{key}": value.contiguous() for key, value in linear.state_dict().items()}
-        save_file(weights, folder / name / _WEIGHTS, metadata={"format": "pt"})
+        activation = type(layer.activation)
+        described = {
+            "in_features": layer.linear.in_features,
+            "out_features": layer.linear.out_features,
+            "bias": layer.linear.bias is not None,
+            "activation_function": f"{activation.__module__}.{activation.__name__}",
+        }
+        _write(folder / name / "config.json", described)
+        save_file(layer.state_dict(), folder / name / _WEIGHTS, metadata={"format": "pt"})
     if reading.normalizes:
         (folder / names[-1]).mkdir()
     listed = [
@@ -223,6 +185,7 @@ def save_transformer(
         for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
     _write(folder / "modules.json", listed)
+    prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
     _write(folder / "config_sentence_transformers.json", {**prompts, "similarity_fn_name": "cosine"})
 
 
@@ -232,34 +195,26 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
 
     if not (place / "config.json").is_file():
         if (adapter := _optional(place / "adapter_config.json")) != {}:
-            raise ModelError(
-                f"an adapter of {str(adapter.get('base_model_name_or_path'))[:80]} without that model",
-                path=folder,
-                remedy="merge the two with peft (merge_and_unload), and save the result",
-            )
+            what = f"an adapter of {str(adapter.get('base_model_name_or_path'))[:80]} without that model"
+            remedy = "merge the two with peft (merge_and_unload), and save the result"
+            raise ModelError(what, path=folder, remedy=remedy)
         raise ModelError("not a model folder: it has no config.json", path=folder, remedy=REMEDY)
     config = read_json_object(place / "config.json", ModelError)
-    model_type = str(config.get("model_type"))[:80]
-    code = config.get("auto_map")
+    model_type, code = str(config.get("model_type"))[:80], config.get("auto_map")
     if model_type not in configuration_auto.CONFIG_MAPPING and not (trust_remote_code and code):
+        what, remedy = f"a model of type `{model_type}` is not a sentence encoder", REMEDY
         if isinstance(code, dict) and "AutoModel" in code:
-            raise ModelError(
-                f"a model of type `{model_type}` needs the code that it brings, {str(code['AutoModel'])[:80]}",
-                path=folder,
-                remedy="if you trust that code: hf-paraphrase --trust-remote-code VERB, or trust_remote_code=True",
-            )
-        raise ModelError(f"a model of type `{model_type}` is not a sentence encoder", path=folder, remedy=REMEDY)
+            what = f"a model of type `{model_type}` needs the code that it brings, {str(code['AutoModel'])[:80]}"
+            remedy = "if you trust that code: hf-paraphrase --trust-remote-code VERB, or trust_remote_code=True"
+        raise ModelError(what, path=folder, remedy=remedy)
     only_decoder = (
         model_type in modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
         and model_type not in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
         and not config.get("is_encoder_decoder")
     )
     if only_decoder and not (folder / "modules.json").is_file():
-        raise ModelError(
-            f"a model of type `{model_type}` is a decoder, and nothing says how its tokens are pooled",
-            path=folder,
-            remedy="give an encoder, or a folder of sentence-transformers",
-        )
+        what = f"a model of type `{model_type}` is a decoder, and nothing says how its tokens are pooled"
+        raise ModelError(what, path=folder, remedy="give an encoder, or a folder of sentence-transformers")
     return config
 
 
@@ -267,12 +222,9 @@ def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) ->
     """Describes how a transformer reads texts: with special tokens, and no more than it has positions for."""
     limits = (max_seq_length or tokenizer.model_max_length, _positions(model))
     known = [limit for limit in limits if limit is not None and limit < 1 << 30]
-    first, last = special_counts(tokenizer.backend_tokenizer)
     return Reading(
         most_tokens=min(known, default=None),
-        from_end=tokenizer.truncation_side == "left",
-        first_special=first,
-        last_special=last,
+        last_special=last_special_tokens(tokenizer.backend_tokenizer),
         blank_is_empty=False,
     )
 
@@ -286,54 +238,44 @@ def _positions(model: Any) -> int | None:
     return most if isinstance(most, int) and most > 0 else None
 
 
-def _read_modules(folder: Path) -> tuple[Path, tuple[str, ...], list[DenseLayer], bool]:
-    """Reads the folder of the transformer, its poolings, dense layers, and whether embeddings are normalised."""
+def _read_modules(folder: Path) -> tuple[Path, str, list[nn.Sequential], bool]:
+    """Reads the folder of the transformer, its pooling, dense layers, and whether embeddings are normalised."""
     path = folder / "modules.json"
-    listed = read_json(path, ModelError) if path.is_file() else []
-    if not isinstance(listed, list):
-        raise ModelError("damaged: not a list of modules", path=path, remedy="copy the model again")
-    place, normalizes = folder, False
-    poolings: tuple[str, ...] = ("mean",)
-    layers: list[DenseLayer] = []
-    for module in listed:
+    place, pooling, normalizes = folder, "mean", False
+    layers: list[nn.Sequential] = []
+    for module in read_json(path, ModelError) if path.is_file() else []:
         inside = module_folder(folder, module)
         kind = module_kind(module)
-        if normalizes and kind != "Normalize":
-            raise ModelError(f"module `{kind}` after Normalize is not supported", path=folder, remedy=REMEDY)
         if kind == "Transformer":
             place = inside
         elif kind == "Pooling":
-            poolings = _read_poolings(_optional(inside / "config.json"), folder)
-        elif kind == "Dense":
+            pooling = _read_pooling(_optional(inside / "config.json"), folder)
+        elif kind == "Dense" and not normalizes:
             layers.append(_read_dense(inside))
         elif kind == "Normalize":
             normalizes = True
         else:
-            raise ModelError(f"module `{kind}` is not supported", path=path, remedy=REMEDY)
-    return place, poolings, layers, normalizes
+            raise ModelError(f"module `{kind}` is not supported there", path=path, remedy=REMEDY)
+    return place, pooling, layers, normalizes
 
 
-def _read_poolings(settings: dict[str, Any], folder: Path) -> tuple[str, ...]:
-    # Newer folders give the modes by name, older ones as a flag for each.
-    named = settings.get("pooling_mode")
-    if named is None:
-        flags = [key for key in settings if key.startswith("pooling_mode_") and settings[key] is True]
-        chosen = [name for key, name in _FLAGS.items() if key in flags]
-        chosen += [key for key in flags if key not in _FLAGS]
-    else:
-        chosen = [str(item) for item in (named if isinstance(named, list) else [named])]
-    if not chosen or not set(chosen) <= set(POOLINGS):
-        raise ModelError(f"a pooling by {', '.join(chosen) or 'nothing'}", path=folder, remedy=REMEDY)
+def _read_pooling(settings: dict[str, Any], folder: Path) -> str:
+    # Newer folders give the mode by name, older ones as a flag.
+    flags = [key for key in settings if key.startswith("pooling_mode_") and settings[key] is True]
+    chosen = settings.get("pooling_mode") or [_FLAGS.get(flag, flag) for flag in flags]
+    pooling = chosen[0] if isinstance(chosen, list) and len(chosen) == 1 else chosen
+    if pooling not in _FLAGS.values():
+        raise ModelError(f"a pooling by {pooling}", path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
     if settings.get("include_prompt") is False:
         raise ModelError("a pooling that leaves the prompt out is not supported", path=folder, remedy=REMEDY)
-    return tuple(chosen)
+    return str(pooling)
 
 
-def _read_dense(folder: Path) -> DenseLayer:
+def _read_dense(folder: Path) -> nn.Sequential:
     settings = _optional(folder / "config.json")
-    name = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
+    activation = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
     between = {str(settings.get(key) or "sentence_embedding") for key in ("module_input_name", "module_output_name")}
-    if name not in _ACTIVATIONS or between != {"sentence_embedding"} or settings.get("use_residual"):
+    if activation not in _ACTIVATIONS or between != {"sentence_embedding"} or settings.get("use_residual"):
         raise ModelError("this kind of dense layer is not supported", path=folder / "config.json", remedy=REMEDY)
     path = folder / _WEIGHTS
     if not path.is_file():
@@ -341,7 +283,7 @@ def _read_dense(folder: Path) -> DenseLayer:
     with opening("the dense layer", path):
         weights = {key: value.float() for key, value in load_file(path).items()}
         sizes = settings["in_features"], settings["out_features"]
-        layer = DenseLayer(*sizes, bias="linear.bias" in weights, activation=name)
+        layer = dense_layer(*sizes, bias="linear.bias" in weights, activation=activation)
         layer.load_state_dict(weights)
     return layer
 

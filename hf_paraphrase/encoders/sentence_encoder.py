@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     Texts: TypeAlias = str | Sequence[str]
 
 _ROWS_PER_BLOCK = 1 << 14
-_DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -118,8 +117,8 @@ class SentenceEncoder:
         Args:
             folder: A folder of ours, or one that `export` made of it; of sentence-transformers (its pooling, dense
                 layers, normalisation, prompts and `max_seq_length` are followed); of an encoder of transformers (mean
-                of its token vectors); or of model2vec. Where there is no such folder, the name `namespace/name` of a
-                repository that holds one; or `builtin`, the encoder that is installed with the package.
+                of its token vectors); of model2vec; the name `namespace/name` of a repository that holds one; or
+                `builtin`, the encoder that is installed with the package.
             device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
             revision: The branch, tag or commit of the repository; `main` by default.
             truncate_dim: As for the class.
@@ -163,20 +162,12 @@ class SentenceEncoder:
             self._model = cast(VectorTable, self._table).model()
         return self._model
 
-    @model.setter
-    def model(self, model: PreTrainedModel | PooledTransformer | OnnxModel) -> None:
-        self._model = model
-
     @property
     def tokenizer(self) -> Any:
         """The tokenizer as transformers has it, which computes the ids from now on."""
         if self._tokenizer is None:
             self._tokenizer = cast(VectorTable, self._table).tokenizer()
         return self._tokenizer
-
-    @tokenizer.setter
-    def tokenizer(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
 
     @property
     def backend(self) -> Any:
@@ -197,7 +188,7 @@ class SentenceEncoder:
     @property
     def dimension(self) -> int:
         """The number of components of an embedding."""
-        return self._truncate_dim or self._whole_dimension
+        return self.truncate_dim or self._whole_dimension
 
     @property
     def _whole_dimension(self) -> int:
@@ -235,7 +226,7 @@ class SentenceEncoder:
         """Returns the ids of all tokens by their names, that of the unknown token, and those of special tokens."""
         if self._tokenizer is None and self._table is not None:
             special = self._table.special_ids
-            return self._table.vocabulary(), special.get("unk_token"), list(special.values())
+            return self._table.backend.get_vocab(), special.get("unk_token"), list(special.values())
         tokenizer = self.tokenizer
         return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
 
@@ -261,7 +252,7 @@ class SentenceEncoder:
                 raise UsageError(what, remedy="open the model that it was made from")
             return self
         try:
-            self.model = self.model.to(device)
+            self._model = self.model.to(device)
         except (RuntimeError, AssertionError) as error:
             raise UsageError(f"the device {device} cannot be used: {error}", remedy="see hf-paraphrase env") from error
         return self
@@ -347,7 +338,7 @@ class SentenceEncoder:
 
     def encode_document(self, texts: Texts, **options: Any) -> Any:
         """Embeds texts to be found, with the prompt `document`, `passage` or `corpus` if there is one."""
-        return self._encode_as(_DOCUMENT_PROMPTS, texts, options)
+        return self._encode_as(("document", "passage", "corpus"), texts, options)
 
     def _encode_as(self, names: Sequence[str], texts: Texts, options: dict[str, Any]) -> Any:
         """Embeds texts with the first of these prompts that there is, if no other is asked for."""

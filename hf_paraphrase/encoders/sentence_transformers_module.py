@@ -50,9 +50,7 @@ class EncoderModule(Module):
         """Returns the number of components of an embedding."""
         return self.encoder.dimension
 
-    def get_sentence_embedding_dimension(self) -> int:
-        """Returns the same, under the name of older versions."""
-        return self.encoder.dimension
+    get_sentence_embedding_dimension = get_embedding_dimension
 
     def save(self, output_path: str, *args: Any, **options: Any) -> None:
         """Writes an ordinary folder, which opens without this class."""

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..artefacts.files import opening, read_json, read_json_object
-from ..artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_header, read_headers, read_table
+from ..artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
 from ..errors import ModelError
 from .text_tokens import Reading
 from .word_averages import TableAverages, averages_of
@@ -40,23 +40,15 @@ _SPECIAL_TOKENS = ("pad_token", "unk_token", "bos_token", "eos_token", "sep_toke
 _TOKENS_OF_MODEL2VEC = 512
 _MODULES = "modules.json"
 _WEIGHTS = "model.safetensors"
-_TABLE_OF_TORCH = "embedding.weight"
 _AGAIN = "copy the model again"
-_REMEDY = "give a model folder with a table of word vectors and its tokenizer.json"
 
 
 @dataclass
 class VectorTable:
-    """An averaging encoder.
+    """An averaging encoder, of type `avg` or `concatenation`, with what the configuration of its model takes.
 
-    Attributes:
-        model_type: `avg` or `concatenation`.
-        config: What the configuration of its model takes.
-        vectors: Those of all tokens (vocabulary, columns).
-        backend: What turns texts into ids, as :mod:`..tokenization.token_lookup` takes it.
-        special_ids: The ids of special tokens by their names, as `unk_token`.
-        has_tokenizer: Whether its folder has a tokenizer that transformers opens.
-        reading: What else is done with texts and embeddings.
+    `vectors` are those of all tokens (vocabulary, columns), `backend` is what turns texts into ids, `special_ids` are
+    those of special tokens by their names, as `unk_token`. `has_tokenizer`: transformers opens that of the folder.
     """
 
     model_type: str
@@ -105,47 +97,24 @@ class VectorTable:
         special = {name: self.backend.id_to_token(number) for name, number in self.special_ids.items()}
         return PreTrainedTokenizerFast(tokenizer_object=self.backend, **special)
 
-    def vocabulary(self) -> dict[str, int]:
-        """Returns the ids of all tokens, by the names that its tokenizer gives them."""
-        if not hasattr(self.backend, "parts"):
-            vocabulary: dict[str, int] = self.backend.get_vocab()
-            return vocabulary
-        names: dict[str, int] = {}
-        for place, (part, offset) in enumerate(zip(self.backend.parts, self.backend.offsets, strict=True)):
-            start = f"[{place}]" if place else ""
-            names |= {start + token: offset + number for token, number in part.get_vocab().items()}
-        return names
-
 
 def read_static(folder: Path) -> VectorTable | None:
     """Opens the folder of an encoder that is a table; returns None for any other folder."""
-    if not folder.is_dir():
-        return None
-    if (folder / "config.json").is_file():
-        config = read_json_object(folder / "config.json", ModelError)
-        model_type = config.get("model_type")
-        if model_type in (AVERAGE, CONCATENATION):
-            return _own_table(folder, model_type, config)
-        if model_type not in (None, MODEL2VEC):
-            return None
-        if (folder / _WEIGHTS).is_file() and _table_name(folder / _WEIGHTS) == TABLE:
-            return _model2vec(folder, config)
-    modules = static_modules(folder)
-    return None if modules is None else _static_embedding(folder, modules)
+    path, modules = folder / "config.json", folder / _MODULES
+    config = read_json_object(path, ModelError) if path.is_file() else {}
+    model_type = config.get("model_type")
+    if model_type in (AVERAGE, CONCATENATION):
+        return _own_table(folder, model_type, config)
+    if path.is_file() and model_type in (None, MODEL2VEC) and TABLE in read_headers(folder):
+        return _model2vec(folder, config)
+    listed = read_json(modules, ModelError) if model_type is None and modules.is_file() else []
+    is_static = listed and isinstance(listed, list) and module_kind(listed[0]) == "StaticEmbedding"
+    return _static_embedding(folder, listed) if is_static else None
 
 
-def static_modules(folder: Path) -> list[Any] | None:
-    """Reads the modules of a folder of sentence-transformers, if the first of them is a `StaticEmbedding`."""
-    path = folder / _MODULES
-    modules = read_json(path, ModelError) if path.is_file() else None
-    if not (isinstance(modules, list) and modules and all(isinstance(module, dict) for module in modules)):
-        return None
-    return modules if module_kind(modules[0]) == "StaticEmbedding" else None
-
-
-def module_kind(module: Mapping[str, Any]) -> str:
+def module_kind(module: Any) -> str | None:
     """Names the class of a module of sentence-transformers, without the packages that it is in."""
-    return str(module.get("type")).rpartition(".")[2]
+    return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
 
 
 def module_folder(folder: Path, module: object) -> Path:
@@ -188,9 +157,9 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorT
         shape = (sum(sizes), config["part_size" if is_joined else "hidden_size"])
         if vectors.values.shape != shape or (config.get(DTYPE_KEY) == INT8 and vectors.scales is None):
             raise ValueError(f"the weights do not fit the configuration: {vectors.values.shape}, wanted {shape}")
-        parts = read_parts(file) if is_joined else [open_tokenizer(folder)]
+        parts = read_parts(file) if is_joined else [_open_tokenizer(folder)]
         for part, size in zip(parts, sizes, strict=True):
-            check_ids(part, size, folder)
+            _check_ids(part, size, folder)
     backend: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
     named = {name: settings[name] for name in _SPECIAL_TOKENS if isinstance(settings.get(name), str)}
     ids = {name: parts[0].token_to_id(token) for name, token in named.items()}
@@ -203,16 +172,13 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorT
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
     most = config.get("max_length", _TOKENS_OF_MODEL2VEC)
-    if most is not None and not (type(most) is int and most > 0):
-        raise ModelError(f"`max_length` is {str(most)[:40]}", path=folder / "config.json", remedy=_AGAIN)
     table = _foreign_table(folder, folder, TABLE)
-    vocabulary = table.backend.get_vocab()
     unknown = table.config["unk_token_id"]
     if unknown is not None:
         # What is left out of other texts is all that there is in some, which embed to zeros.
         table.config["skip_unknown"] = True
         table.vectors.values[unknown] = 0
-    length = int(np.median([len(token) for token in vocabulary]))
+    length = int(np.median([len(token) for token in table.backend.get_vocab()]))
     table.reading = Reading(
         most_tokens=most,
         most_characters=None if most is None else most * length,
@@ -222,70 +188,41 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
 
 
 def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
-    others = [module_kind(module) for module in modules[1:]]
+    others = list(map(module_kind, modules[1:]))
     if set(others) - {"Normalize"}:
-        raise ModelError(
-            f"modules behind the table that are not known: {', '.join(others)[:80]}",
-            path=folder / _MODULES,
-            remedy="open it with its own library",
-        )
+        what = f"modules behind the table that are not known: {', '.join(map(str, others))[:80]}"
+        raise ModelError(what, path=folder / _MODULES, remedy="open it with its own library")
     place = module_folder(folder, modules[0])
-    name = _table_name(place / _WEIGHTS) if (place / _WEIGHTS).is_file() else None
-    if name is None:
-        raise ModelError(f"the model has no table of vectors ({_WEIGHTS})", path=place, remedy=_REMEDY)
-    table = _foreign_table(folder, place, name)
+    table = _foreign_table(folder, place, "embedding.weight")
     truncation = read_json_object(place / "tokenizer.json", ModelError).get("truncation") or {}
-    table.reading = Reading(
-        most_tokens=truncation.get("max_length"),
-        from_end=truncation.get("direction") == "Left",
-        normalizes=bool(others),
-    )
+    table.reading = Reading(most_tokens=truncation.get("max_length"), normalizes=bool(others))
     return table
 
 
 def _foreign_table(folder: Path, place: Path, name: str) -> VectorTable:
     """Opens the encoder that averages the vectors of all tokens of a text, unknown ones among them."""
-    vectors, backend = read_table(place / _WEIGHTS, name), open_tokenizer(place)
+    vectors, backend = read_table(place / _WEIGHTS, name), _open_tokenizer(place)
     rows, columns = vectors.values.shape
-    check_ids(backend, rows, folder)
+    _check_ids(backend, rows, folder)
     # Texts are read without special tokens.
     backend.post_processor = None
-    unknown = unknown_token(backend)
-    unknown_id = None if unknown is None else backend.token_to_id(unknown)
-    config = {
-        "vocab_size": rows,
-        "hidden_size": columns,
-        "pad_token_id": None,
-        "unk_token_id": unknown_id,
-        "skip_unknown": False,
-    }
+    if hasattr(backend.model, "unk_token"):
+        unknown = backend.model.unk_token
+        unknown_id = None if unknown is None else backend.token_to_id(unknown)
+    else:
+        unknown_id = json.loads(backend.to_str())["model"].get("unk_id")
+    config = {"vocab_size": rows, "hidden_size": columns, "pad_token_id": None, "unk_token_id": unknown_id}
     special = {} if unknown_id is None else {"unk_token": unknown_id}
     return VectorTable(AVERAGE, config, vectors, backend, folder, special, has_tokenizer=False)
 
 
-def find_table(folder: Path) -> tuple[Path, str] | None:
-    """Finds the folder with the weights of a model that is one table, and the name of the tensor; None without one."""
-    if not folder.is_dir():
-        raise ModelError("no such model folder", path=folder, remedy=_REMEDY)
-    for place in (folder, *sorted(item for item in folder.glob("0*") if item.is_dir())):
-        path = place / _WEIGHTS
-        if path.is_file() and (name := _table_name(path)) is not None:
-            return place, name
-    return None
-
-
-def _table_name(path: Path) -> str | None:
-    tensors = read_header(path)
-    return next((name for name in (TABLE, _TABLE_OF_TORCH) if name in tensors), None)
-
-
-def open_tokenizer(folder: Path) -> Tokenizer:
+def _open_tokenizer(folder: Path) -> Tokenizer:
     """Opens the tokenizer of a folder, without padding and truncation."""
     from tokenizers import Tokenizer
 
     path = folder / "tokenizer.json"
     if not path.is_file():
-        raise ModelError("no tokenizer.json", path=folder, remedy=_REMEDY)
+        raise ModelError("no tokenizer.json", path=folder, remedy=_AGAIN)
     with opening("damaged tokenizer: it", path, _AGAIN):
         tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
@@ -293,16 +230,7 @@ def open_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
-def unknown_token(tokenizer: Tokenizer) -> str | None:
-    """Returns the name of the unknown token, if the tokenizer has one."""
-    if hasattr(tokenizer.model, "unk_token"):
-        token: str | None = tokenizer.model.unk_token
-        return token
-    place = json.loads(tokenizer.to_str())["model"].get("unk_id")
-    return None if place is None else tokenizer.id_to_token(int(place))
-
-
-def check_ids(backend: Tokenizer, rows: int, folder: Path) -> None:
+def _check_ids(backend: Tokenizer, rows: int, folder: Path) -> None:
     """Refuses a tokenizer with more tokens than there are vectors."""
     if (tokens := backend.get_vocab_size()) > rows:
         what = f"the tokenizer has {tokens} tokens, the model {rows} vectors"

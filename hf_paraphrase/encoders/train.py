@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,13 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata, languages_read, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.sentences import naming
-from ..errors import UsageError, no_folder
+from ..errors import no_folder
 from ..messages import log
-from ..models.sentence_transformers_files import needs_own_code
 from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
-from .kinds import DROPOUTS, encoder_kind, option_names
-from .train_settings import EncoderSettings, LossSettings, VocabularySettings
+from .kinds import DROPOUTS, option_names
+from .train_settings import EncoderSettings, LossSettings
 
 if TYPE_CHECKING:
     from ..data.pair_rows import PairSource
@@ -127,8 +126,6 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     source: PairSource = settings.pairs
     if settings.hard_negatives is not None:
         source = mine_hard_negatives(settings.pairs, settings.hard_negatives, **sample)
-    if settings.model_type not in ENCODERS and settings.scramble:
-        raise UsageError("--scramble is not for a transformer", remedy="leave it out")
     labelled = asks_for(LOSSES[settings.loss], LABELS)
     pairs = encode_pairs(source, tokenizer, labelled=labelled, scratch=scratch_folder(settings.output), **sample)
     if pairs.dropped:
@@ -173,25 +170,18 @@ def _write(
         "pairs_dropped": pairs.dropped,
         "pairs_not_paraphrases": pairs.not_paraphrases,
     }
+    start = settings.initial_vectors
     card = {
         "languages": _languages(settings, bitext),
         "bitext": bitext,
-        "pairs": len(pairs),
         "pairs_name": to_path(settings.pairs).name,
-        "dropped": pairs.dropped,
         "epochs": f"{trainer.args.num_train_epochs:g}",
-        "initial_vectors": _described_start(settings, coverage),
+        "initial_vectors": "random" if start is None else f"{to_path(start).name} ({coverage})",
         "initial_model": None if settings.initial_model is None else name_on_card(settings.initial_model),
         "optimizer": "Adam over the rows of a batch" if trainer.sparse_gradients else "Adam",
         **described_loss(trainer.loss),
     }
-    record = settings.record()
-    if settings.initial_model is not None:
-        # What the run has from its initial model is recorded; the settings that made that one's tokenizer are unknown.
-        config = trainer.model.config
-        taken = [name for name in ("hidden_size", *settings.kind.options) if hasattr(config, name)]
-        record |= dict.fromkeys(option_names(VocabularySettings)) | {name: getattr(config, name) for name in taken}
-    write_encoder(settings, run, trainer, coverage, template="encoder", results=results, card=card, record=record)
+    write_encoder(settings, run, trainer, coverage, template="encoder", results=results, card=card)
 
 
 def _languages(settings: EncoderSettings, bitext: bool) -> list[str]:
@@ -200,17 +190,6 @@ def _languages(settings: EncoderSettings, bitext: bool) -> list[str]:
         return languages_read(settings.pairs, english=settings.split_contractions and not bitext)
     before = inherited_metadata(model_folder(settings.initial_model, any_type=True))["language"]
     return languages_read(settings.pairs, english=before == ["en"] and not bitext) or before
-
-
-def _described_start(settings: EncoderSettings, coverage: Coverage | None) -> str:
-    """Describes for the card what the word vectors started from."""
-    from .initial_vectors import SENTENCE_ENCODER, kind_of_source
-
-    source = settings.initial_vectors
-    if source is None:
-        return "random"
-    distilled = kind_of_source(source) == SENTENCE_ENCODER
-    return f"{'distilled from ' if distilled else ''}{to_path(source).name} ({coverage})"
 
 
 def write_encoder(
@@ -222,7 +201,6 @@ def write_encoder(
     template: str,
     results: Mapping[str, Any],
     card: Mapping[str, Any],
-    record: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes a trained encoder with its card and record, and logs how it was scored and how to open it."""
     from .model_folder import card_values, dev_measurement, dev_results, inherited_by_card, sizes_of
@@ -240,29 +218,17 @@ def write_encoder(
         **inherited_by_card(settings.license, settings.initial_model, settings.initial_vectors),
         "kind": settings.model_type if settings.model_type in ENCODERS else "transformer",
         "token_size": _token_size(model),
-        "scores": scores,
         "kept_step": None if kept is None else kept["step"],
         **card,
     }
     trainer.write_model(run.folder)
     measured = dev_measurement(settings.dev_data, results.get("dev_finished", results["dev_best"]), scores)
-    run.write(results=results, template=template, card=card, measurements=[measured], settings=record)
-    _log_encoder(settings.output, settings.model_type, scores, kept)
-
-
-def _log_encoder(
-    output: str, model_type: str, scores: Sequence[Mapping[str, float]], kept: Mapping[str, float] | None
-) -> None:
-    for entry in scores:
-        label = "untrained" if entry["step"] == 0 else f"epoch {entry['epoch']:g}"
-        mark = " (kept)" if kept is not None and entry["step"] == kept["step"] else ""
-        log(f"{label:>12}  {entry['dev_mean']:6.2f}{mark}")
-    log(f"encoder saved to {output}. Use it with:")
-    log(f"  hf-paraphrase encode --model {output} --input FILE --output FILE.npy")
-    log(f"  SentenceEncoder.from_pretrained({output!r})  # from hf_paraphrase import SentenceEncoder")
-    model = encoder_kind(model_type).model if model_type in ENCODERS else None
-    trust = ", trust_remote_code=True" if model and (not isinstance(model, str) or needs_own_code(model)) else ""
-    log(f"  SentenceTransformer({output!r}{trust})  # from sentence_transformers")
+    run.write(results=results, template=template, card=card, measurements=[measured])
+    if kept is not None:
+        log(f"kept: epoch {kept['epoch']:g} with a dev score of {kept['dev_mean']:.2f}")
+    log(f"encoder saved to {settings.output}. Use it with:")
+    log(f"  hf-paraphrase encode --model {settings.output} --input FILE --output FILE.npy")
+    log(f"  SentenceEncoder.from_pretrained({settings.output!r})  # from hf_paraphrase import SentenceEncoder")
 
 
 def _token_size(model: Any) -> int:

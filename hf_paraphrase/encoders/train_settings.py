@@ -27,9 +27,8 @@ class LossSettings(Settings):
     GROUP: ClassVar[str] = "loss"
 
     loss: str = setting(
-        "margin (paper 000: pairs and searched negatives), ranking (cross-entropy over the scaled cosines of the "
-        "batch) or labelled, also called contrastive (paper 003: pairs with a column label, 1 for a paraphrase and 0 "
-        "for another pair, or score, from 0 to 1); the others leave pairs labelled 0 out",
+        "margin (paper 000, with searched negatives), ranking (cross-entropy over the scaled cosines of the batch) or "
+        "labelled, also contrastive (paper 003: pairs with a label, 1 or 0, or a score from 0 to 1)",
         "margin",
         choices=LOSSES,
     )
@@ -57,8 +56,7 @@ class LossSettings(Settings):
         "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
     )
     dense_optimizer: bool = setting(
-        "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower, "
-        "and rare words continue to move after each occurrence",
+        "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower",
         False,
     )
 
@@ -68,11 +66,11 @@ class LossSettings(Settings):
         given = [name for name in (*_SEARCH, "margin", "scale") if is_given(self, name)]
         if not given:
             return
-        from .losses import NEGATIVES, asks_for, has_option
+        from .losses import NEGATIVES, asks_for, loss_options
 
         loss = LOSSES[self.loss]
         for name in given:
-            if not (asks_for(loss, NEGATIVES) if name in _SEARCH else has_option(loss, name)):
+            if not (asks_for(loss, NEGATIVES) if name in _SEARCH else name in loss_options(loss)):
                 raise UsageError(f"{flag(name)} is not for --loss {self.loss}", remedy="leave it out")
 
 
@@ -83,10 +81,9 @@ class VocabularySettings(Settings):
     GROUP: ClassVar[str] = "vocabulary and word vectors"
 
     initial_vectors: str | None = setting(
-        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
-        "folder with a table of them (ours, model2vec, StaticEmbedding), or builtin; or the folder of another "
-        "sentence encoder, which is distilled: it encodes every word of the vocabulary, and the principal components "
-        "are kept",
+        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; an "
+        "encoder with a table of them (ours, model2vec, StaticEmbedding, builtin); or another sentence encoder, of "
+        "whose vectors of all words the principal components are kept",
         None,
         path=True,
     )
@@ -97,8 +94,7 @@ class VocabularySettings(Settings):
         path=True,
     )
     word_list: str | None = setting(
-        "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words): what a "
-        "distilled encoder shall know beside the words of the text",
+        "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words)",
         None,
         path=True,
     )
@@ -133,10 +129,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         choices=ENCODERS,
     )
     initial_model: str | None = setting(
-        "a sentence encoder to continue from: a folder that train-encoder made, any folder of transformers or "
-        "sentence-transformers, namespace/name of one on the Hub, or builtin, the one that is installed with this "
-        "package; its tokenizer and all its weights are taken, and with them its type and sizes; --lambda-w draws "
-        "word vectors back to where they were",
+        "a sentence encoder to continue from, with its tokenizer, type and sizes: a folder that train-encoder made, "
+        "any of transformers or sentence-transformers, namespace/name of one on the Hub, or builtin",
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
         path=True,
@@ -160,15 +154,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         super().check()
         if taken is not None:
             self.model_type = taken
-        kind = self.kind
-        size = self.hidden_size
-        if self.bidirectional and size is not None and size % 2:
-            raise UsageError(f"--hidden-size {size} cannot be halved for two directions", remedy="give an even one")
-        if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
-            raise UsageError(
-                "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
-            )
-        if not kind.words:
+        if not self.kind.words:
             for name in ("tokenizer", "word_list", "initial_vectors", *_WORD_STYLE):
                 if is_given(self, name):
                     raise UsageError(
@@ -210,21 +196,20 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
     """Train a sentence encoder on paraphrase pairs with a margin loss (paper 000: Wieting, Mallinson, Gimpel 2017)."""
 
     pairs: str = setting(
-        "data folder (split train) or file of JSON lines, CSV or Parquet with the columns sentence1 and sentence2, "
-        "anchor and positive, or a bitext with source and target; columns negative or negative_1 to negative_n are "
-        "used, and {query, pos: [..], neg: [..]}",
+        "data folder (split train) or file of JSON lines, CSV or Parquet with sentence1 and sentence2, anchor and "
+        "positive, or source and target; also with negative or negative_1 to negative_n, or {query, pos: [..], neg: "
+        "[..]}",
         path=True,
         dataset=True,
     )
     hard_negatives: str | None = setting(
-        "an encoder, or builtin, that searches for each pair the sentence of another pair that is nearest to its "
-        "first one, before training; it joins the negatives of the pair",
+        "an encoder, or builtin, that adds to each pair as a negative the nearest sentence of another pair",
         None,
         path=True,
     )
     dev_data: str | None = setting(
-        "folder with STS 2016 sets, a folder or file of graded pairs (score) or labelled ones (label), or a bitext "
-        "whose split validation is retrieved, on which the epoch is chosen; without it the last is",
+        "what chooses the epoch: a folder with STS 2016 sets, graded pairs (score), labelled ones (label), or a "
+        "bitext whose split validation is retrieved; without it the last one is kept",
         None,
         path=True,
         dataset=True,
@@ -256,7 +241,9 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         """Refuses what does not fit, and puts the defaults that depend on others in their places."""
         super().check()
         if self.margin is None:
-            self.margin = getattr(LOSSES[self.loss], "default_margin", None)
+            from .losses import loss_options
+
+            self.margin = loss_options(LOSSES[self.loss]).get("margin")
         if self.epochs is None:
             self.epochs = self.kind.epochs
         if self.learning_rate is None:

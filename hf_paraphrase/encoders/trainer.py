@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +16,15 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallba
 from ..data.pair_rows import PairSource
 from ..errors import UsageError
 from ..messages import log
-from ..registry import ENCODERS
+from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
-from .dev_scores import CHOOSES, DEV_SCORE, Evaluator, chosen_score, pair_scores, scores_of
+from .dev_scores import DEV_SCORE, Evaluator, pair_scores, scores_of
 from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import trainable, untrained_encoder
 from .kinds import DROPOUTS
-from .losses import LABELS, asks_for, new_loss
+from .losses import LABELS, asks_for, loss_options
 from .model_folder import write_checkpoint, write_model_files, write_saved_card
 from .objective import Objective, PairObjective
 from .padded_batches import evaluation_mode, forward_options
@@ -42,20 +42,16 @@ class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
 
     A batch is `per_device_train_batch_size` pairs on each process. Negatives come from the batches of all processes,
     or from the mega-batch of `mega_batch_size` such batches. The learning rate is constant, and gradients are not
-    clipped. With something that scores, `metric_for_best_model` chooses the weights among its scores (`dev_mean`, or
-    its only one, if none is named).
+    clipped. With something that scores, `metric_for_best_model` chooses the weights among its scores (`dev_mean` if
+    none is named).
     """
 
-    per_device_train_batch_size: int = field(default=100, metadata={"help": "pairs in a batch on each process"})
-    learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
-    save_total_limit: int | None = field(default=2, metadata={"help": "checkpoints kept: the best and the last one"})
-    logging_nan_inf_filter: bool = field(
-        default=False,
-        metadata={"help": "hide a loss that is not finite; a GPU is waited for in every step to find one"},
-    )
-    ddp_find_unused_parameters: bool | None = field(
-        default=False, metadata={"help": "look for parameters without gradient"}
-    )
+    per_device_train_batch_size: int = 100
+    learning_rate: float = 1e-3
+    save_total_limit: int | None = 2
+    # A GPU is waited for in every step to find a loss that is not finite.
+    logging_nan_inf_filter: bool = False
+    ddp_find_unused_parameters: bool | None = False
 
     def __post_init__(self) -> None:
         LossSettings(**{item.name: getattr(self, item.name) for item in fields(LossSettings)}).check()
@@ -65,11 +61,9 @@ class EncoderTrainingArguments(LossSettings, EpochTrainingArguments):
 class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     """Trains a sentence encoder: on pairs (paper 000, section 4.2; Wieting and Gimpel 2018), or on another objective.
 
-    A step encodes the sentences of a batch, chooses for each the nearest one that is not related to it, without
-    dropout, and follows the gradient of the loss. With a `mega_batch_size` M above 1, the sentences of M mini-batches
-    are encoded once without gradient, every one gets its negative from the whole pool, and M steps follow in which
-    these negatives stay; a pool ends with the epoch. With several processes the batch is the joint one of all, and
-    loss and gradient are those of one process with a batch as large.
+    A step chooses for each sentence of a batch the nearest one that is not related to it, without dropout, and follows
+    the gradient of the loss. With a `mega_batch_size` M above 1, the negatives of M mini-batches are chosen together
+    before their steps. With several processes the batch is the joint one of all.
 
     The model is scored before training and at every checkpoint; the weights of the best checkpoint are in it when
     :meth:`train` returns, those of the last step without a score. A checkpoint is resumed exactly, but one within a
@@ -123,11 +117,10 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             transformer = self.encoder.model.transformer
             vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
         if objective is None:
-            loss = new_loss(args.loss, margin=args.margin, scale=args.scale) if loss is None else loss
+            loss = _named_loss(args) if loss is None else loss
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
         self.evaluator = evaluator
-        self._chosen_by_default = args.metric_for_best_model in (None, CHOOSES)
         super().__init__(
             self.encoder.model,
             args,
@@ -146,21 +139,12 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             self.add_callback(_AfterUpdate(objective))
         objective.to(args.device)
         if isinstance(objective, PairObjective):
-            self._settle_gradients(objective)
-
-    def _settle_gradients(self, objective: PairObjective) -> None:
-        """Finds out whether word vectors get sparse gradients, and keeps their start where they are drawn back."""
-        args, model = self.args, self.model
-        self.sparse_gradients = (
-            hasattr(model, "sparse_gradients")
-            and isinstance(self.optimizer, type(None) | RowAdam | torch.optim.SparseAdam)
-            and not (args.dense_optimizer or args.lambda_w > 0 or args.torch_compile or args.names_optimizer)
-        )
-        self._set_sparse_gradients(self.sparse_gradients)
-        if args.lambda_w > 0:
-            if isinstance(model, PooledTransformer):
-                raise UsageError("lambda_w is for encoders with word vectors", remedy="leave it out")
-            objective.keep_start(model.get_parameter("embeddings"))
+            self.sparse_gradients = (
+                hasattr(self.model, "sparse_gradients")
+                and isinstance(self.optimizer, type(None) | RowAdam | torch.optim.SparseAdam)
+                and not (args.dense_optimizer or args.lambda_w > 0 or args.torch_compile or args.names_optimizer)
+            )
+            self._set_sparse_gradients(self.sparse_gradients)
 
     @property
     def loss(self) -> nn.Module:
@@ -197,10 +181,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return_outputs: bool = False,
         num_items_in_batch: Tensor | int | None = None,
     ) -> Any:
-        """Computes the loss of one batch of the objective, and the embeddings where they are asked for too.
-
-        `num_items_in_batch` is unused: the loss is a mean over the items of a batch.
-        """
+        """Computes the loss of one batch of the objective, a mean, and the embeddings where they are asked for too."""
         loss, vectors = self.objective.compute(self, model, inputs)
         return (loss, vectors) if return_outputs else loss
 
@@ -229,18 +210,14 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
-        is_given = self.optimizer is not None
+        is_given, own_weights = self.optimizer is not None, list(self.objective.parameters())
         optimizer = super().create_optimizer(model)
-        own_weights = list(self.objective.parameters())
         if own_weights and not is_given:
             optimizer.add_param_group({"params": own_weights})
         return optimizer
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; the model is scored first unless a checkpoint, which holds that score already, is continued.
-
-        With no epochs to train, scoring is all.
-        """
+        """Trains; the model is scored first unless a checkpoint is continued. Without epochs scoring is all."""
         if self.args.num_train_epochs == 0:
             return self.evaluate() if self.is_scored else {}
         self.args.eval_on_start = self.is_scored and not resume_from_checkpoint
@@ -265,14 +242,17 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     ) -> dict[str, float]:
         """Scores the model and reports the result; nothing without an evaluator or pairs to score on."""
         pairs = self.eval_dataset if eval_dataset is None else eval_dataset
+        scores: dict[str, float] = {}
         with evaluation_mode(self.model), self.trained_encoder() as encoder:
-            scores = {} if pairs is None else pair_scores(encoder, pairs)
-            scores |= {} if self.evaluator is None else scores_of(self.evaluator, encoder)
+            if pairs is not None:
+                scores |= pair_scores(encoder, pairs)
+            if self.evaluator is not None:
+                scores |= scores_of(self.evaluator, encoder)
         if not scores:
             return {}
-        if self.args.metric_for_best_model is not None:
-            wanted = self.args.metric_for_best_model
-            self.args.metric_for_best_model = chosen_score(scores, wanted, self._chosen_by_default)
+        if self._chosen not in scores:
+            what = f"the scores are {', '.join(scores)}, and `{self._chosen}` shall choose the weights"
+            raise UsageError(what, remedy="name one of them as metric_for_best_model")
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
         what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
         return self.report_scores(metrics, f"{what}: dev score {scores[self._chosen]:.2f}")
@@ -280,7 +260,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     @property
     def _chosen(self) -> str:
         """The name of the score that chooses the weights."""
-        return str(self.args.metric_for_best_model or CHOOSES).removeprefix("eval_")
+        return str(self.args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
 
     def scores(self) -> list[dict[str, float]]:
         """Lists the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
@@ -298,15 +278,14 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         return choose(trained, key=lambda entry: entry[self._chosen]) if trained else None
 
     def _warn_if_not_better(self) -> None:
-        best = self.best_scores()
-        start = next((entry[self._chosen] for entry in self.scores() if entry["step"] == 0), None)
-        if best is None or start is None:
+        best, first = self.best_scores(), self.scores()[:1]
+        if best is None or first[0]["step"] != 0:
             return
-        gain = best[self._chosen] - start
-        if (-gain if self.args.greater_is_better is False else gain) <= 0:
+        before, after = first[0][self._chosen], best[self._chosen]
+        if before == after or (after < before) == (self.args.greater_is_better is not False):
             log(
-                f"warning: training did not beat the start: {self._chosen} was {start:.2f} before and is "
-                f"{best[self._chosen]:.2f} at best. Try another learning rate, or more or other pairs."
+                f"warning: training did not beat the start: {self._chosen} was {before:.2f} before and is {after:.2f} "
+                "at best. Try another learning rate, or more or other pairs."
             )
 
     # ----- folders
@@ -314,8 +293,8 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:
         """Writes the weights of a checkpoint, or, elsewhere, a whole model folder.
 
-        That opens like one of `train-encoder`. It gets a card where there is none: what the trainer knows, the
-        licence of the encoder that it began with, and what whoever publishes the model should add.
+        That opens like one of `train-encoder`. It gets a card where there is none, with the licence of the encoder
+        that it began with, and what whoever publishes the model should add.
         """
         if not self.args.should_save:
             return
@@ -323,41 +302,23 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if write_checkpoint(folder, self.model, state_dict):
             return
         self.write_model(folder, state_dict)
-        self._write_saved_card(folder)
-
-    def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
-        """Writes the encoder so that `AutoModel`, sentence-transformers and we open it."""
-        if isinstance(self.model, PooledTransformer):
-            prompts = getattr(self.encoder, "prompts", {}), getattr(self.encoder, "default_prompt_name", None)
-            named = dict(zip(("prompts", "default_prompt_name"), prompts, strict=True))
-            save_transformer(folder, self.model, self.tokenizer, self.encoder.reading, named)
-        else:
-            write_model_files(folder, self.model, self.tokenizer, weights)
-
-    def _write_saved_card(self, folder: Path) -> None:
-        args, scores = self.args, self.scores()
-        training = {
-            self.objective.items: self.batches.size,
-            **self.objective.card(self),
-            "updates": self.state.global_step,
-            "epochs": self.state.epoch or 0.0,
-            "batch size": args.per_device_train_batch_size,
-            "learning rate": args.learning_rate,
-            "seed": args.seed,
-        }
-        if type(self).compute_loss is not EncoderTrainer.compute_loss:
-            training["loss"] = f"as {type(self).__name__}.compute_loss computes it"
         # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
-        settings = {key: value for key, value in args.to_dict().items() if key != "output_dir"}
+        settings = {key: value for key, value in self.args.to_dict().items() if key != "output_dir"}
         write_saved_card(
             folder,
             self.model,
             command=f"{type(self).__name__}.save_model (from Python)",
             settings=settings,
-            training=training,
-            scores=[{**entry, DEV_SCORE: entry[self._chosen]} for entry in scores],
+            results={"updates": self.state.global_step, "dev_scores": self.scores()},
             base=self.encoder.folder,
         )
+
+    def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
+        """Writes the encoder so that `AutoModel`, sentence-transformers and we open it."""
+        if isinstance(self.model, PooledTransformer):
+            save_transformer(folder, self.model, self.encoder)
+        else:
+            write_model_files(folder, self.model, self.tokenizer, weights)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
@@ -372,21 +333,30 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         super()._save_checkpoint(model, trial)
 
 
+def _named_loss(args: EncoderTrainingArguments) -> nn.Module:
+    """Makes the loss that the arguments name, with those of its options that are given."""
+    given = {"margin": args.margin, "scale": args.scale}
+    options = loss_options(LOSSES[args.loss])
+    loss: nn.Module = LOSSES[args.loss](**{name: given[name] for name in options if given.get(name) is not None})
+    return loss
+
+
 def _pair_objective(
     encoder: SentenceEncoder,
     pairs: EncodedPairs | PairSource | None,
     loss: nn.Module,
     args: EncoderTrainingArguments,
 ) -> PairObjective:
+    is_transformer = isinstance(encoder.model, PooledTransformer)
     if pairs is None:
         raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
-    tokenizer = encoder.tokenizer
-    if isinstance(encoder.model, PooledTransformer) and args.scramble:
-        raise UsageError("scramble is for encoders without special tokens", remedy="leave it out")
+    if is_transformer and (args.scramble or args.lambda_w):
+        raise UsageError("scramble and lambda_w are for encoders with word vectors", remedy="leave them out")
     if not isinstance(pairs, EncodedPairs):
         pairs = encode_pairs(pairs, encoder, labelled=asks_for(loss, LABELS))
-    collator = PairCollator(pairs, pad_token_id=tokenizer.pad_token_id, scramble=args.scramble, seed=args.seed)
-    return PairObjective(collator, loss, args)
+    pad_token_id = encoder.tokenizer.pad_token_id
+    collator = PairCollator(pairs, pad_token_id=pad_token_id, scramble=args.scramble, seed=args.seed)
+    return PairObjective(collator, loss, args, encoder.model.embeddings if args.lambda_w > 0 else None)
 
 
 class _AfterUpdate(TrainerCallback):

@@ -62,8 +62,7 @@ def quantize_embeddings(
         embeddings: Floats (texts, dim).
         precision: `float32`, `int8`, `uint8`, `binary` or `ubinary`.
         ranges: The least and the greatest value of each component (2, dim), for `int8` and `uint8`.
-        calibration_embeddings: Embeddings from which to take these; by default the ones to be put into fewer bits,
-            which fits no other ones.
+        calibration_embeddings: Embeddings from which to take these; by default the ones to be put into fewer bits.
 
     Returns:
         float32, int8 or uint8 (texts, dim); for the binary ones int8 or uint8 (texts, ⌈dim / 8⌉).

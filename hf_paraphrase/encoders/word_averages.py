@@ -1,9 +1,8 @@
 """What averaging encoders compute, with NumPy alone: means of the rows of a table, and of several parts of it.
 
-`AvgModel` and `ConcatenationModel` compute the same with PyTorch. Its `embedding_bag` is two to three times as fast as
-what NumPy can do, but PyTorch takes two seconds to import. So it does this work too where somebody has imported it,
-and it is imported as soon as what was computed without it took about as long. Both add the rows of a text in the order
-of its tokens and divide by their number, so that they give the same bits.
+`embedding_bag` of PyTorch is two to three times as fast, but takes two seconds to import. So it does this work where
+somebody has imported it, and it is imported as soon as what was computed without it took about as long. Both add the
+rows of a text in the order of its tokens and divide by their number, so that they give the same bits.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,10 +21,6 @@ from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads, one_thread
 
 _ROWS_PER_MEAN = 1024
-_FEW_TEXTS = 24
-"""So many texts are done sooner one by one than any better way has begun."""
-_FEW_TOKENS = 1 << 14
-"""The number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
 _ROWS_OF_A_TEXT = 16
@@ -73,9 +67,8 @@ class TableAverages:
             self._tokens += len(ids)
             if self.part_sizes:
                 return self._of_parts(mean, ids, offsets)
-            few = len(offsets) <= _FEW_TEXTS + 1 and len(ids) <= _FEW_TOKENS and self._stored.values.shape[1] > 1
             ids, offsets = self._counted(ids, offsets)
-            return (_few_row_means if few else mean)(*self._rows(ids), offsets)
+            return mean(*self._rows(ids), offsets)
 
         return means
 
@@ -125,10 +118,7 @@ def embed_averages(
     vectors: NDArray[np.float32],
     finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None,
 ) -> Iterator[int]:
-    """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time.
-
-    Several threads do one block each. Of longer means the first components are taken; `finish` is applied to parts.
-    """
+    """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time."""
     means = averages.prepared(len(vectors))
 
     def embed(rows: slice) -> int:
@@ -143,10 +133,7 @@ def embed_averages(
 
 
 def averages_of_model(model: Any) -> TableAverages | None:
-    """Returns what computes the embeddings of an averaging model of ours in single precision on the CPU.
-
-    An encoder so gives the same bits before and after its model is made. A subclass may compute something else.
-    """
+    """Returns what computes the embeddings of an averaging model of ours in single precision on the CPU."""
     import torch
 
     from ..models.modeling_avg import AvgModel
@@ -168,10 +155,9 @@ def averages_of(config: Any, table: NDArray[np.float32] | StoredMatrix) -> Table
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Computes the means (texts, columns) of rows of a table, those of all texts of one block at a time.
+    """Computes the means (texts, columns) of rows of a table; a text without tokens has zeros.
 
-    The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on,
-    each time for the texts that are so long. A text without tokens has zeros.
+    The texts are ordered by length; the first rows of all are taken, the second rows are added to them, and so on.
     """
     lengths = np.diff(offsets)
     means = np.zeros((len(lengths), table.shape[1]), np.float32)
@@ -191,18 +177,6 @@ def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArr
     return means
 
 
-def _few_row_means(
-    table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
-) -> NDArray[np.float32]:
-    """Computes what :func:`row_means` does, one text at a time; of one column NumPy would add in another order."""
-    rows = table.take(ids, axis=0)
-    sums = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
-    for total, (first, last) in zip(sums, pairwise(offsets.tolist()), strict=True):
-        # Row by row, in their order; the sum of none is zero.
-        np.add.reduce(rows[first:last], axis=0, out=total)
-    return _divided(sums, offsets)
-
-
 def _row_means_by_torch(
     table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float32]:
@@ -215,12 +189,7 @@ def _row_means_by_torch(
         sums: NDArray[np.float32] = torch.nn.functional.embedding_bag(
             torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="sum"
         ).numpy()
-        return _divided(sums, offsets)
-
-
-def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Divides the sum of each text by the number of its tokens, in place; those of none stay zero."""
-    sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
+    sums /= np.maximum(np.diff(offsets), 1)[:, None].astype(np.float32)
     return sums
 
 

@@ -66,6 +66,14 @@ class JoinedTokenizers:
         """Counts the ids of all parts; their added tokens are always among them."""
         return sum(self.sizes)
 
+    def get_vocab(self) -> dict[str, int]:
+        """Returns the ids of all tokens by name; the names of later parts begin with their number, as `[1]`."""
+        names: dict[str, int] = {}
+        for place, (part, offset) in enumerate(zip(self.parts, self.offsets, strict=True)):
+            start = f"[{place}]" if place else ""
+            names |= {start + token: offset + number for token, number in part.get_vocab().items()}
+        return names
+
     def encode_batch_fast(self, texts: Iterable[str], add_special_tokens: bool = True) -> list[JoinedEncoding]:
         """Computes the ids of each text: those of the first part, then those of the second, and so on."""
         texts = list(texts)

@@ -51,13 +51,10 @@ class ConcatenationTokenizer(PreTrainedTokenizer):
         self._joined = JoinedTokenizers(backends)
         self._joined.no_padding()
         self._joined.no_truncation()
+        self._ids = self._joined.get_vocab()
         # No list over all ids: a damaged file may have a token with an id in the billions.
-        self._names: dict[int, str] = {}
-        for place, (part, offset) in enumerate(zip(backends, self._joined.offsets, strict=True)):
-            for token, number in part.get_vocab().items():
-                self._names[offset + number] = f"[{place}]{token}" if place else token
-        self._ids = {name: number for number, name in self._names.items()}
-        if len(self._ids) < len(self._names):
+        self._names = {number: name for name, number in self._ids.items()}
+        if len(self._ids) < sum(len(part.get_vocab()) for part in backends):
             raise ValueError("two tokens of the parts have the same name")
         if str(pad_token) not in self._ids:
             raise ValueError(f"the first tokenizer has no padding token {pad_token}")

@@ -78,13 +78,14 @@ def characters_worth_it(backend: Any) -> int:
     return max(1, int(backend.get_vocab_size()) // _SLOWNESS_OF_TRIGRAMS) if looks_like_trigrams(backend) else 1
 
 
-def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None) -> TokenIds:
+def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None, *, special_tokens: bool = False) -> TokenIds:
     """Computes the ids of some texts by a lookup if there is one, else by the tokenizer; equal in both ways."""
     if lookup is not None:
         return lookup(texts)
     backend.no_padding()
     backend.no_truncation()
-    return TokenIds.of_lists([item.ids for item in backend.encode_batch_fast(list(texts), add_special_tokens=False)])
+    encoded = backend.encode_batch_fast(list(texts), add_special_tokens=special_tokens)
+    return TokenIds.of_lists([item.ids for item in encoded])
 
 
 def list_of_texts(texts: str | Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ from tiny_encoders import write_average
 
 import hf_paraphrase
 from hf_paraphrase import SentenceEncoder
-from hf_paraphrase.encoders.initial_vectors import read_saved_vectors
+from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.hub.publishing import plan_push
 
@@ -57,7 +57,7 @@ def test_damage_is_one_clear_line(exported, tmp_path, damage, settings, text):
 def test_the_folder_serves_as_initial_vectors_and_travels(exported):
     opened = SentenceEncoder.from_pretrained(exported[1]).model
     assert opened.embeddings.requires_grad and opened.embeddings.is_leaf  # it can be trained on
-    vectors = read_saved_vectors(exported[1], WORDS, first=0)
+    vectors = read_initial_vectors(exported[1], WORDS)
     rows = [2 + WORDS.index(word) for word in vectors.words[:-1]]
     np.testing.assert_array_equal(vectors.matrix[:-1], opened.embeddings.detach().numpy()[rows])
     plan = plan_push(exported[1], "someone/int8")

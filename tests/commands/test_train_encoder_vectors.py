@@ -61,7 +61,7 @@ def test_a_distilled_start_holds_the_projected_vectors_of_all_words(pairs, teach
     np.testing.assert_allclose(np.abs([rows[word] for word in words]), np.abs(expected), atol=1e-4)
     record = json.loads((tmp_path / "m" / "provenance.json").read_text())
     assert [item["name"] for item in record["inputs"]][1:] == ["words", teacher.name]
-    assert f"distilled from {teacher.name}" in (tmp_path / "m" / "README.md").read_text()
+    assert f"{teacher.name} (24 of 24 words" in (tmp_path / "m" / "README.md").read_text()
 
 
 def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(pairs, tmp_path, capsys):

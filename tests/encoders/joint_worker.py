@@ -10,15 +10,10 @@ from pathlib import Path
 import torch
 from killed_runs import KillAt, Killed
 from safetensors.torch import save_file
+from tiny_training import make, tokenizer, trainer_of
 from transformers import TrainerCallback
 
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
-from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.callbacks import last_checkpoint
 from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
 
@@ -55,29 +50,15 @@ class Noting(TrainerCallback):
         self.gradients.append({name: item.grad.to_dense().clone() for name, item in named})
 
 
-def make(kind):
-    torch.manual_seed(0)
-    if kind == "avg":
-        return AvgModel(AvgConfig(vocab_size=62, hidden_size=8, initializer_range=0.5)).double()
-    return GranModel(GranConfig(vocab_size=62, hidden_size=8, initializer_range=0.5, cell=kind)).double()
-
-
 def train(folder, pairs_folder, kind="avg", max_pairs=None, kill=None, **settings):
     """Trains for two epochs; returns the losses and gradients (stacked over the updates) and the final weights."""
-    tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
-    pairs = encode_pairs(pairs_folder, tokenizer, max_pairs=max_pairs)
-    options = {"num_train_epochs": 2, "learning_rate": 0.02, "use_cpu": True, "report_to": "none", "seed": 5}
-    options |= {"disable_tqdm": True, "logging_strategy": "steps", "logging_steps": 1, "dense_optimizer": True}
-    options |= settings
+    pairs = encode_pairs(pairs_folder, tokenizer(), max_pairs=max_pairs)
     batch = JOINT // int(os.environ.get("WORLD_SIZE", "1"))
+    options = {"logging_strategy": "steps", "logging_steps": 1, "dense_optimizer": True, **settings}
 
     def trainer():
-        arguments = EncoderTrainingArguments(
-            output_dir=str(folder),
-            per_device_train_batch_size=batch,
-            **options,
-        )
-        made = EncoderTrainer(make(kind), arguments, pairs, tokenizer)
+        model = make(kind).double()
+        made = trainer_of(folder, (tokenizer(), pairs), model, per_device_train_batch_size=batch, **options)
         made.add_callback(noting)
         assert made.sparse_gradients is not options["dense_optimizer"]
         return made

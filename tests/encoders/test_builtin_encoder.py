@@ -13,10 +13,6 @@ from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.initial_vectors import kind_of_source
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TEXTS = ["w1 w2", "w3", "", "w2 w1 w4"]
 
@@ -25,9 +21,7 @@ TEXTS = ["w1 w2", "w3", "", "w2 w1 w4"]
 def stand_in(tmp_path_factory):
     """A little encoder in int8, as the one that is installed is, and the model that it was made from."""
     root = tmp_path_factory.mktemp("encoders")
-    words = build_word_level_tokenizer(f"w{number}" for number in range(10))
-    AvgModel(AvgConfig(vocab_size=12, hidden_size=5, initializer_range=0.5)).save_pretrained(root / "avg")
-    save_tokenizer(words, root / "avg")
+    write_average(root / "avg")
     hf_paraphrase.export_encoder(model=root / "avg", output=root / "int8", format="safetensors", weights="int8")
     return root / "int8"
 
@@ -46,17 +40,11 @@ def write(path, texts):
     return str(path)
 
 
-@pytest.mark.parametrize("kind", ["folder", "file"])
-def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place(builtin, tmp_path, kind):
-    other = tmp_path / "here" / "builtin"
-    if kind == "folder":
-        write_average(other, ["w1", "w2"], hidden_size=3)
-    else:
-        other.write_text("w1 w2\n")
+def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place(builtin, tmp_path):
+    write_average(tmp_path / "here" / "builtin", ["w1", "w2"], hidden_size=3)
     expected = SentenceEncoder.from_pretrained(builtin).encode(TEXTS)
     for encoder in (SentenceEncoder.from_pretrained(), SentenceEncoder("builtin")):
         np.testing.assert_array_equal(encoder.encode(TEXTS), expected)
-    assert kind_of_source("builtin") == "saved model"
     source = write(tmp_path / "text", TEXTS)
     assert main(["encode", "--input", source, "--output", "vectors.npy"]) == 0
     np.testing.assert_array_equal(np.load("vectors.npy"), expected)
@@ -71,15 +59,8 @@ def test_what_is_called_builtin_in_the_working_directory_does_not_take_its_place
 @pytest.mark.parametrize(("name", "largest"), [("builtin", 12_000_000), ("multilingual", 32_000_000)])
 def test_a_builtin_encoder_is_small_whole_and_says_where_it_comes_from(name, largest, tmp_path):
     folder = hub_models.BUILTIN_FOLDERS[name]
-    names = {path.name for path in folder.iterdir()}
-    assert {
-        "config.json",
-        "model.safetensors",
-        "tokenizer_config.json",
-        "README.md",
-        "provenance.json",
-        "LICENSE",
-    } <= names
+    wanted = ("config.json", "model.safetensors", "tokenizer_config.json", "README.md", "provenance.json", "LICENSE")
+    assert {*wanted} <= {path.name for path in folder.iterdir()}
     with zipfile.ZipFile(tmp_path / "like_a_wheel.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in folder.iterdir():
             archive.write(path, path.name)
@@ -92,16 +73,9 @@ def test_a_builtin_encoder_is_small_whole_and_says_where_it_comes_from(name, lar
 TRANSLATIONS = """
 The dog sleeps in the garden. | Open the file in another window. | Yesterday we were in Berlin.
 Pes spí na zahradě. | Otevřete soubor v jiném okně. | Včera jsme byli v Berlíně.
-Hunden sover i haven. | Åbn filen i et andet vindue. | I går var vi i Berlin.
 Der Hund schläft im Garten. | Öffnen Sie die Datei in einem anderen Fenster. | Gestern waren wir in Berlin.
-El perro duerme en el jardín. | Abra el archivo en otra ventana. | Ayer estuvimos en Berlín.
 Koira nukkuu puutarhassa. | Avaa tiedosto toisessa ikkunassa. | Eilen olimme Berliinissä.
 Le chien dort dans le jardin. | Ouvrez le fichier dans une autre fenêtre. | Hier, nous étions à Berlin.
-Il cane dorme nel giardino. | Aprite il file in un'altra finestra. | Ieri eravamo a Berlino.
-De hond slaapt in de tuin. | Open het bestand in een ander venster. | Gisteren waren we in Berlijn.
-Pies śpi w ogrodzie. | Otwórz plik w innym oknie. | Wczoraj byliśmy w Berlinie.
-O cão dorme no jardim. | Abra o arquivo em outra janela. | Ontem estivemos em Berlim.
-Hunden sover i trädgården. | Öppna filen i ett annat fönster. | Igår var vi i Berlin.
 """
 # It knows the Russian of programs only.
 RUSSIAN = """

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import torch
 from tiny_encoders import write_average
 from tiny_transformers import write_transformer
 
@@ -21,7 +20,6 @@ from hf_paraphrase import SentenceEmbedder, SentenceEncoder, paraphrase_mining, 
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 TEXTS = ["w1 w2", "w3", "w4 w5 w1", "", "w9 w8", "w2"]
 
@@ -29,11 +27,11 @@ TEXTS = ["w1 w2", "w3", "w4 w5 w1", "", "w9 w8", "w2"]
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("calls")
-    torch.manual_seed(0)
-    tokenizer = build_word_level_tokenizer([f"w{number}" for number in range(10)])
-    GranModel(GranConfig(vocab_size=len(tokenizer), hidden_size=4)).save_pretrained(root / "gran")
-    save_tokenizer(tokenizer, root / "gran")
-    return {"table": write_average(root / "avg"), "gran": root / "gran", "bert": write_transformer(root / "bert")}
+    return {
+        "table": write_average(root / "avg"),
+        "gran": write_average(root / "gran", classes=(GranModel, GranConfig)),
+        "bert": write_transformer(root / "bert"),
+    }
 
 
 @pytest.fixture(params=["table", "gran", "bert", "builtin"])

@@ -7,7 +7,6 @@ import pytest
 import torch
 from huggingface_hub import ModelCard
 
-from hf_paraphrase import train_encoder
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.join import join_encoders, random_trigrams
@@ -162,14 +161,3 @@ def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, e
         join_encoders(output="joined", **settings)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "joined").exists()
-
-
-def test_a_joined_encoder_is_trained_further(models, tmp_path):
-    joined = join_encoders(model=[models["words"], models["trigrams"]], weights=[4.0, 1.0], output=tmp_path / "joined")
-    rows = [{"sentence1": one, "sentence2": other} for one, other in zip(TEXTS, TEXTS[::-1], strict=True)]
-    trained = train_encoder(
-        pairs=rows, initial_model=tmp_path / "joined", epochs=2, batch_size=4, output=tmp_path / "trained"
-    )
-    assert "with a share of the cosine (4.0 : 1.0)" in (tmp_path / "trained" / "README.md").read_text()
-    assert trained.model.config.part_weights == [4.0, 1.0]
-    assert not np.allclose(trained.encode(TEXTS), joined.encode(TEXTS))

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 from forked_processes import TWO_PROCESSES
 from joint_worker import RUNS, train
 from safetensors.torch import load_file
+from tiny_training import sides
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -22,16 +22,9 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data") / "pairs"
-    generator = np.random.default_rng(0)
-    sentences = [generator.integers(30, size=generator.integers(2, 7)) for _ in range(23)]
-    sentences[7] = sentences[3]
-    table = pa.table(
-        {
-            f"sentence{side}": [" ".join(f"{letter}{x}" for x in row) for row in sentences]
-            for side, letter in ((1, "a"), (2, "b"))
-        }
-    )
-    write_split(folder, "train", [table], PAIRS)
+    first, second = sides(23)
+    first[7], second[7] = first[3], second[3]
+    write_split(folder, "train", [pa.table({"sentence1": first, "sentence2": second})], PAIRS)
     return folder
 
 

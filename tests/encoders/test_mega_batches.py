@@ -3,57 +3,27 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from killed_runs import KillAt, Killed
 from naive_negatives import chosen_negative
+from tiny_training import make, rows_of, sides, tokenizer, trainer_of
 
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.negatives import NONE
-from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.callbacks import last_checkpoint
 
-SIZE = 62
 BATCH = 4
+DENSE = {"per_device_train_batch_size": BATCH, "dense_optimizer": True}
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
+def data():
     """Tokenizer and 23 pairs, so that the last batch of an epoch is short; five pairs repeat sentences of others."""
-    folder = tmp_path_factory.mktemp("pairs")
-    generator = np.random.default_rng(0)
-    sentences = [generator.integers(30, size=generator.integers(2, 7)) for _ in range(18)]
-    sides = [[" ".join(f"{letter}{x}" for x in row) for row in sentences] for letter in "ab"]
-    first, second = sides
-    rows = [*zip(first, second, strict=True), *zip(first[:2], second[:2], strict=True)]
-    rows += [(first[3], second[4]), (second[5], first[5]), (first[6], first[6])]
-    table = pa.table({"sentence1": [row[0] for row in rows], "sentence2": [row[1] for row in rows]})
-    write_split(folder, "train", [table], PAIRS)
-    tokenizer = build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
-    return tokenizer, encode_pairs(folder, tokenizer)
-
-
-def make(kind="avg", **settings):
-    torch.manual_seed(0)
-    if kind == "avg":
-        return AvgModel(AvgConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, **settings)).double()
-    return GranModel(GranConfig(vocab_size=SIZE, hidden_size=8, initializer_range=0.5, cell=kind, **settings)).double()
-
-
-def trainer_of(folder, data, model=None, evaluator=None, **settings):
-    tokenizer, pairs = data
-    options = {"num_train_epochs": 2, "per_device_train_batch_size": BATCH, "learning_rate": 0.02, "use_cpu": True}
-    options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, "dense_optimizer": True, **settings}
-    arguments = EncoderTrainingArguments(output_dir=str(folder), **options)
-    return EncoderTrainer(model or make(), arguments, pairs, tokenizer, evaluator=evaluator)
+    first, second = sides(18)
+    first += [*first[:2], first[3], second[5], first[6]]
+    second += [*second[:2], second[4], first[5], first[6]]
+    return tokenizer(), encode_pairs(rows_of(first, second), tokenizer())
 
 
 def cosine(a, b):
@@ -128,10 +98,11 @@ def assert_equal_models(model, reference, **tolerances):
 @pytest.mark.parametrize(("mode", "mega"), [("both", 1), ("opposite", 2), ("both", 4), ("opposite", 9)])
 def test_training_equals_a_naive_loop(tmp_path, data, mode, mega):
     epochs = 2 if mega == 4 else 1
-    reference = make()
+    reference = make().double()
     losses = naive_training(reference, data[1], epochs=epochs, mode=mode, mega=mega)
-    settings = {"negatives_from": mode, "mega_batch_size": mega, "num_train_epochs": epochs}
-    trainer = trainer_of(tmp_path, data, **settings, logging_strategy="steps", logging_steps=1)
+    settings = {"negatives_from": mode, "mega_batch_size": mega, "num_train_epochs": epochs, **DENSE}
+    model = make().double()
+    trainer = trainer_of(tmp_path, data, model, **settings, logging_strategy="steps", logging_steps=1)
     trainer.train()
     logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     assert len(losses) == 6 * epochs and logged == pytest.approx(losses, abs=1e-6)  # summed in float32
@@ -139,17 +110,17 @@ def test_training_equals_a_naive_loop(tmp_path, data, mode, mega):
 
 
 def test_scrambled_training_of_a_recurrent_encoder_equals_a_naive_loop(tmp_path, data):
-    settings = {"mega_batch_size": 3, "scramble": 0.7}
-    reference = make("lstm")
+    settings = {"mega_batch_size": 3, "scramble": 0.7, "num_train_epochs": 1, **DENSE}
+    reference = make("lstm").double()
     naive_training(reference, data[1], epochs=1, mode="both", mega=3, scramble=0.7)
-    trainer = trainer_of(tmp_path, data, make("lstm"), num_train_epochs=1, **settings)
+    trainer = trainer_of(tmp_path, data, make("lstm").double(), **settings)
     trainer.train()
     assert_equal_models(trainer.model, reference, rtol=1e-8, atol=1e-10)
 
 
 def test_a_run_killed_inside_a_mega_batch_resumes_to_the_same_weights(tmp_path, data):
     """The checkpoint is that of the last epoch: no mega-batch is running then."""
-    settings = {"mega_batch_size": 4, "scramble": 0.5, "num_train_epochs": 3, "dense_optimizer": False}
+    settings = {"mega_batch_size": 4, "scramble": 0.5, "num_train_epochs": 3, "per_device_train_batch_size": BATCH}
     undisturbed = trainer_of(tmp_path / "a", data, make(dropout=0.3), **settings)
     undisturbed.train()
     killed = trainer_of(tmp_path / "b", data, make(dropout=0.3), **settings)

@@ -6,13 +6,7 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from hf_paraphrase.encoders.initial_vectors import (
-    SIDE_BY_SIDE,
-    kind_of_source,
-    read_initial_vectors,
-    read_saved_vectors,
-    read_word_list,
-)
+from hf_paraphrase.encoders.initial_vectors import read_initial_vectors, read_word_list
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -33,49 +27,40 @@ def ours(tmp_path):
     return folder
 
 
-def word_piece(folder, table, **tensors):
-    """A folder as model2vec makes it: pieces, a table, and no configuration that matters."""
-    folder.mkdir(parents=True)
-    vocabulary = {"[UNK]": 0, "play": 1, "##ing": 2, "##er": 3, "cat": 4}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=20))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    save_file({"embeddings": torch.from_numpy(table), **tensors}, folder / "model.safetensors")
-    return folder
-
-
-TABLE = np.arange(15, dtype=np.float32).reshape(5, 3)
-
-
 def test_a_model_of_ours_gives_back_its_own_rows(ours):
     table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
-    vectors = read_saved_vectors(ours, {"cat", "dog"}, first=1)
+    vectors = read_initial_vectors(ours, ["cat", "dog"], first=1)
     assert vectors.words == ["the", "cat", "UUUNKKK"]
     np.testing.assert_array_equal(vectors.matrix, table[[2, 3, 1]])
-    assert read_saved_vectors(ours, WORDS).words == [*WORDS, "UUUNKKK"]
 
 
 def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_again(ours):
     table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
     names = ["[PAD]", "[UNK]", *WORDS]
-    for vectors in (read_saved_vectors(ours, WORDS), read_saved_vectors(ours, WORDS, pieces=names)):
+    for vectors in (read_initial_vectors(ours, WORDS), read_initial_vectors(ours, WORDS, pieces=names)):
         matrix, coverage = initial_embeddings(build_word_level_tokenizer(WORDS), vectors, np.arange(6), dimension=5)
         np.testing.assert_array_equal(matrix[2:], table[2:])
         assert coverage.with_vector == 4
-    np.testing.assert_array_equal(read_saved_vectors(ours, WORDS, pieces=names).matrix[1], table[1])
+    np.testing.assert_array_equal(read_initial_vectors(ours, WORDS, pieces=names).matrix[1], table[1])
 
 
 def test_a_word_of_several_pieces_is_their_sum_and_unknown_pieces_are_left_out(tmp_path):
-    vectors = read_saved_vectors(word_piece(tmp_path / "m", TABLE), {"playing", "cat", "zzz", "cat zzz"})
-    assert vectors.words == ["cat", "cat zzz", "playing", "UUUNKKK"]
-    expected = [TABLE[4], TABLE[4], TABLE[1] + TABLE[2], TABLE[0]]
-    np.testing.assert_allclose(vectors.matrix, expected)
+    """A folder as model2vec makes it, whose own vector of unknown pieces nothing was trained for."""
+    vocabulary = {"[UNK]": 0, "play": 1, "##ing": 2, "##er": 3, "cat": 4}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=20))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    table = np.arange(15, dtype=np.float32).reshape(5, 3)
+    save_file({"embeddings": torch.from_numpy(table)}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text('{"model_type": "model2vec"}')
+    vectors = read_initial_vectors(tmp_path, ["playing", "zzz", "cat", "cat zzz"])
+    assert vectors.words == ["playing", "cat", "cat zzz"]
+    np.testing.assert_allclose(vectors.matrix, [table[1] + table[2], table[4], table[4]])
 
 
 def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp_path):
     encoder = SentenceEncoder.from_pretrained()
     encoder.save_pretrained(tmp_path / "copy")
-    assert kind_of_source("builtin") == kind_of_source(tmp_path / "copy") == SIDE_BY_SIDE
     words = ["a", "", "guitarist", "played", "unheardofword"]
     for source in ("builtin", tmp_path / "copy"):
         vectors = read_initial_vectors(source, words, first=9)

@@ -19,7 +19,7 @@ from hf_paraphrase.encoders import word_averages
 from hf_paraphrase.encoders.join import join_encoders
 from hf_paraphrase.encoders.kinds import encoder_class
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.encoders.word_averages import TableAverages, row_means
+from hf_paraphrase.encoders.word_averages import row_means
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.export.run import export_encoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -105,7 +105,7 @@ def test_a_table_gives_what_its_model_gives(folders, name, monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [1, 2, 300])
-def test_means_of_rows_have_the_same_bits_for_few_texts_and_many_and_by_pytorch(columns):
+def test_means_of_rows_have_the_same_bits_as_by_pytorch(columns):
     generator = np.random.default_rng(columns)
     table = generator.normal(size=(50, columns)).astype(np.float32)
     lengths = np.array([3, 0, 1, 40, 0, 9, 200, 2, 17, 5] * 4)
@@ -115,12 +115,6 @@ def test_means_of_rows_have_the_same_bits_for_few_texts_and_many_and_by_pytorch(
     np.testing.assert_array_equal(word_averages._row_means_by_torch(table, ids, offsets), many)
     for mean, first, end in zip(many, offsets, offsets[1:], strict=False):
         np.testing.assert_allclose(mean, table[ids[first:end]].sum(0) / max(1, end - first), atol=1e-5)
-    means = TableAverages(table).prepared(40)
-    for first, end in ((0, 1), (1, 2), (2, 12), (5, 21), (39, 40)):
-        assert end - first <= word_averages._FEW_TEXTS < len(lengths)
-        found = means(ids[offsets[first] : offsets[end]], offsets[first : end + 1] - offsets[first])
-        np.testing.assert_array_equal(found, many[first:end])
-    assert means(ids[:0], offsets[:1]).shape == (0, columns)
 
 
 def change_json(folder, name, **values):
@@ -135,18 +129,15 @@ def change_weights(folder, change):
 
 DAMAGES = {
     "do not fit the configuration": lambda f: change_json(f, "config.json", vocab_size=5),
-    "does not normalise": lambda f: change_json(f, "config.json", normalize=True),
     "missing embeddings": lambda f: change_weights(f, lambda w: {"other": w["embeddings"]}),
     "is not finite": lambda f: change_weights(f, lambda w: {"embeddings": w["embeddings"] * np.nan}),
-    "the weights cannot be opened": lambda f: (f / "model.safetensors").write_bytes(b"abc"),
     "tokenizer": lambda f: (f / "tokenizer.json").write_text("{}"),
 }
 FOREIGN_DAMAGES = {
     "no tokenizer.json": lambda f: (f / "tokenizer.json").unlink(),
-    "is not finite": lambda f: change_weights(f, lambda w: {"embeddings": w["embeddings"] * torch.nan}),
     "the tokenizer has .* tokens": lambda f: change_weights(f, lambda w: {"embeddings": w["embeddings"][:3]}),
     "the table of word vectors cannot be opened": lambda f: change_weights(
-        f, lambda w: {**w, "mapping": torch.full((len(PIECES),), 999)}
+        f, lambda w: {**w, "mapping": torch.full((len(PIECES),), -1)}
     ),
 }
 
@@ -167,35 +158,16 @@ def test_what_is_damaged_is_one_line_with_its_file(folders, tmp_path, kind, mess
     assert str(folder) in str(caught.value) and "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
-def test_weights_of_other_types_are_a_table_in_single_precision(folders, tmp_path, kind):
+def test_weights_of_another_type_are_a_table_in_single_precision(folders, tmp_path):
     folder = shutil.copytree(folders["words"], tmp_path / "model")
-    change_weights(folder, lambda weights: {"embeddings": weights["embeddings"].to(kind)})
+    change_weights(folder, lambda weights: {"embeddings": weights["embeddings"].bfloat16()})
     exact = SentenceEncoder.from_pretrained(folders["words"]).encode(TEXTS)
     found = SentenceEncoder.from_pretrained(folder)
     np.testing.assert_allclose(found.encode(TEXTS), exact, atol=0.02)
     assert found._model is None and found.encode(TEXTS).dtype == np.float32
 
 
-HEAVY = (
-    "torch",
-    "transformers",
-    "datasets",
-    "pyarrow",
-    "pandas",
-    "scipy",
-    "huggingface_hub",
-    "tqdm",
-    "jinja2",
-    "yaml",
-)
-
-
-def imported_by(code, *words):
-    """The modules of `HEAVY` that a program imports that nobody has imported anything for."""
-    code += f"\nimport sys; print([name for name in {HEAVY} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
+HEAVY = ("torch", "transformers", "datasets", "pyarrow", "scipy", "huggingface_hub", "tqdm", "yaml")
 
 
 def test_encoding_and_comparing_take_neither_pytorch_nor_transformers(folders, tmp_path):
@@ -209,7 +181,9 @@ def test_encoding_and_comparing_take_neither_pytorch_nor_transformers(folders, t
         "from hf_paraphrase.commands import main\n"
         "assert main(['encode', '--input', sys.argv[1]]) == 0\n"
     )
-    assert imported_by(code, tmp_path / "text", *folders.values(), "builtin") == []
+    code += f"import sys; assert not {{*{HEAVY}}} & {{*sys.modules}}"
+    words = [sys.executable, "-c", code, tmp_path / "text", *folders.values(), "builtin"]
+    assert subprocess.run(list(map(str, words)), capture_output=True, check=False).returncode == 0
     assert np.load(tmp_path / "text.npy").shape == (300, 512)
 
 
@@ -341,11 +315,6 @@ def test_model2vec_vectors_that_tokens_share_and_factors_of_tokens_count(tmp_pat
     )
     found = SentenceEncoder.from_pretrained(tmp_path)
     np.testing.assert_allclose(found.encode(FOREIGN), expected.encode(FOREIGN), atol=1e-6)
-    weights = load_file(tmp_path / "model.safetensors")
-    weights["mapping"][1] = -1
-    save_file(weights, tmp_path / "model.safetensors")
-    with pytest.raises(ModelError, match="`mapping` names rows that the table does not have"):
-        SentenceEncoder.from_pretrained(tmp_path)
 
 
 def test_a_static_embedding_gives_what_sentence_transformers_gives(tmp_path):
@@ -366,7 +335,7 @@ def test_a_static_embedding_gives_what_sentence_transformers_gives(tmp_path):
 
 def test_a_static_embedding_reads_as_much_of_a_text_as_its_tokenizer(tmp_path):
     tokenizer = word_pieces()
-    tokenizer.enable_truncation(4, direction="left")
+    tokenizer.enable_truncation(4)
     sentence_transformer(tmp_path, tokenizer)
     import sentence_transformers
 

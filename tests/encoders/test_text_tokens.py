@@ -25,10 +25,8 @@ def backend():
 
 
 def cut(ids, reading):
-    most, first, last = reading.most_tokens or 99, reading.first_special, reading.last_special
-    if len(ids) <= most:
-        return ids
-    return ids[:first] + ids[first - most :] if reading.from_end else ids[: most - last] + ids[len(ids) - last :]
+    most, last = reading.most_tokens or 99, reading.last_special
+    return ids if len(ids) <= most else ids[: most - last] + ids[len(ids) - last :]
 
 
 def ids_of(tokens, backend, texts):
@@ -40,9 +38,7 @@ def ids_of(tokens, backend, texts):
     "reading",
     [
         Reading(),
-        Reading(most_tokens=5, first_special=1, last_special=2),
-        Reading(most_tokens=5, first_special=1, last_special=2, from_end=True),
-        Reading(most_tokens=5, from_end=True),
+        Reading(most_tokens=5, last_special=2),
         Reading(most_characters=12, lower_case=True),
     ],
 )

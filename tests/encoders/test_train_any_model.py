@@ -6,55 +6,50 @@ import json
 
 import numpy as np
 import pytest
+import tiny_training
 import torch
 from datasets import Dataset
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tiny_training import rows_of, sides
+from tiny_transformers import write_transformer
 from torch import nn
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, PreTrainedTokenizerFast
+from transformers import AutoModel, AutoTokenizer, BertModel
 
-from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, SentenceEncoder
+from hf_paraphrase.encoders import EncoderTrainer, SentenceEncoder
 from hf_paraphrase.encoders.hard_negatives import mine_hard_negatives
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.training.row_adam import RowAdam
 
-WORDS = [f"{letter}{number}" for letter in "ab" for number in range(20)]
-
 
 def rows(count=24):
-    generator = np.random.default_rng(0)
-    sentences = [generator.integers(20, size=generator.integers(2, 6)) for _ in range(count)]
-    return [
-        {f"sentence{side}": " ".join(f"{x}{n}" for n in row) for side, x in ((1, "a"), (2, "b"))} for row in sentences
-    ]
+    return rows_of(*sides(count))
 
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory):
-    """The folder of a tiny BERT without poolings, and of one with dense layers and a normalisation."""
-    folder = tmp_path_factory.mktemp("bert")
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    backend = Tokenizer(models.WordLevel({word: number for number, word in enumerate(special + WORDS)}, "[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    backend.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", None, [("[CLS]", 2), ("[SEP]", 3)])
-    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), special, strict=True))
-    PreTrainedTokenizerFast(tokenizer_object=backend, **names).save_pretrained(folder)
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
-    BertModel(BertConfig(vocab_size=44, max_position_embeddings=12, **sizes)).save_pretrained(folder)
+    """The folder of a tiny BERT without poolings."""
+    folder = write_transformer(tmp_path_factory.mktemp("bert") / "tiny", initializer_range=0.1)
     (folder / "README.md").write_text("---\nlicense: cc-by-sa-4.0\nlanguage: en\n---\n# Tiny\n")
     return folder
 
 
+TEXTS = ["the cat sat on a mat", "doctor in paris", "cars"]
+SENTENCES = ["the cat", "a cat sat", "doctor in paris", "paris", "the cars", "a car", "on a mat", "mats", "cat , car"]
+
+
+def sentence_rows():
+    """Pairs that the tokenizer of the BERT knows."""
+    return rows_of(SENTENCES, [f"{text} ." for text in SENTENCES])
+
+
 def arguments(folder, **settings):
-    common = {"use_cpu": True, "report_to": "none", "disable_tqdm": True, "num_train_epochs": 2, "seed": 3}
-    common |= {"per_device_train_batch_size": 6, "learning_rate": 5e-3}
-    return EncoderTrainingArguments(output_dir=str(folder), **{**common, **settings})
+    settings = {"per_device_train_batch_size": 6, "learning_rate": 5e-3, "seed": 3, **settings}
+    return tiny_training.arguments(folder, **settings)
 
 
 @pytest.mark.parametrize("settings", [{"mega_batch_size": 2}, {"loss": "ranking", "gradient_checkpointing": True}])
 def test_a_folder_of_transformers_learns_and_what_is_saved_opens_equal_everywhere(tmp_path, bert, settings):
-    trainer = EncoderTrainer(bert, arguments(tmp_path, num_train_epochs=6, **settings), rows())
-    texts = ["a1 a2 a3", "b4 b5", "a7"]
+    trainer = EncoderTrainer(bert, arguments(tmp_path, num_train_epochs=6, **settings), sentence_rows())
+    texts = TEXTS
     before = trainer.encoder.encode(texts)
     losses = trainer.train()
     assert losses.training_loss < 1.5 and np.abs(trainer.encoder.encode(texts) - before).max() > 1e-2
@@ -74,7 +69,7 @@ def test_a_transformer_object_takes_the_steps_of_a_plain_loop_with_special_token
     model = BertModel.from_pretrained(bert, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     reference = BertModel.from_pretrained(bert, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     tokenizer = AutoTokenizer.from_pretrained(bert)
-    pairs = rows(6)
+    pairs = sentence_rows()[:6]
     trainer = EncoderTrainer(model, arguments(tmp_path, max_steps=1, loss="ranking"), pairs, tokenizer)
     trainer.train()
     order = [pair for _, pair in next(iter(trainer.batches))]
@@ -85,7 +80,8 @@ def test_a_transformer_object_takes_the_steps_of_a_plain_loop_with_special_token
     nn.functional.cross_entropy(20 * unit[:6] @ unit[6:].T, torch.arange(6)).backward()
     torch.optim.Adam(reference.parameters(), lr=5e-3).step()
     for name, value in reference.named_parameters():
-        if value.grad is not None:
+        # The bias of keys changes no attention: its gradient is rounding, which Adam enlarges.
+        if value.grad is not None and not name.endswith("key.bias"):
             torch.testing.assert_close(model.get_parameter(name), value, atol=2e-4, rtol=1e-3)
 
 
@@ -95,12 +91,12 @@ def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(tmp
     first = modules.Transformer(str(bert), max_seq_length=8)
     made = [first, modules.Pooling(16, "cls"), modules.Dense(16, 6), modules.Normalize()]
     transformers_of.SentenceTransformer(modules=made, device="cpu").save(str(tmp_path / "st"))
-    trainer = EncoderTrainer(str(tmp_path / "st"), arguments(tmp_path / "run"), rows())
+    trainer = EncoderTrainer(str(tmp_path / "st"), arguments(tmp_path / "run"), sentence_rows())
     weight = trainer.model.layers[0].linear.weight.detach().clone()
     trainer.train()
     assert not torch.equal(trainer.model.layers[0].linear.weight, weight)
     trainer.save_model(str(tmp_path / "saved"))
-    texts = ["a1 a2 a3", "b4 " * 20]
+    texts = ["the cat sat", "doctor " * 20]
     expected = trainer.encoder.encode(texts, normalize=True)
     again = transformers_of.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
     np.testing.assert_allclose(again.encode(texts), expected, atol=1e-5)
@@ -109,7 +105,7 @@ def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(tmp
 
 def test_texts_longer_than_a_model_reads_are_counted_once(tmp_path, bert, caplog):
     caplog.set_level("INFO")
-    long = [{"sentence1": "a1 " * 30, "sentence2": "b1"}, *rows(5)]
+    long = [{"sentence1": "cat " * 30, "sentence2": "cat"}, *sentence_rows()]
     EncoderTrainer(bert, arguments(tmp_path), long)
     assert "1 texts have more tokens than the model reads" in caplog.text
 
@@ -150,21 +146,16 @@ def test_json_lines_with_lists_make_a_pair_of_each_positive_and_all_their_negati
 
 def test_given_negatives_are_trained_on_and_columns_that_are_not_used_are_named(tmp_path, caplog):
     caplog.set_level("INFO")
-    data = [
-        {"anchor": f"a{n} a{n}", "positive": f"b{n} b{n}", "negative": f"a{n} b{n + 6}", "topic": "x"}
-        for n in range(6)
-    ]
-    settings = {"num_train_epochs": 30, "learning_rate": 0.05, "seed": 1}
-    with_them = EncoderTrainer("avg", arguments(tmp_path / "a", **settings), data)
-    without = EncoderTrainer(
-        "avg", arguments(tmp_path / "b", **settings), [dict(list(row.items())[:2]) for row in data]
-    )
-    assert "columns of the pairs that are not used: topic" in caplog.text
+    names = ("anchor", "positive", "negative", "topic")
+    data = [dict(zip(names, (f"a{n} a{n}", f"b{n} b{n}", f"a{n} b{n + 6}", "x"), strict=True)) for n in range(6)]
     cosines = []
-    for trainer in (with_them, without):
+    for rows in (data, [dict(list(row.items())[:2]) for row in data]):
+        folder = tmp_path / str(len(cosines))
+        trainer = EncoderTrainer("avg", arguments(folder, num_train_epochs=30, learning_rate=0.05), rows)
         trainer.train()
+        assert type(trainer.optimizer.optimizer) is RowAdam
         cosines.append(np.mean([trainer.encoder.similarity(row["anchor"], row["negative"])[0, 0] for row in data]))
-    assert type(with_them.optimizer.optimizer) is RowAdam and cosines[0] < cosines[1]
+    assert "columns of the pairs that are not used: topic" in caplog.text and cosines[0] < cosines[1]
 
 
 def test_labels_choose_the_weights_by_average_precision_and_scores_by_pearson(tmp_path):
@@ -201,9 +192,9 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
         ("blue sea", "azure ocean"),
     ]
     data = [{"sentence1": first, "sentence2": second} for first, second in pairs]
-    found = mine_hard_negatives(data, Fixed(), count=2)
+    found = mine_hard_negatives(data, Fixed())
     assert found["negative_1"] == ["red van", "red van", "crimson auto", "crimson auto"]
-    assert set(found["negative_2"]) >= {"azure ocean"} and found.column_names[:2] == ["sentence1", "sentence2"]
+    assert found.column_names == ["sentence1", "sentence2", "negative_1"]
 
 
 def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):
@@ -211,9 +202,7 @@ def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):
     tokenizer.pad_token = None
     with pytest.raises(UsageError, match="no padding token"):
         EncoderTrainer(model, arguments(tmp_path), rows(), tokenizer)
-    with pytest.raises(UsageError, match="scramble"):
-        EncoderTrainer(bert, arguments(tmp_path, scramble=0.5), rows())
-    with pytest.raises(UsageError, match="lambda_w"):
+    with pytest.raises(UsageError, match="scramble and lambda_w are for encoders with word vectors"):
         EncoderTrainer(bert, arguments(tmp_path, lambda_w=0.5), rows())
     with pytest.raises(InputError, match="no pairs"):
         EncoderTrainer(bert, arguments(tmp_path), [])

@@ -92,8 +92,6 @@ class DistillationObjective(Objective):
     components are left out of both.
     """
 
-    items = "texts"
-
     def __init__(
         self, model: PreTrainedModel, args: Any, data: DistillationTexts, letters: Letters | None = None
     ) -> None:

@@ -1,0 +1,48 @@
+"""What the tests of encoder training share: pairs of two languages of letters, small models, arguments, a trainer."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments
+from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_gran import GranConfig
+from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
+
+SIZE = 62
+"""Token vectors: of 30 words of each language, of padding and of unknown words."""
+
+
+def tokenizer():
+    return build_word_level_tokenizer([f"{letter}{x}" for letter in "ab" for x in range(30)])
+
+
+def sides(count):
+    """First sentences in words a…, and the same sentences in words b…."""
+    generator = np.random.default_rng(0)
+    drawn = [generator.integers(30, size=generator.integers(2, 7)) for _ in range(count)]
+    return [[" ".join(f"{letter}{x}" for x in row) for row in drawn] for letter in "ab"]
+
+
+def rows_of(first, second):
+    return [{"sentence1": one, "sentence2": other} for one, other in zip(first, second, strict=True)]
+
+
+def make(kind="avg", **settings):
+    torch.manual_seed(0)
+    sizes = {"vocab_size": SIZE, "hidden_size": 8, "initializer_range": 0.5, **settings}
+    return AvgModel(AvgConfig(**sizes)) if kind == "avg" else GranModel(GranConfig(cell=kind, **sizes))
+
+
+def arguments(folder, **settings):
+    options = {"num_train_epochs": 2, "per_device_train_batch_size": 10, "learning_rate": 0.02, "use_cpu": True}
+    options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, **settings}
+    return EncoderTrainingArguments(output_dir=str(folder), **options)
+
+
+def trainer_of(folder, data, model=None, evaluator=None, **settings):
+    """A trainer of a model on `data`, a tokenizer and pairs."""
+    return EncoderTrainer(model or make(), arguments(folder, **settings), data[1], data[0], evaluator=evaluator)
