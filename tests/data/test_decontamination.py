@@ -101,6 +101,14 @@ def test_prepared_data_folders_are_read_in_all_splits_bitext_by_its_target_side(
     assert sets.contains(["the first test sentence here"])[0] == (columns[0] == "sentence1")
 
 
+@pytest.mark.parametrize("name", ["positive", "sentences"])
+def test_every_sentence_of_a_list_in_parquet_is_kept_out(tmp_path, name):
+    texts = [["the man plays a guitar", "a girl is styling hair"], [], None]
+    pq.write_table(pa.table({"anchor": ["one plain sentence here", "b", "c"], name: texts}), tmp_path / "a.parquet")
+    sets = load_fingerprints([tmp_path / "a.parquet"])
+    assert sets.contains(["The man plays a guitar.", "a girl is styling hair", "one plain sentence here"]).all()
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.files import read_json_object
-from ...data.arrow_arrays import int64_array
 from ...data.folder import write_split
+from ...data.schema import int64_array
 from ...errors import InputError, ModelError
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder

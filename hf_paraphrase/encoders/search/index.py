@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card, is_ours
 from ...artefacts.provenance import inherited_metadata, read_provenance
-from ...data.arrow_arrays import int64_array
 from ...data.folder import DataFolder
+from ...data.schema import int64_array
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...settings import Constraints, Settings

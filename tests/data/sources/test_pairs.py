@@ -197,6 +197,20 @@ def test_sentences_of_files_with_columns_are_their_texts_and_not_their_lines(tmp
             list(lines_of_file(tmp_path / name))
 
 
+def test_a_csv_without_a_header_is_refused_alike_by_every_reader(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    path = tmp_path / "a.csv"
+    path.write_text("A cat sits.,The cat is sitting.\nA dog.,One dog.\n")
+    readers = (
+        lambda: read({"csv": str(path)}),
+        lambda: SentenceCorpus(path),
+        lambda: DataFolder(path).require("sentence1", "sentence2"),
+    )
+    for reader in readers:
+        with pytest.raises(InputError, match="if these are values, write a header above them"):
+            reader()
+
+
 def test_all_layouts_give_the_same_rows(tmp_path):
     rows = [
         {"sentence1": 'a "quoted", text', "sentence2": "NA", "score": 4.25, "label": 1, "kind": "x"},
@@ -223,9 +237,13 @@ def test_all_layouts_give_the_same_rows(tmp_path):
         ({"csv": "a.csv", "header": "yes"}, UsageError, "--header"),
         ({"tsv": "a.csv", "columns": "sentence1,sentence2,sentence2"}, UsageError, "--columns"),
         ({"csv": "a.csv", "columns": "sentence1=,sentence2"}, UsageError, "name=theirs"),
-        ({"csv": "a.csv", "columns": "sentence1=x,sentence2=a"}, InputError, "no column `x`.*--columns.*`a`, `b`"),
+        (
+            {"csv": "a.csv", "columns": "sentence1=x,sentence2=a"},
+            InputError,
+            r"no column `x`.*--columns.*the columns are a, b",
+        ),
         ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "more than one column `b`"),
-        ({"dataset": "set"}, InputError, "missing columns sentence1.*--columns sentence1="),
+        ({"dataset": "set"}, InputError, r"missing columns sentence1.*--columns sentence1="),
         ({"dataset": "no/such_dataset"}, InputError, "load_dataset cannot open it"),
         ({"parquet": "n.parquet", "columns": "sentence1=a,sentence2=b"}, InputError, "of type int64, not text"),
     ],
