@@ -77,9 +77,7 @@ def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_
     ("name", "content"),
     [
         ("sts-dev.csv", "main\tMSRvid\t2012\t1\t2.5\tThe man plays a guitar.\tA girl is styling hair.\n"),
-        ("SICK_test.txt", "pair_ID\tsentence_A\n1\tThe man plays a guitar\tA girl is styling hair\t3.5\tNEUTRAL\r\n"),
         ("quoted.csv", 'a,b\n"The man plays a guitar.","A girl is styling hair, or so."\n'),
-        ("lines.en", "The man plays a guitar.\nA girl is styling hair.\n"),
         ("sets.jsonl", json.dumps({"a": "The man plays a guitar.", "b": ["A girl is styling hair."]}) + "\n"),
     ],
 )
