@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 import torch
@@ -21,17 +20,12 @@ def evaluation(tmp_path):
     return folder
 
 
-def listed(path: Path) -> list[str]:
-    data = path.read_bytes()
-    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode().splitlines()
-
-
-@pytest.mark.parametrize("name", ["held.txt", "held.txt.gz"])
-def test_the_list_has_the_documented_fingerprints_sorted_and_each_once(evaluation, tmp_path, name):
-    assert main(["fingerprint", "--data", str(evaluation), "--output", str(tmp_path / name)]) == 0
+def test_the_list_has_the_documented_fingerprints_sorted_and_each_once(evaluation, tmp_path):
+    path = tmp_path / "held.txt.gz"
+    assert main(["fingerprint", "--data", str(evaluation), "--output", str(path)]) == 0
     texts = ("a man is eating food", "a woman is eating food", "the cat sat down")
     digits = sorted(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
-    assert listed(tmp_path / name) == [LIST_HEADER, *digits]
+    assert gzip.decompress(path.read_bytes()).decode().splitlines() == [LIST_HEADER, *digits]
 
 
 def test_env_names_the_versions_and_devices(capsys):

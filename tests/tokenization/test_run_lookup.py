@@ -237,10 +237,8 @@ def test_the_tokenizers_of_this_package_have_a_lookup_with_equal_ids(tokenizer, 
     [
         # White space that is no space, at a seam.
         ("none", "byte-level", "words", "a\u00a0 \u00a0b"),
-        # What is left out, and what becomes white space.
-        ("replace", "byte-level", "words", "a ! ! b"),
+        # What becomes white space, and several spaces that become something else.
         ("bert", "byte-level", "words", "a \x00 \x00 b"),
-        # Several spaces that become something else.
         ("collapsed", "bert", "words", "a  b"),
         # An added token that takes the white space before it away.
         ("none", "byte-level", "words", "a <mask> the"),

@@ -107,13 +107,10 @@ def test_turku_items_that_do_not_fit_are_named_by_number_or_skipped_alone(tmp_pa
     assert len(turku(tmp_path, items, on_error="skip")[0]) == 2
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON"), ("[1]", "not an object")],
-)
-def test_json_that_is_no_list_of_objects_is_refused(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        turku(tmp_path, text)
+def test_json_that_is_no_list_of_objects_is_refused(tmp_path):
+    for text, message in (("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON"), ("[1]", "not an object")):
+        with pytest.raises(InputError, match=message):
+            turku(tmp_path, text)
 
 
 def test_msrp_is_read_without_quoting_after_its_header(tmp_path):
