@@ -321,7 +321,7 @@ def text_columns(dataset: Any, columns: Sequence[str], name: str) -> list[str]:
     texts = [field.name for field in schema if is_text(field.type) or pa.types.is_null(field.type)]
     usual = [column for column in DEFAULT_COLUMNS if column in texts]
     if not usual and len(texts) != 1:
-        remedy = f"name one; there are {', '.join(texts) or 'none'}"
+        remedy = f"name one; {columns_there(texts)}"
         raise InputError(
             f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}", path=name, remedy=remedy
         )
