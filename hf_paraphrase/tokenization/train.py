@@ -43,7 +43,7 @@ class TrainTokenizerSettings(Settings):
 
     output: str = setting("the tokenizer folder to make")
     kind: str = setting(
-        "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram (other pieces in every run); or "
+        "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram (other pieces every time); or "
         "morfessor (morphs by Morfessor Baseline, paper 003; the text must fit the memory as counts of its words)",
         "word",
         choices=list(KINDS),
