@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..artefacts.artefact import output_file
 from ..artefacts.files import written_whole
@@ -25,7 +27,7 @@ from .batch_function import BatchFunction, Progress, Report, no_progress
 from .fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, Matcher, as_texts
 from .folder import DataFolder
 from .records import csv_records
-from .schema import is_text
+from .schema import is_list, is_text
 from .sources.translation_files import tmx_texts
 from .text_blocks import COMPRESSED, LineErrors, clean_returns, files_below, read_blocks
 
@@ -228,16 +230,15 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
 def _sentences_of(path: Path, raw: bytes) -> pa.Array:
     """Reads every sentence of a file: of Parquet the sides of pairs, the target side of bitext, or else all texts."""
     if path.suffix == ".parquet":
-        folder = DataFolder(path)
-        schema = folder.schema()
-        columns = [field.name for field in schema if is_text(field.type)]
-        for names in (["sentence1", "sentence2"], ["target"], ["text"]):
-            if set(names) <= set(schema.names):
-                columns = names
-                break
-        if not columns:
-            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(schema.names)}")
-        texts = [as_texts(column) for batch in folder.batches(columns=columns) for column in batch.columns]
+        folder = DataFolder(path, lists=True)
+        kinds = {field.name: field.type for field in folder.schema()}
+        columns = {name: is_text(kind.value_type if is_list(kind) else kind) for name, kind in kinds.items()}
+        usual = ({"sentence1", "sentence2"}, {"target"}, {"text"})
+        chosen = next((names for names in usual if names <= columns.keys()), set(filter(columns.get, columns)))
+        if not chosen:
+            raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(columns)}")
+        arrays = chain.from_iterable(batch.columns for batch in folder.batches(columns=sorted(chosen)))
+        texts = [as_texts(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
         return pa.concat_arrays([pa.array([], pa.string()), *texts])
     if _suffix(path) == ".tmx":
         return pa.array(tmx_texts(path), pa.string())

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from .folder import BATCH_ROWS, DataFolder
-from .schema import require_columns, require_texts, usual_pair_columns
+from .schema import is_list, require_columns, require_texts, usual_pair_columns
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
@@ -92,7 +92,7 @@ class PairRows:
     def _one_pair_a_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Repeats rows whose second side is a list, and checks that the sides are text."""
         name = self.sides[1]
-        if name in batch.schema.names and pa.types.is_list(batch.schema.field(name).type):
+        if name in batch.schema.names and is_list(batch.schema.field(name).type):
             column = batch.column(name)
             batch = batch.take(pc.list_parent_indices(column)).set_column(
                 batch.schema.get_field_index(name), name, pc.list_flatten(column)

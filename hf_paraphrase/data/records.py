@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import dataset_builder, delimiter_of, input_state
 from .folder import BATCH_ROWS, batches_of, open_parquet
-from .schema import holds_values, is_text, require_columns, require_texts
+from .schema import columns_there, holds_values, is_text, require_columns, require_texts
 from .text_blocks import COMPRESSED, DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_text
 from .text_files import Block, LineErrors, StrictLines, all_lines, without_returns
 
@@ -122,7 +122,7 @@ def _split(lines: list[str], delimiter: str) -> list[str] | None:
 def _require_once(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> None:
     if present.count(theirs) != 1:
         problem = f"{'no' if theirs not in present else 'more than one'} column `{theirs}` in the header"
-        remedy = f"{remedy}; the header has {', '.join(map('`{}`'.format, present))}"
+        remedy = f"{remedy}; {columns_there(present)}"
         raise InputError(problem, path=path, line=line, remedy=remedy)
 
 
@@ -339,7 +339,7 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     texts = [field.name for field in schema if is_text(field.type) or pa.types.is_null(field.type)]
     usual = [column for column in DEFAULT_COLUMNS if column in texts]
     if not usual and len(texts) != 1:
-        remedy = f"name one; there are {', '.join(texts) or 'none'}"
+        remedy = f"name one; {columns_there(texts)}"
         raise InputError(
             f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}", path=name, remedy=remedy
         )

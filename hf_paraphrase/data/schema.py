@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
@@ -66,12 +67,21 @@ def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
     return names
 
 
+def columns_there(names: Iterable[str]) -> str:
+    """Says in the remedy of a message which columns there are, and where they may be values that they are no names."""
+    names = list(names)
+    text = f"the columns are {', '.join(names) or 'none'}"
+    if any(" " in name.strip() for name in names):
+        text += "; if these are values, write a header above them, such as sentence1,sentence2"
+    return text
+
+
 def require_columns(present: Iterable[str], required: Iterable[str], path: str) -> None:
     """Checks that a data set has the columns that a step needs."""
     present = list(present)
     missing = [name for name in required if name not in present]
     if missing:
-        remedy = f"the columns are {', '.join(present) or 'none'}"
+        remedy = columns_there(present)
         if missing == PAIRS.names:
             remedy += "; name the sides: hf-paraphrase prepare pairs --dataset DATA --columns sentence1=…,sentence2=…"
         raise InputError(
@@ -89,11 +99,16 @@ def require_texts(
         if name not in schema.names:
             continue
         kind = schema.field(name).type
-        if lists and pa.types.is_list(kind):
+        if lists and is_list(kind):
             kind = kind.value_type
         if not is_text(kind) and not pa.types.is_null(kind):
             remedy = "prepare the data again, with texts in that column"
             raise InputError(f"the column {name} is of type {kind}, not text", path=path, remedy=remedy)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Returns whether a column of this type holds lists."""
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -117,3 +132,8 @@ def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """Returns a table with a column more; one of the same name is replaced in its place."""
     position = table.schema.get_field_index(name)
     return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
+
+
+def int64_array(values: np.ndarray) -> pa.Int64Array:
+    """Makes the array of some numbers, in their memory; `pyarrow.array` would import pandas to ask what they are."""
+    return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

@@ -74,7 +74,7 @@ class SentenceCorpus:
         # A file of text needs none of them.
         from .folder import DataFolder
         from .records import column_names
-        from .schema import columns_named, require_columns, require_texts
+        from .schema import columns_named, columns_there, require_columns, require_texts
 
         if self._kind == "folder":
             self._folder = DataFolder(self.path)
@@ -85,7 +85,7 @@ class SentenceCorpus:
         require_columns(present, columns, str(self.path))
         self.columns = columns or [name for name in DEFAULT_COLUMNS if name in present]
         if not self.columns:
-            remedy = f"rename one of {', '.join(present)} to sentence, or name it by --columns where there is that"
+            remedy = f"{columns_there(present)}; rename one to sentence, or name it by --columns where there is that"
             raise InputError(f"no column is called {', '.join(DEFAULT_COLUMNS)}", path=self.path, remedy=remedy)
         if self._kind == "folder":
             require_texts(self._folder.schema(self.split), str(self.path), self.columns)
@@ -104,7 +104,7 @@ class SentenceCorpus:
         import numpy as np
         import pyarrow as pa
 
-        from .arrow_arrays import int64_array
+        from .schema import int64_array
 
         if not self.columns:
             yield from (pa.table({"sentence": lines}) for lines in lines_of_file(self.path))

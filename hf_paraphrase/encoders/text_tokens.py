@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data.same_text import is_blank
 from ..tokenization.token_ids import TokenIds
-from ..tokenization.token_lookup import Lookup, characters_worth_it, ids_of, list_of_texts, lookup_for, state_of
+from ..tokenization.token_lookup import Lookup, ids_of, list_of_texts, lookup_for, state_of
 from ..training.threads import available_threads, in_threads
 
 CHARACTERS_PER_BLOCK = 1 << 20
@@ -71,7 +71,6 @@ class TextTokens:
         self.reading = reading
         self.truncated = 0
         self._state: object = None
-        self._least = 0
         self._lookup: Callable[[], Lookup | None] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -90,7 +89,7 @@ class TextTokens:
     def in_blocks(self, backend: Any, texts: list[str]) -> tuple[Callable[[slice], TokenIds], list[slice]]:
         """Chooses the way to tokenise some texts, a block of them at a time, and the blocks."""
         characters = sum(map(len, texts))
-        lookup = self._lookup_worth_it(backend, characters)
+        lookup = self._lookup_of(backend) if characters else None
 
         def tokenize(rows: slice) -> TokenIds:
             whole = ids_of(backend, self.reading.texts(texts[rows]), lookup, special_tokens=True)
@@ -114,13 +113,13 @@ class TextTokens:
         """Computes the ids of all texts, block by block in their order."""
         yield from in_threads(*self.in_blocks(backend, texts), available_threads())
 
-    def _lookup_worth_it(self, backend: Any, characters: int) -> Lookup | None:
+    def _lookup_of(self, backend: Any) -> Lookup | None:
         """Returns the lookup of the tokenizer as it is now, or None if it must do the work itself."""
         state = (id(backend), state_of(backend))
-        if self._state != state:
-            self._state, self._least = state, characters_worth_it(backend)
+        if self._lookup is None or self._state != state:
+            self._state = state
             self._lookup = cache(partial(lookup_for, backend, special_tokens=True))
-        return self._lookup() if self._lookup is not None and characters >= self._least else None
+        return self._lookup()
 
 
 def last_special_tokens(backend: Any) -> int:

@@ -8,13 +8,12 @@ No part of the `tokenizers` library makes overlapping tokens, but a chain of rep
 each character c as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1` wherever the
 character before is x, and `\2` wherever the next is x, by x. So a plain `tokenizer.json` gives the exact tokens in
 every program that reads such files, but slowly. `SentenceEncoder` and `trigram_vocabulary` use array operations, by
-:class:`TrigramLookup`: the ids of all windows of a block of texts are taken from one table. They are exactly those of
+:class:`TrigramLookup`: all windows of a block of texts are looked up at once. They are exactly those of
 `tokenizers`, to which a text that holds a special token is given whole.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,14 +21,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrow_arrays import int64_array, places_in, set_of
 from ..errors import InputError
 from .run_lookup import settings_of_part, tokens_around
 from .token_ids import TokenIds
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer, normalizers
+    from tokenizers import Tokenizer, models, normalizers
     from transformers import PreTrainedTokenizerFast
 
 MARKS = "\x01\x02"
@@ -37,9 +35,6 @@ MARKS = "\x01\x02"
 _BEFORE, _BEHIND = MARKS[0], MARKS[1]
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
-_TABLE_SIZE = 1 << 24
-"""Entries of a table of all combinations of three characters at most; beyond that ids are found by hashing."""
-_CODE_POINTS = 0x110000
 
 
 class CharacterWindows(NamedTuple):
@@ -96,7 +91,7 @@ def build_character_trigram_tokenizer(
     With `skip_unknown` trigrams outside the vocabulary are left out of the mean, as by Wieting et al. (2019);
     otherwise each of them is the token `[UNK]`, id 1, as in ParaNMT-50M. Id 0 is `[PAD]`.
     """
-    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+    from tokenizers import Regex, Tokenizer, pre_tokenizers
 
     vocabulary = {PAD_TOKEN: PAD_ID} if skip_unknown else {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     first = len(vocabulary)
@@ -106,17 +101,20 @@ def build_character_trigram_tokenizer(
         vocabulary.setdefault(trigram, len(vocabulary))
     if len(vocabulary) == first:
         raise InputError("the vocabulary has no trigrams", remedy="give sentences with text, or lower min_frequency")
-    # A BPE model without merges gives a known text its id and drops what is made of unknown characters.
-    model = (
-        models.BPE(vocab=vocabulary, merges=[], ignore_merges=True)
-        if skip_unknown
-        else models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
-    )
-    tokenizer = Tokenizer(model)
+    tokenizer = Tokenizer(_model(vocabulary, skip_unknown=skip_unknown))
     tokenizer.normalizer = _normalizer(_neighbours(list(vocabulary)[first:]), lower_case=lower_case)
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("..."), "isolated")
     names = {"pad_token": PAD_TOKEN} if skip_unknown else {"pad_token": PAD_TOKEN, "unk_token": UNKNOWN_TOKEN}
     return as_fast_tokenizer(tokenizer, **names)
+
+
+def _model(vocabulary: dict[str, int], *, skip_unknown: bool) -> models.Model:
+    from tokenizers import models
+
+    if skip_unknown:
+        # Without merges it gives a known text its id and drops what is made of unknown characters.
+        return models.BPE(vocab=vocabulary, merges=[], ignore_merges=True)
+    return models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
 
 
 def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
@@ -156,23 +154,11 @@ class TrigramLookup:
         self.lower_case, self.skip_unknown = lower_case, skip_unknown
         self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
         self._normalize = text_normalizer(lower_case=lower_case)
-        points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32).reshape(-1, 3)
-        characters, numbers = np.unique(points, return_inverse=True)
-        # 0 stands for every character that is in no trigram.
-        self._number = np.zeros(_CODE_POINTS, np.int32)
-        self._number[characters] = np.arange(1, len(characters) + 1)
-        self._base = len(characters) + 1
-        keys = self._keys(numbers.reshape(-1, 3).T.astype(np.int64) + 1)
-        ids = np.fromiter(trigrams.values(), np.int64, len(trigrams))
-        self._table: NDArray[np.int32] | None = None
-        if self._base**3 <= _TABLE_SIZE:
-            self._table = np.full(self._base**3, -1, np.int32)
-            self._table[keys] = ids
-        else:
-            # Large vocabularies alone need Arrow, whose import takes longer than many a text.
-            self._set = set_of(int64_array(keys))
-            # The last place is that of a key which was not found.
-            self._ids = np.append(ids, -1)
+        points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32)
+        keys = CharacterWindows(points, np.arange(1, len(points), 3), np.zeros(0, np.int64)).packed()
+        order = np.argsort(keys)
+        self._keys = keys[order]
+        self._ids = np.fromiter(trigrams.values(), np.int64, len(trigrams))[order]
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
@@ -180,29 +166,23 @@ class TrigramLookup:
 
         Further added tokens are allowed if they are cut out of the raw text wherever they stand.
         """
-        from tokenizers.models import BPE, WordLevel
+        from tokenizers.models import BPE
 
-        if not looks_like_trigrams(tokenizer) or not isinstance(tokenizer.model, BPE | WordLevel):
+        if not looks_like_trigrams(tokenizer) or tokens_around(tokenizer) != ([], []):
             return None
         for token in tokenizer.get_added_tokens_decoder().values():
             if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
                 return None
         vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=False)
         skip_unknown = isinstance(tokenizer.model, BPE)
-        special = {PAD_TOKEN} if skip_unknown else {PAD_TOKEN, UNKNOWN_TOKEN}
-        trigrams = {text: number for text, number in vocabulary.items() if text not in special}
-        if tokens_around(tokenizer) != ([], []) or any(len(text) != 3 for text in trigrams):
+        trigrams = {text: number for text, number in vocabulary.items() if text not in (PAD_TOKEN, UNKNOWN_TOKEN)}
+        if not trigrams or any(len(text) != 3 for text in trigrams):
             return None
-        if skip_unknown:
-            model = json.loads(tokenizer.model.__getstate__())
-            if not model["ignore_merges"] or model["merges"] or model["unk_token"] is not None:
-                return None
-        elif tokenizer.model.unk_token != UNKNOWN_TOKEN or vocabulary.get(UNKNOWN_TOKEN) != UNKNOWN_ID:
-            return None
-        neighbours = _neighbours(trigrams)
-        normalizer = settings_of_part(tokenizer.normalizer)
+        model = settings_of_part(_model(vocabulary, skip_unknown=skip_unknown))
+        normalizer, neighbours = settings_of_part(tokenizer.normalizer), _neighbours(trigrams)
         for lower_case in (True, False):
-            if normalizer == settings_of_part(_normalizer(neighbours, lower_case=lower_case)):
+            expected = settings_of_part(_normalizer(neighbours, lower_case=lower_case))
+            if (normalizer, settings_of_part(tokenizer.model)) == (expected, model):
                 return cls(tokenizer, trigrams, lower_case=lower_case, skip_unknown=skip_unknown)
         return None
 
@@ -221,25 +201,15 @@ class TrigramLookup:
 
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
         windows = character_windows(texts, self._normalize, lower_case=self.lower_case)
-        numbers = self._number[windows.points].astype(np.int64)
-        centres = windows.centres
-        keys = self._keys((numbers[centres - 1], numbers[centres], numbers[centres + 1]))
-        if self._table is not None:
-            ids = self._table[keys].astype(np.int64)
-        else:
-            ids = self._ids[places_in(int64_array(keys), self._set)]
+        keys = windows.packed()
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        ids = np.where(self._keys[places] == keys, self._ids[places], -1)
         unknown = ids < 0
         if not self.skip_unknown:
             ids[unknown] = UNKNOWN_ID
             return TokenIds(ids, windows.offsets)
         kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])
         return TokenIds(ids[~unknown], kept[windows.offsets])
-
-    def _keys(self, numbers: Sequence[NDArray[np.int64]] | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Makes one number (windows,) of the numbers of three characters (3, windows)."""
-        first, second, third = numbers
-        keys: NDArray[np.int64] = (first * self._base + second) * self._base + third
-        return keys
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:

@@ -61,6 +61,8 @@ def train_encoder_unigram(
 ) -> PreTrainedTokenizerFast:
     """Learns a Unigram model of pieces (Kudo 2018), which segments a text in its most probable way.
 
+    The pieces differ from run to run: the trainer of `tokenizers` is not deterministic, and takes no seed.
+
     The library's trainer considers only strings that two different words have in common, so that the most frequent
     word of all would be cut up if no longer one contained it. Therefore it is shown each word once more with a letter
     behind it, whose piece is removed in the end: this makes every word a candidate.

@@ -19,14 +19,12 @@ import re
 import sys
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.arrow_arrays import bytes_of_texts, int32_values, int64_array, places_in, set_of, text_array
 from .token_ids import TokenIds, ranges
 
 if TYPE_CHECKING:
@@ -58,17 +56,13 @@ REMEMBERED = 1 << 18
 """Different runs that are remembered; a call that begins with more of them starts again."""
 REMEMBERED_CHARACTERS = 1 << 23
 """Characters of all of them, likewise."""
-_FEW_TEXTS = 512
-"""So many texts are split up faster by Python than by Arrow."""
-_TEXTS_THAT_PAY = 1 << 16
-"""About so many are split up by Python, call by call, before the import of Arrow would have taken less time."""
-_FEW_RUNS = 48
-"""The ids of so many runs are gathered faster by Python than by NumPy."""
+_FEW_TEXTS = 4
+"""So many texts are tokenised faster by the library."""
+_TEXTS_THAT_PAY = 1 << 12
+"""About so many are left to the library, call by call, before the import of Arrow would have taken less time."""
 _ALONE, _LENGTH, _START = 1, 1, 32
 """The bit of a code that says whether a run must stand alone, and those where length and start of its ids begin."""
 _LENGTHS = (1 << (_START - _LENGTH)) - 1
-_NEW_SHARE = 8
-_runs_of = re.compile(" *[^ ]+| +").findall
 
 
 class RunLookup:
@@ -97,33 +91,26 @@ class RunLookup:
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts, without padding or truncation."""
-        known = self._known
-        if len(known.codes) > REMEMBERED or known.characters > REMEMBERED_CHARACTERS:
-            self._known = known = _KnownRuns()
-        token_ids = self._many(known, texts) if self._are_many(texts) else self._few(known, texts)
+        self._texts += len(texts)
+        is_worth_it = self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
+        if len(texts) > _FEW_TEXTS and is_worth_it:
+            token_ids = self._of_runs(texts)
+        else:
+            token_ids = TokenIds.of_lists(self._encoded(texts))
         return self._surrounded(token_ids) if len(self.before) or len(self.behind) else token_ids
 
-    def _are_many(self, texts: Sequence[str]) -> bool:
-        """Returns whether Arrow takes less time for some texts, its import included."""
-        if len(texts) <= _FEW_TEXTS:
-            return False
-        self._texts += len(texts)
-        return self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
-
-    def _few(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
-        """Splits texts one by one."""
-        rows = list(map(_runs_of, texts))
-        codes = self._codes(known, list(chain.from_iterable(rows)))
-        borders = np.array([0, *accumulate(map(len, rows))], np.int64)
-        if len(codes) <= _FEW_RUNS and not any(code & _ALONE for code in codes):
-            return known.ids_of_few(codes, borders)
-        return self._gathered(known, texts, np.array(codes, np.int64), borders)
-
-    def _many(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
+    def _of_runs(self, texts: Sequence[str]) -> TokenIds:
         """Splits texts in array operations on the bytes of all."""
         import pyarrow as pa
 
-        data, offsets = bytes_of_texts(texts)
+        known = self._known
+        if len(known.codes) > REMEMBERED or known.characters > REMEMBERED_CHARACTERS:
+            self._known = known = _KnownRuns()
+        joined = "".join(texts)
+        data = joined.encode()
+        parts: Iterable[str | bytes] = texts if joined.isascii() else map(str.encode, texts)
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, parts), np.int64, len(texts)), out=offsets[1:])
         spaces = np.frombuffer(data, np.uint8) == ord(" ")
         cuts = np.zeros(len(spaces) + 1, np.bool_)
         np.greater(spaces[1:], spaces[:-1], out=cuts[1:-1])
@@ -131,13 +118,7 @@ class RunLookup:
         starts = np.flatnonzero(cuts)
         # The runs are end to end as the texts are, so they need not be copied.
         runs = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data))
-        index, codes_of_index = known.index(len(runs))
-        places = places_in(runs, index)
-        codes = codes_of_index[places]
-        others = np.flatnonzero(places < 0)
-        if len(others):
-            codes[others] = self._codes_of_array(known, runs.take(int64_array(others)))
-        return self._gathered(known, texts, codes, np.searchsorted(starts, offsets))
+        return self._gathered(known, texts, self._codes(known, runs), np.searchsorted(starts, offsets))
 
     def _gathered(
         self, known: _KnownRuns, texts: Sequence[str], codes: NDArray[np.int64], borders: NDArray[np.int64]
@@ -153,20 +134,16 @@ class RunLookup:
         others = TokenIds.of_lists(self._encoded(texts[row] for row in np.flatnonzero(whole).tolist()))
         return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
 
-    def _codes_of_array(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
-        """Does what :meth:`_codes` does of runs many of which are the same."""
-        runs = runs.dictionary_encode()
-        return np.array(self._codes(known, runs.dictionary.to_pylist()), np.int64)[int32_values(runs.indices)]
-
-    def _codes(self, known: _KnownRuns, runs: list[str]) -> list[int]:
+    def _codes(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
         """Finds the codes of runs; new ones are looked up."""
-        codes = list(map(known.codes.get, runs))
-        if None in codes:
-            new = list(dict.fromkeys(run for run, code in zip(runs, codes, strict=True) if code is None))
+        runs = runs.dictionary_encode()
+        different = runs.dictionary.to_pylist()
+        if new := [run for run in different if run not in known.codes]:
             ids = self._encoded(new)
             known.add(new, ids, [self._must_stand_alone(run, item) for run, item in zip(new, ids, strict=True)])
-            codes = list(map(known.codes.get, runs))
-        return cast(list[int], codes)
+        codes = np.array([known.codes[run] for run in different], np.int64)
+        # `to_numpy` would import pandas to ask what it was given, which takes longer than many a search.
+        return codes[np.frombuffer(runs.indices.buffers()[1] or b"", np.int32, len(runs))]
 
     def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
         self.tokenizer.no_padding()
@@ -207,7 +184,6 @@ class _KnownRuns:
         self.characters = 0
         self._ids = np.zeros(1024, np.int32)
         self._end = 0
-        self._index: tuple[Any, NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
 
     def add(self, runs: list[str], ids: Sequence[Sequence[int]], alone: Sequence[bool]) -> None:
@@ -226,18 +202,6 @@ class _KnownRuns:
             codes = starts << _START | token_ids.lengths << _LENGTH | np.array(alone, np.int64)
             self.codes.update(zip(runs, codes.tolist(), strict=True))
 
-    def index(self, most: int) -> tuple[Any, NDArray[np.int64]]:
-        """Passes the runs that have been known for a while to Arrow, with their codes, or none if more than `most`.
-
-        Arrow begins every search with a table of them, which does not pay for fewer runs than there are in it.
-        """
-        if len(self.codes) > most:
-            return _index([])
-        index = self._index
-        if index is None or len(self.codes) > len(index[1]) * (1 + 1 / _NEW_SHARE):
-            self._index = index = _index(list(self.codes.items()))
-        return index
-
     def ids_of(self, codes: NDArray[np.int64], borders: NDArray[np.int64]) -> TokenIds:
         """Gathers the ids of texts."""
         lengths = codes >> _LENGTH & _LENGTHS
@@ -245,18 +209,6 @@ class _KnownRuns:
         ends = np.zeros(len(codes) + 1, np.int64)
         lengths.cumsum(out=ends[1:])
         return TokenIds(ids, ends[borders])
-
-    def ids_of_few(self, codes: Sequence[int], borders: NDArray[np.int64]) -> TokenIds:
-        """Gathers the ids of texts one run at a time."""
-        all_ids = self._ids
-        rows = [all_ids[code >> _START :][: code >> _LENGTH & _LENGTHS].tolist() for code in codes]
-        ends = np.array([0, *accumulate(map(len, rows))], np.int64)
-        return TokenIds(np.array(list(chain.from_iterable(rows)), np.int64), ends[borders])
-
-
-def _index(items: list[tuple[str, int]]) -> tuple[Any, NDArray[np.int64]]:
-    # The last code is that of a run that is not found.
-    return set_of(text_array([run for run, _ in items])), np.array([*(code for _, code in items), 0], np.int64)
 
 
 def _is_visible(character: str) -> bool:
@@ -293,18 +245,13 @@ def runs_are_separable(tokenizer: Tokenizer) -> bool:
     """Returns whether the ids of a text are those of its runs, except for what is checked run by run."""
     return (
         _is_the_same_every_time(tokenizer.model)
-        and splits_runs(settings_of_part(tokenizer.pre_tokenizer))
-        and keeps_runs_apart(settings_of_part(tokenizer.normalizer))
+        and _splits_runs(settings_of_part(tokenizer.pre_tokenizer))
+        and _keeps_runs_apart(settings_of_part(tokenizer.normalizer))
         and _added_tokens_are_within_runs(tokenizer)
     )
 
 
-def keeps_runs_apart(normalizer: Any) -> bool:
-    """Returns whether normalising a text normalises what is before and behind a space, where that stays a space."""
-    return all(map(_keeps_runs_apart, _steps(normalizer)))
-
-
-def splits_runs(pre_tokenizer: Any) -> bool:
+def _splits_runs(pre_tokenizer: Any) -> bool:
     """Returns whether a text is split where a space follows a visible character, and each side of that as if alone."""
     if pre_tokenizer is None:
         return False
@@ -312,7 +259,7 @@ def splits_runs(pre_tokenizer: Any) -> bool:
     if kind == "Sequence":
         # Whatever comes after the first part sees its pieces one by one.
         parts = pre_tokenizer.get("pretokenizers")
-        return bool(parts) and splits_runs(parts[0])
+        return bool(parts) and _splits_runs(parts[0])
     if not _is_known(pre_tokenizer):
         return False
     if kind == "Metaspace":
@@ -325,27 +272,21 @@ def splits_runs(pre_tokenizer: Any) -> bool:
     return kind in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
 
 
-def _keeps_runs_apart(step: Any) -> bool:
-    if not _is_known(step):
-        return False
-    if step["type"] == "Strip":
-        # The white space at the end of a run is not at the end of the text, so a run must have none there.
-        return not step["strip_left"]
-    if step["type"] == "Replace":
-        text = step["pattern"].get("String")
-        return step["pattern"].get("Regex") in _REPLACED if text is None else bool(text) and " " not in text
-    return True
-
-
-def _steps(normalizer: Any) -> Iterator[Any]:
-    """Lists the settings of the steps of a normaliser, those in a sequence one by one."""
+def _keeps_runs_apart(normalizer: Any) -> bool:
+    """Returns whether normalising a text normalises what is before and behind a space, where that stays a space."""
     if normalizer is None:
-        return
+        return True
     if normalizer["type"] == "Sequence":
-        for part in normalizer["normalizers"]:
-            yield from _steps(part)
-    else:
-        yield normalizer
+        return all(map(_keeps_runs_apart, normalizer["normalizers"]))
+    if not _is_known(normalizer):
+        return False
+    if normalizer["type"] == "Strip":
+        # The white space at the end of a run is not at the end of the text, so a run must have none there.
+        return not normalizer["strip_left"]
+    if normalizer["type"] == "Replace":
+        text = normalizer["pattern"].get("String")
+        return normalizer["pattern"].get("Regex") in _REPLACED if text is None else bool(text) and " " not in text
+    return True
 
 
 def _is_known(part: Any) -> bool:

@@ -10,8 +10,6 @@ from .character_trigram import TrigramLookup, looks_like_trigrams
 from .run_lookup import RunLookup
 from .token_ids import TokenIds
 
-_SLOWNESS_OF_TRIGRAMS = 16
-"""How much dearer a character is to `tokenizers` as a trigram than as part of a word, by order of magnitude."""
 _SHOWN = 60
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
@@ -66,16 +64,6 @@ def _state_of_normalizer(normalizer: Any) -> Any:
         return [_state_of_normalizer(normalizer[place]) for place in range(len(normalizer))]
     # The state of SentencePiece's is a table of 200 kB.
     return kind if kind == "Precompiled" else normalizer and normalizer.__getstate__()
-
-
-def characters_worth_it(backend: Any) -> int:
-    """Returns from how many characters on making a lookup takes less time than it saves, by order of magnitude.
-
-    The tables of all trigrams are large. It is at least one: nothing need be done for texts without characters.
-    """
-    if hasattr(backend, "parts"):
-        return max(map(characters_worth_it, backend.parts))
-    return max(1, int(backend.get_vocab_size()) // _SLOWNESS_OF_TRIGRAMS) if looks_like_trigrams(backend) else 1
 
 
 def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None, *, special_tokens: bool = False) -> TokenIds:

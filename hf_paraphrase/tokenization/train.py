@@ -43,8 +43,8 @@ class TrainTokenizerSettings(Settings):
 
     output: str = setting("the tokenizer folder to make")
     kind: str = setting(
-        "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram; or morfessor (morphs by "
-        "Morfessor Baseline, paper 003; the text must fit the memory as counts of its words)",
+        "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram (other pieces every time); or "
+        "morfessor (morphs by Morfessor Baseline, paper 003; the text must fit the memory as counts of its words)",
         "word",
         choices=list(KINDS),
     )

@@ -45,6 +45,12 @@ def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
     assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
     card = (output / "README.md").read_text()
     assert card.startswith("---\n") and "12 sentences (text.gz)" in card
+    if kind == "morfessor":
+        # the cat a dog sleeps doesn ' t play . x y z
+        results = record["results"]
+        assert results["words"] == results["learnt_words"] == 13 and 0 < results["morphs"] <= 13
+        assert "13 different words before segmentation" in printed.err
+        assert "| words before segmentation | 13 different ones |" in card
 
 
 def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path):

@@ -77,9 +77,7 @@ def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_
     ("name", "content"),
     [
         ("sts-dev.csv", "main\tMSRvid\t2012\t1\t2.5\tThe man plays a guitar.\tA girl is styling hair.\n"),
-        ("SICK_test.txt", "pair_ID\tsentence_A\n1\tThe man plays a guitar\tA girl is styling hair\t3.5\tNEUTRAL\r\n"),
         ("quoted.csv", 'a,b\n"The man plays a guitar.","A girl is styling hair, or so."\n'),
-        ("lines.en", "The man plays a guitar.\nA girl is styling hair.\n"),
         ("sets.jsonl", json.dumps({"a": "The man plays a guitar.", "b": ["A girl is styling hair."]}) + "\n"),
     ],
 )
@@ -99,6 +97,14 @@ def test_prepared_data_folders_are_read_in_all_splits_bitext_by_its_target_side(
     sets = load_fingerprints([tmp_path / "eval"])
     assert sets.contains(["the second dev sentence", "the second test sentence"]).all()
     assert sets.contains(["the first test sentence here"])[0] == (columns[0] == "sentence1")
+
+
+@pytest.mark.parametrize("name", ["positive", "sentences"])
+def test_every_sentence_of_a_list_in_parquet_is_kept_out(tmp_path, name):
+    texts = [["the man plays a guitar", "a girl is styling hair"], [], None]
+    pq.write_table(pa.table({"anchor": ["one plain sentence here", "b", "c"], name: texts}), tmp_path / "a.parquet")
+    sets = load_fingerprints([tmp_path / "a.parquet"])
+    assert sets.contains(["The man plays a guitar.", "a girl is styling hair", "one plain sentence here"]).all()
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,6 @@ def test_sizes(french):
         "validation": 600,
         "test": 1_000,
     }
-    assert sum(map(len, french.values())) == TOTAL_PAIRS
-    assert {split: len(pairs) for split, pairs in judged().items()} == {"validation": 6 * 300, "test": 6 * 800}
     assert sum((FOLDER / name).stat().st_size for name in (BITEXT_FILE, PARAPHRASE_FILE)) < 512 * 1024
 
 

@@ -211,16 +211,6 @@ def test_what_would_be_read_as_other_text_is_refused(tmp_path, content, message)
         lines_of(tmp_path / "a.tsv", "skip")
 
 
-def test_skipped_lines_are_all_listed_and_counted_once(tmp_path):
-    path = tmp_path / "a.tsv"
-    path.write_text("bad\n" * 50 + "a\tb\n")
-    errors = LineErrors("skip")
-    fields_of(path, ["a", "b"], errors)
-    errors.handle("again", path, 50, "fix it")
-    assert [record[:2] for record in errors.skipped] == [*((path, line) for line in range(1, 51)), (path, 50)]
-    assert errors.count == 50
-
-
 @pytest.mark.parametrize("block", [5, 1000])
 @pytest.mark.parametrize(
     ("content", "kept"),

@@ -50,7 +50,7 @@ def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_librar
     tokens = TextTokens(reading)
     assert ids_of(tokens, backend, texts) == expected
     assert tokens.truncated == sum(len(item.ids) > (reading.most_tokens or 99) for item in backend.encode_batch(read))
-    monkeypatch.setattr(tokens, "_lookup_worth_it", lambda *_: None)
+    monkeypatch.setattr(tokens, "_lookup_of", lambda *_: None)
     assert ids_of(tokens, backend, texts) == expected
 
 

@@ -12,7 +12,6 @@ from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 from transformers import AutoTokenizer
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.tokenization import character_trigram
 from hf_paraphrase.tokenization.character_trigram import (
     TrigramLookup,
     build_character_trigram_tokenizer,
@@ -105,7 +104,7 @@ def test_a_changed_tokenizer_is_not_recognised(change):
     assert TrigramLookup.for_tokenizer(backend) is None
 
 
-RULES = [{"lower_case": lower, "skip_unknown": skip} for lower in (True, False) for skip in (True, False)]
+RULES = [{"lower_case": True, "skip_unknown": False}, {"lower_case": False, "skip_unknown": True}]
 
 PIECES = [
     *(" ", "  ", "\t", "\n", "\r", "\v", "\f", "\x1c", "\x1f", "\x00", "\x01", "\x02", "\x03", "\x7f", "\x85"),
@@ -143,16 +142,3 @@ def tokenizer_of(texts, rules):
 @example(texts=["\x01a\x02", "\x01", "b \x01 \x02 c"])
 def test_ids_equal_those_of_tokenizers_on_any_unicode(rules, texts):
     assert_equal_ids(tokenizer_of(texts, rules), texts)
-
-
-@settings(max_examples=60, deadline=None)
-@given(texts=st.lists(TEXT, max_size=6), rules=st.sampled_from(RULES))
-def test_hashing_gives_the_ids_of_the_table(texts, rules):
-    backend = tokenizer_of(texts, rules).backend_tokenizer
-    table = TrigramLookup.for_tokenizer(backend)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(character_trigram, "_TABLE_SIZE", 0)
-        hashed = TrigramLookup.for_tokenizer(backend)
-    assert table._table is not None and hashed._table is None
-    for first, second in zip(table(texts), hashed(texts), strict=True):
-        np.testing.assert_array_equal(first, second)

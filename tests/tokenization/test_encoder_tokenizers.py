@@ -32,6 +32,11 @@ def test_no_special_tokens_are_added_and_common_words_are_whole(tokenizer):
     )
 
 
+def test_byte_pairs_are_learnt_alike_in_every_run():
+    first, second = (train_encoder_bpe(TEXTS, 80).backend_tokenizer.to_str() for _ in range(2))
+    assert first == second
+
+
 def test_a_frequent_word_that_is_part_of_no_other_is_one_piece():
     tokenizer = train_encoder_unigram(["women sleep", "women play", "men sleep", "nobody sleeps"] * 30, 60)
     assert tokenizer.tokenize("Women sleep") == ["▁women", "▁sleep"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import string
 from itertools import pairwise, product
 
@@ -14,7 +15,7 @@ from tokenizers import pre_tokenizers as pre
 from hf_paraphrase.tokenization import run_lookup
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
 from hf_paraphrase.tokenization.morfessor import Morphs, morfessor_tokenizer
-from hf_paraphrase.tokenization.run_lookup import RunLookup
+from hf_paraphrase.tokenization.run_lookup import RunLookup, runs_are_separable, tokens_around
 from hf_paraphrase.tokenization.token_lookup import lookup_for
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.threads import in_threads
@@ -79,6 +80,9 @@ PRE_TOKENIZERS = {
 }
 
 
+runs_of = re.compile(" *[^ ]+| +").findall
+
+
 def pieces_of_training(normalizer, pre_tokenizer):
     """Vocabulary: what the splitting makes of texts, and every character by itself."""
     found = {}
@@ -135,13 +139,16 @@ def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
     tokenizer.no_padding()
     tokenizer.no_truncation()
     expected = [item.ids for item in tokenizer.encode_batch(texts, add_special_tokens=special_tokens)]
-    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are split up in another way than many
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run_lookup, "_FEW_TEXTS", limit)
-            found = lookup(texts)
-        borders = found.offsets.tolist()
-        assert [found.ids[first:last].tolist() for first, last in pairwise(borders)] == expected
-        assert found.ids.dtype == found.offsets.dtype == np.int64
+    found = lookup(texts)
+    assert [found.ids[first:last].tolist() for first, last in pairwise(found.offsets.tolist())] == expected
+    assert found.ids.dtype == found.offsets.dtype == np.int64
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_texts_are_split_too():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_lookup, "_FEW_TEXTS", -1)
+        yield
 
 
 COMBINATIONS = list(product(NORMALIZERS, PRE_TOKENIZERS, MODELS))
@@ -192,21 +199,15 @@ def test_added_tokens_of_any_kind_are_found_as_tokenizers_does(texts, kind, data
     assert_equal_ids(lookup, tokenizer, texts)
 
 
+def words(**style):
+    return build_word_level_tokenizer(sentence_vocabulary(TRAINING, **style), **style)
+
+
 OUR_KINDS = {
-    **{
-        f"words {lower} {split} {digits}": lambda lower=lower, split=split, digits=digits: build_word_level_tokenizer(
-            sentence_vocabulary(TRAINING, lower_case=lower, contractions=split, digits=digits),
-            lower_case=lower,
-            contractions=split,
-            digits=digits,
-        )
-        for lower in (True, False)
-        for split in (True, False)
-        for digits in (("keep", "remove") if lower else ("keep",))
-    },
-    "treebank": lambda: build_word_level_tokenizer(sentence_vocabulary(TRAINING, treebank=True), treebank=True),
+    "words": lambda: words(),
+    "cased words without digits": lambda: words(lower_case=False, contractions=False, digits="remove"),
+    "treebank": lambda: words(treebank=True),
     "bpe": lambda: train_encoder_bpe(TRAINING, 90, min_frequency=1),
-    "cased bpe": lambda: train_encoder_bpe(TRAINING, 90, lower_case=False, min_frequency=1),
     "unigram": lambda: train_encoder_unigram(TRAINING, 90),
     "morfessor": lambda: morfessor_tokenizer(Morphs({"cat": 3, "s": 5, "a": 4, "t": 3, "\u2581": 1}, 12, 9), "bcde.'"),
 }
@@ -236,10 +237,8 @@ def test_the_tokenizers_of_this_package_have_a_lookup_with_equal_ids(tokenizer, 
     [
         # White space that is no space, at a seam.
         ("none", "byte-level", "words", "a\u00a0 \u00a0b"),
-        # What is left out, and what becomes white space.
-        ("replace", "byte-level", "words", "a ! ! b"),
+        # What becomes white space, and several spaces that become something else.
         ("bert", "byte-level", "words", "a \x00 \x00 b"),
-        # Several spaces that become something else.
         ("collapsed", "bert", "words", "a  b"),
         # An added token that takes the white space before it away.
         ("none", "byte-level", "words", "a <mask> the"),
@@ -248,7 +247,7 @@ def test_the_tokenizers_of_this_package_have_a_lookup_with_equal_ids(tokenizer, 
 def test_a_text_whose_runs_do_not_stand_alone_is_left_to_the_library(normalizer, pre_tokenizer, model, text):
     tokenizer = made(normalizer, pre_tokenizer, model, [AddedToken("<mask>", rstrip=True, normalized=False)])
     lookup = RunLookup.for_tokenizer(tokenizer)
-    of_runs = [number for run in run_lookup._runs_of(text) for number in tokenizer.encode(run).ids]
+    of_runs = [number for run in runs_of(text) for number in tokenizer.encode(run).ids]
     assert of_runs != tokenizer.encode(text).ids
     assert_equal_ids(lookup, tokenizer, ["a b", text, "", "b", text])
 
@@ -266,32 +265,21 @@ def test_special_tokens_stand_around_every_text_if_they_are_asked_for(before, be
         assert_equal_ids(lookup, tokenizer, ["the cat", "", "[UNK] a [UNK] b", "a"], special_tokens)
 
 
-RUNS = ["a", "b", "the", "cat", "Cat", "\u00a0", "", "12", "sat", "mat", "can't", "wwwwwwwww", "\u00e9", "ab."]
-
-
-@pytest.mark.parametrize("limit", [3, 8, 1 << 18])
-@settings(max_examples=40, deadline=None)
-@given(blocks=st.lists(st.lists(st.lists(st.sampled_from(RUNS), max_size=4).map(" ".join), max_size=9), max_size=6))
-@example(blocks=[["a b"], ["a b the", "the a b"], ["cat a b", "sat mat a 12"], ["a b the"]])
-def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lookups, limit, blocks):
+@pytest.mark.parametrize("limit", [3, 1 << 18])
+def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lookups, limit, monkeypatch):
     _, tokenizer = lookups("none", "byte-level", "bpe")
     lookup = RunLookup.for_tokenizer(tokenizer)
-    expected = [[item.ids for item in tokenizer.encode_batch(texts)] for texts in blocks]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_lookup, "REMEMBERED", limit)
-        patch.setattr(run_lookup, "_FEW_TEXTS", 3)
-        for texts, rows in zip(blocks, expected, strict=True):
-            before = len(lookup._known.codes)
-            found = lookup(texts)
-            assert [found.part(row, row + 1).ids.tolist() for row in range(len(texts))] == rows
-            runs = {run for text in texts for run in run_lookup._runs_of(text)}
-            assert len(lookup._known.codes) <= len(runs) + (before if before <= limit else 0)
+    monkeypatch.setattr(run_lookup, "REMEMBERED", limit)
+    for texts in (["a b"], ["a b the", "the a b"], ["cat a b", "\u00a0 sat mat a 12"], ["a b the"]):
+        before = len(lookup._known.codes)
+        assert_equal_ids(lookup, tokenizer, texts)
+        runs = {run for text in texts for run in runs_of(text)}
+        assert len(lookup._known.codes) <= len(runs) + (before if before <= limit else 0)
 
 
 def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypatch):
     _, tokenizer = lookups("nfkc", "metaspace", "unigram")
     monkeypatch.setattr(run_lookup, "REMEMBERED", 300)
-    monkeypatch.setattr(run_lookup, "_FEW_TEXTS", 4)
     generator = np.random.default_rng(0)
     words = [f"{first}{second}{end}" for first in "abcdef" for second in "tehz" for end in range(40)]
     blocks = [[" ".join(generator.choice(words, 6)) for _ in range(1 + number % 9)] for number in range(160)]
@@ -302,12 +290,96 @@ def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypa
         np.testing.assert_array_equal(found.offsets, alone.offsets)
 
 
-def test_each_different_run_is_looked_up_once(tokenizer, monkeypatch):
+def test_each_different_run_is_looked_up_once_and_few_texts_are_left_to_the_library(tokenizer, monkeypatch):
     lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
     asked = []
     encoded = lookup._encoded
     monkeypatch.setattr(lookup, "_encoded", lambda texts: encoded(asked.extend(texts := list(texts)) or texts))
-    for limit in (run_lookup._FEW_TEXTS, -1):
-        monkeypatch.setattr(run_lookup, "_FEW_TEXTS", limit)
+    for _ in range(2):
         lookup(["the cat", "the cat sat", "cat the cat"])
     assert sorted(asked) == sorted(["the", " cat", " sat", "cat", " the"])
+    monkeypatch.setattr(run_lookup, "_FEW_TEXTS", 16)
+    assert_equal_ids(lookup, tokenizer.backend_tokenizer, ["the cat"])
+    assert asked[-1] == "the cat"
+
+
+CLS, SEP = ("[S]", 1), ("[E]", 2)
+
+
+def plain(model=None, **parts):
+    made = Tokenizer(model or models.WordLevel({"[UNK]": 0, "[S]": 1, "[E]": 2, "a": 3}, unk_token="[UNK]"))
+    for name, part in {"normalizer": norm.NFKC(), "pre_tokenizer": pre.WhitespaceSplit(), **parts}.items():
+        setattr(made, name, part)
+    return made
+
+
+def template(single):
+    return processors.TemplateProcessing(single=single, pair="$A $B:1", special_tokens=[CLS, SEP])
+
+
+@pytest.mark.parametrize(
+    "processor",
+    [
+        template("[S] [S] $A:1 [E]"),
+        processors.RobertaProcessing(SEP, CLS),
+        processors.Sequence([processors.ByteLevel(), template("[S] $A")]),
+    ],
+)
+def test_special_tokens_are_those_that_stand_around_every_text(processor):
+    made = plain(post_processor=processor)
+    before, behind = tokens_around(made)
+    for text, ids in (("a", [3]), ("", [])):
+        assert made.encode(text).ids == [*before, *ids, *behind]
+    assert tokens_around(plain(post_processor=template("$A $A"))) is None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        *(
+            {"normalizer": part}
+            for part in (
+                norm.Prepend("\u2581"),
+                norm.Strip(),
+                norm.Replace(" ", "\u2581"),
+                norm.Replace(Regex("a b|c"), "x"),
+                norm.Replace("", "x"),
+                norm.Sequence([norm.NFC(), norm.Sequence([norm.Lowercase(), norm.ByteLevel()])]),
+            )
+        ),
+        *(
+            {"pre_tokenizer": part}
+            for part in (
+                pre.Metaspace(split=False),
+                pre.Metaspace(replacement="_"),
+                pre.ByteLevel(use_regex=False),
+                pre.Punctuation(),
+                pre.Split(Regex(r"\w+ \w+"), "isolated"),
+                pre.Split(Regex(r"[^\W_]+|[^\w\s]|_"), "merged_with_next"),
+                pre.Sequence([]),
+                pre.Sequence([pre.FixedLength(4), pre.WhitespaceSplit()]),
+            )
+        ),
+        {"model": models.BPE({"[UNK]": 0, "a": 1}, [], dropout=0.1)},
+    ],
+    ids=str,
+)
+def test_parts_that_look_across_spaces_or_draw_their_pieces_are_left_to_the_library(parts):
+    assert runs_are_separable(plain())
+    assert RunLookup.for_tokenizer(plain(**parts)) is None
+
+
+@pytest.mark.parametrize(
+    ("token", "safe"),
+    [
+        (AddedToken(" a"), True),
+        (AddedToken("\t b"), False),
+        (AddedToken("a\u00a0b", normalized=False), True),
+        (AddedToken("a\u00a0b", normalized=True), False),
+    ],
+    ids=repr,
+)
+def test_an_added_token_that_may_cross_two_runs_is_not_safe(token, safe):
+    made = plain()
+    made.add_tokens([token])
+    assert runs_are_separable(made) == safe

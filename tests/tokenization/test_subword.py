@@ -6,7 +6,6 @@ import string
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transformers import AutoTokenizer
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
@@ -52,7 +51,6 @@ def test_no_unit_joins_punctuation_to_a_word(tokenizer, text):
     ("language", "text"),
     [
         ("fr", "L’homme dit\u00a0: «\u00a0Où est l’eau\u00a0?\u00a0» — et s’en va…"),
-        ("de", "„Wo ist das Wasser?“, fragte er – 12\u00a0% Neigung!"),
         ("en", "It’s “plain” — isn’t it?"),
     ],
 )
@@ -68,14 +66,3 @@ def test_special_units_have_the_ids_that_the_model_configuration_expects(tokeniz
     assert len(tokenizer) <= 400
     with pytest.raises(InputError, match="no text"):
         train_bpe_tokenizer(["  ", "\t"], 100)
-
-
-def test_save_and_load_is_exact_through_the_auto_class(tokenizer, tmp_path):
-    tokenizer.save_pretrained(tmp_path)
-    loaded = AutoTokenizer.from_pretrained(tmp_path)
-    assert loaded(TEXTS)["input_ids"] == tokenizer(TEXTS)["input_ids"]
-    assert loaded.get_vocab() == tokenizer.get_vocab()
-    assert loaded.special_tokens_map == tokenizer.special_tokens_map
-    assert loaded.model_max_length == tokenizer.model_max_length
-    ids = tokenizer("Isn't it 3.50 € ?")["input_ids"]
-    assert loaded.decode(ids, skip_special_tokens=True) == "isn't it 3.50 € ?"

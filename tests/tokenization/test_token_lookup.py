@@ -12,7 +12,7 @@ from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokeniz
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.token_ids import TokenIds
-from hf_paraphrase.tokenization.token_lookup import characters_worth_it, ids_of, list_of_texts, lookup_for, state_of
+from hf_paraphrase.tokenization.token_lookup import ids_of, list_of_texts, lookup_for, state_of
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 TEXTS = ["The cat", "", "a\u00e9 [PAD] don't", " ", "cat"]
@@ -64,13 +64,6 @@ def test_the_state_changes_with_whatever_a_lookup_depends_on(change):
     assert state_of(backend) == before
     change(backend)
     assert state_of(backend) != before
-
-
-def test_lookups_of_trigrams_are_not_made_for_short_texts_and_those_of_runs_always():
-    words, trigrams = parts()[0], build_character_trigram_tokenizer([f"{number:03}" for number in range(300)])
-    assert characters_worth_it(words.backend_tokenizer) == 1
-    assert characters_worth_it(trigrams.backend_tokenizer) == 18
-    assert characters_worth_it(ConcatenationTokenizer(parts=[words, trigrams]).backend_tokenizer) == 18
 
 
 @pytest.mark.parametrize("texts, place", [(["café", "a \ud800 b"], 1), ("a \ud800 b", 0)])

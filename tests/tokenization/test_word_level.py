@@ -33,6 +33,8 @@ def test_special_tokens_come_first_and_none_is_added_to_a_sentence():
     assert (tokenizer.pad_token_id, tokenizer.unk_token_id) == (0, 1)
     assert tokenizer("cat bird dog")["input_ids"] == [2, 1, 3]
     assert tokenizer("")["input_ids"] == [] and tokenizer(" \t ")["input_ids"] == []
+    with pytest.raises(InputError, match="no words"):
+        build_word_level_tokenizer([])
 
 
 @pytest.mark.parametrize(
@@ -65,11 +67,6 @@ def test_reachable_means_one_token(word):
     # Text that looks like a special token is one, whatever the words are.
     if "[PAD]" not in word and "[UNK]" not in word:
         assert (reachable_words([word]) == [word]) == (tokenizer.tokenize(word) == [word])
-
-
-def test_an_empty_vocabulary_is_an_input_error():
-    with pytest.raises(InputError, match="no words"):
-        build_word_level_tokenizer([])
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from .source import Part, Source
 
 # Blocks wait for the workers, so more of them would take more memory; one reader keeps no more than these busy.
 _MOST_WORKERS = 4
+_NO_KEYS = np.empty(0, np.uint64)
 _ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
@@ -38,8 +39,8 @@ class _Block(NamedTuple):
     lines: int
     rows: pa.Table
     removed: dict[str, int]
-    repeats: np.ndarray | None
-    drawn: np.ndarray | None
+    repeats: np.ndarray
+    drawn: np.ndarray
     contaminated: dict[str, np.ndarray]
 
 
@@ -83,7 +84,9 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         decontaminator = source.decontaminator() if isinstance(source, DecontaminationSettings) else None
         self._evaluation_sets = None if decontaminator is None else decontaminator.fingerprints
         self.checked = [] if self._evaluation_sets is None else list(self._evaluation_sets.sets)
-        self._most = getattr(source, "max_pairs", None)
+        self._most: int | None = getattr(source, "max_pairs", None)
+        self._on_error: str = getattr(source, "on_error", "raise")
+        self._seed: int = getattr(source, "seed", 0)
         self._work, self._progress = work, progress
         self._stack = ExitStack()
         self._stores: dict[str, RowStore] = {}
@@ -100,25 +103,18 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         """Streams the rows of a part in their order; takes its files to the end."""
         part = self._drawn_from.get(name, self.parts[name])
         is_sampled = part.training and self._most is not None
-        if not (part.repeats or part.sizes or part.shuffle or is_sampled):
-            yield from self._stream(part)
+        if part.repeats or part.sizes or part.shuffle or is_sampled:
+            if part.name not in self._stores:
+                self._select(part)
+            yield from self._stores[part.name].gather(self._rows[name])
             return
-        if part.name not in self._stores:
-            self._select(part)
-        yield from self._stores[part.name].gather(self._rows[name])
-
-    def _stream(self, part: Part) -> Iterator[pa.Table]:
-        """Gives the rows of a part on as they are read."""
-        errors, counts, rows = self._errors(), Counter[str](), 0
+        errors, counts, rows = LineErrors(self._on_error), Counter[str](), 0
         for block in self._blocks(part, errors, counts):
             stay = self._uncontaminated(part, block.contaminated, np.ones(block.rows.num_rows, dtype=bool), counts)
             table = block.rows if stay.all() else block.rows.filter(pa.array(stay))
             rows += table.num_rows
             yield table
         self._close(part, errors, counts, rows)
-
-    def _errors(self) -> LineErrors:
-        return LineErrors(getattr(self.source, "on_error", "raise"))
 
     def _blocks(self, part: Part, errors: LineErrors, counts: Counter[str]) -> Iterator[_Block]:
         """Reads a part, and applies the rules that look at nothing but a row."""
@@ -159,14 +155,13 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     def _select(self, part: Part) -> None:
         """Stores the rows of a part, and decides which of them stay, which are drawn, and in which order they come."""
-        seed = getattr(self.source, "seed", 0)
-        repeats, drawn = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+        repeats, drawn = [_NO_KEYS], [_NO_KEYS]
         matches: list[tuple[int, dict[str, np.ndarray]]] = []
         store = self._stores[part.name] = self._stack.enter_context(RowStore(part.schema, self._work))
-        errors, counts = self._errors(), Counter[str]()
+        errors, counts = LineErrors(self._on_error), Counter[str]()
         for block in self._blocks(part, errors, counts):
-            repeats += [] if block.repeats is None else [block.repeats]
-            drawn += [] if block.drawn is None else [block.drawn]
+            repeats.append(block.repeats)
+            drawn.append(block.drawn)
             matches.append((block.rows.num_rows, block.contaminated))
             store.append(block.rows)
         stay = np.ones(len(store), dtype=bool)
@@ -181,23 +176,22 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         }
         stay = self._uncontaminated(part, masks, stay, counts)
         if part.training and self._most is not None:
-            chosen = sample(stay, self._most, seed)
+            chosen = sample(stay, self._most, self._seed)
             counts["not_sampled"] = int((stay & ~chosen).sum())
             stay = chosen
         rows = np.flatnonzero(stay)
-        self._rows[part.name] = shuffled(rows, seed) if part.shuffle else rows
+        self._rows[part.name] = shuffled(rows, self._seed) if part.shuffle else rows
         self._close(part, errors, counts, len(rows))
 
     def _draw(self, part: Part, keys: np.ndarray, stay: np.ndarray, counts: Counter[str]) -> np.ndarray:
         """Draws the held-out parts by the keys of all rows; returns which rows stay (rows,), bool."""
-        sizes, seed = part.sizes, getattr(self.source, "seed", 0)
-        wanted = sum(sizes.values())
+        wanted = sum(part.sizes.values())
         if wanted >= stay.sum():
-            remedy = "lower " + " and ".join(f"--{name}-size" for name in reversed(list(sizes)))
+            remedy = "lower " + " and ".join(f"--{name}-size" for name in reversed(list(part.sizes)))
             problem = f"{wanted} rows are to be held out, but there are only {stay.sum()}"
             raise InputError(problem, path=next(iter(part.files), None), remedy=remedy)
-        for name, size in sizes.items():
-            chosen = hold_out(keys, size, seed, stay)
+        for name, size in part.sizes.items():
+            chosen = hold_out(keys, size, self._seed, stay)
             # Repeats that stayed under another rule go with their sentence, so that it is in one part only.
             stay = stay & ~chosen
             shards = dataclasses.replace(part, split=name).name
@@ -210,7 +204,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table) -> _Block:
     """Does the work on a table that needs nothing but the table and so runs in any thread."""
     rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
-    repeats = drawn = None
+    repeats = drawn = _NO_KEYS
     if part.repeats:
         repeats = repeat_keys(*(rows.column(name).combine_chunks() for name in part.repeats))
     if part.sizes:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from ...artefacts.artefact import Artefact, Card, is_ours
 from ...artefacts.files import read_json_object
 from ...artefacts.provenance import inherited_metadata, read_provenance
-from ...data.arrow_arrays import int64_array
 from ...data.batch_function import Progress, no_progress
 from ...data.folder import DataFolder, write_split
+from ...data.schema import int64_array
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError, ModelError, OutputError, UsageError
 from ...settings import Constraints, Settings

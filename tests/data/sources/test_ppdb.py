@@ -6,7 +6,7 @@ import pytest
 
 from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.rows import SourceRows
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import InputError
 
 ONE = "[NP] ||| {} ||| {} ||| Abstract=0 p(e|f,LHS)={} AGigaSim=0.5 ||| 0-0 1-1\n"
 TWO = "[NN] ||| car ||| auto ||| PPDB2.0Score=5.25 -logp(LHS|e1)=0.01 AGigaSim=NA ||| 0-0 ||| ForwardEntailment\n"
@@ -41,23 +41,3 @@ def test_a_malformed_rule_is_named_or_skipped_alone(tmp_path):
     assert caught.value.line == 2
     found, corpus = rows(path, on_error="skip")
     assert len(found) == 2 and corpus.counts["train"]["malformed"] == 2
-
-
-def test_the_annotated_sample_is_a_graded_set(tmp_path):
-    path = tmp_path / "sample.tsv"
-    path.write_text("3.5\t[NP]\tthis video\tthe movie\t3.0,4.0\n")
-    found, corpus = rows(path)
-    assert list(corpus.parts) == ["test"]
-    assert list(found[0].values()) == ["this video", "the movie", 3.5, "[NP]", [3.0, 4.0]]
-    with pytest.raises(UsageError, match="does not apply"):
-        rows(path, decontaminate=["x"])
-    for line, message in (("nan\t[X]\ta\tb\t1", "score `nan`"), ("1\t[X]\ta\tb\t1.2.3", "votes `1.2.3`")):
-        path.write_text(f"1\t[X]\ta\tb\t1\n{line}\n")
-        with pytest.raises(InputError, match=message):
-            rows(path)
-
-
-def test_layouts_are_not_mixed(one, tmp_path):
-    (tmp_path / "sample").write_text("3.5\t[NP]\tthis video\tthe movie\t3.0,4.0\n")
-    with pytest.raises(InputError, match="rules and an annotated sample"):
-        rows([one, tmp_path / "sample"])

@@ -138,6 +138,26 @@ def source(request, tmp_path, monkeypatch):
     return request.param, flags, sizes
 
 
+def assert_the_card_says_what_it_must(sizes):
+    text = Path("out/README.md").read_text()
+    infos = DatasetCard.load("out/README.md").data.dataset_info
+    infos = infos if isinstance(infos, list) else [infos]
+    stated = {
+        (info["config_name"], split["name"]): split["num_examples"] for info in infos for split in info["splits"]
+    }
+    assert stated == {(configuration or "default", split): rows for (configuration, split), rows in sizes.items()}
+    for heading in ("## Fields", "## Rows", "## Licence", "## Citation"):
+        assert text.count(f"\n{heading}\n") == 1
+        assert text.partition(f"\n{heading}\n")[2].strip()
+    for info in infos:
+        for feature in info["features"]:
+            assert f"* `{feature['name']}`: " in text
+    assert str(Path.cwd()) not in text
+    header = yaml.safe_load(text.split("---")[1])
+    assert [entry["config_name"] for entry in header["configs"]] == [info["config_name"] for info in infos]
+    assert [entry.get("default", False) for entry in header["configs"]].count(True) == 1
+
+
 def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_its_builder_gives_the_same(source, capsys):
     name, flags, sizes = source
     assert capsys.readouterr().out == ""
@@ -167,27 +187,7 @@ def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_its_build
     # Without a name the default configuration opens.
     first = next(iter(sizes))[0]
     assert set(load_dataset("out", cache_dir="cache")) == {split for name, split in sizes if name == first}
-
-
-def test_each_card_is_accepted_by_the_hub_library_and_says_what_a_card_must_say(source, tmp_path):
-    _, _, sizes = source
-    text = Path("out/README.md").read_text()
-    infos = DatasetCard.load("out/README.md").data.dataset_info
-    infos = infos if isinstance(infos, list) else [infos]
-    stated = {
-        (info["config_name"], split["name"]): split["num_examples"] for info in infos for split in info["splits"]
-    }
-    assert stated == {(configuration or "default", split): rows for (configuration, split), rows in sizes.items()}
-    for heading in ("## Fields", "## Rows", "## Licence", "## Citation"):
-        assert text.count(f"\n{heading}\n") == 1
-        assert text.partition(f"\n{heading}\n")[2].strip()
-    for info in infos:
-        for feature in info["features"]:
-            assert f"* `{feature['name']}`: " in text
-    assert str(tmp_path) not in text
-    header = yaml.safe_load(text.split("---")[1])
-    assert [entry["config_name"] for entry in header["configs"]] == [info["config_name"] for info in infos]
-    assert [entry.get("default", False) for entry in header["configs"]].count(True) == 1
+    assert_the_card_says_what_it_must(sizes)
 
 
 @pytest.mark.parametrize("source", ["transfer"], indirect=True)
