@@ -156,7 +156,7 @@ def _convert(
     """Writes a model that is open in the format of CTranslate2; `folder` is for its configuration."""
     from ctranslate2.converters import TransformersConverter
 
-    class OpenModelConverter(TransformersConverter):  # type: ignore[misc]
+    class OpenModelConverter(TransformersConverter):
         """Takes the model that is open, so that no file is read a second time."""
 
         def load_model(self, *_: Any, **__: Any) -> PreTrainedModel:

@@ -139,9 +139,9 @@ def test_ctranslate2_keeps_to_the_limit_and_to_the_generation_config_and_rounds_
 def test_what_ctranslate2_cannot_do_is_one_line(folders, make_model, tiny_tokenizer, monkeypatch):
     model, tokenizer = load_translation_model(folders("nllb"), device="cpu", **LANGUAGES["nllb"])
     with pytest.raises(UsageError, match="does not compute in --precision bf16"):
-        back_translate(
-            model="m", bitext="b", output="o", precision="bf16", translation_engine="ctranslate2", device="cpu"
-        )
+        back_translate.settings(
+            model="m", bitext="b", output="o", precision="bf16", translation_engine="ctranslate2"
+        ).check()
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "ctranslate2", None)
         with pytest.raises(UsageError, match=r"needs the package ctranslate2 .*pip install"):
@@ -287,7 +287,13 @@ def test_shards_do_not_change_a_byte_and_the_card_says_what_was_done(folders, tm
     kind = "nllb"
     languages = {f"model_{name}": value for name, value in LANGUAGES[kind].items()}
     common = {"model": str(folders(kind)), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES * 3)))}
-    common |= languages | {"num_beams": 3, "shard_size": 4, "translation_engine": engine, "device": "cpu"}
+    common |= languages | {
+        "num_beams": 3,
+        "shard_size": 4,
+        "precision": "fp32",
+        "translation_engine": engine,
+        "device": "cpu",
+    }
     whole = back_translate(**common, output=str(tmp_path / "whole"))
     for part in ("2/2", "1/2"):
         back_translate(**common, output=str(tmp_path / "parts"), shard=part)
