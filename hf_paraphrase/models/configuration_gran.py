@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from .base_configuration import RecurrentLayersConfig
 
@@ -16,8 +16,6 @@ class GranConfig(RecurrentLayersConfig):
         variational_dropout_of: What `variational_dropout` acts on: `words`, the word vectors, those that are averaged
             among them, and the recurrent state; or `network`, the inputs of the recurrent network and of the gate, and
             the recurrent state (Gal and Ghahramani 2016), so that the word vectors that are averaged stay whole.
-        peepholes: As for `RecurrentLayersConfig`; but a saved configuration without this entry, written before there
-            was a choice, keeps the network without them that it describes.
         **kwargs: The settings of `RecurrentLayersConfig`; `direction_merge` says how the states of two directions
             become h_t: `concat`, put side by side, followed by a dense layer with tanh, or `sum`.
     """
@@ -30,10 +28,3 @@ class GranConfig(RecurrentLayersConfig):
     }
 
     variational_dropout_of: str = "words"
-
-    def __post_init__(self, **kwargs: Any) -> None:
-        """Keeps a network of an old folder without peepholes."""
-        # Every saved configuration names the version that wrote it.
-        if self.peepholes is None and self.transformers_version is not None:
-            self.peepholes = False
-        super().__post_init__(**kwargs)

@@ -15,10 +15,10 @@ from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
+from hf_paraphrase.translation import translator as translators
 from hf_paraphrase.translation.back_translation import back_translated
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.search_settings import SearchOptions
-from hf_paraphrase.translation.translator import Translator
 
 
 def skipped(folder):
@@ -118,7 +118,7 @@ def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, pl
     try:
         for count in (1, 4):
             torch.set_num_threads(count)
-            translator = Translator(model, tokenizer, SearchOptions(40, 40, **precision))
+            translator = translators.Translator(model, tokenizer, SearchOptions(40, 40, bf16=True))
             assert translator.threads == min(count, 2 if plain else 4)
             found.append(back_translated(translator, table)[0])
             assert torch.get_num_threads() == count

@@ -1,20 +1,17 @@
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-from types import SimpleNamespace
+import shutil
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from hf_paraphrase import SearchOptions
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.errors import InputError
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.translation.bitext import check_languages
+from hf_paraphrase.translation.bitext import are_different
 from hf_paraphrase.translation.lexical_table import LexicalTable, unit_fingerprint
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.translator import Translator
@@ -74,39 +71,43 @@ def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the
     assert "lexical_table.safetensors" in [item["name"] for item in record["inputs"]]
 
 
+def test_languages_that_are_unknown_or_the_same_pass():
+    for own, language in ((None, "fr"), ("fr", None), ("fr", ""), ("fr", "und"), ("fr", "fr-CA"), ("fra", "fr")):
+        assert not are_different(own, language)
+
+
+@pytest.mark.parametrize(
+    ("verb", "side", "problem"),
+    [
+        ("back-translate", "source", "the source side is fr, but the model {} translates de"),
+        ("evaluate-nmt", "target", "the target side is en, but the model {} translates into de"),
+        ("lexical-table", "target", "the target side is en, but the model {} translates into de"),
+    ],
+)
+def test_bitext_of_other_languages_than_the_models_is_one_line(
+    tiny_model, tiny_bitext, tmp_path, capsys, verb, side, problem
+):
+    model = shutil.copytree(tiny_model, tmp_path / "model")
+    settings = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps({**settings, f"{side}_lang": "de"}))
+    words = ["--model", str(model), "--bitext", str(tiny_bitext), "--output", str(tmp_path / "out")]
+    assert main([verb, *words]) == 2
+    assert f"{tiny_bitext}: {problem.format(model)}" in capsys.readouterr().err.splitlines()[-1]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_names_none_is_used(
     table, tiny_model, tiny_bitext, tmp_path, capsys
 ):
-    other = tmp_path / "other.safetensors"
-    words = ["--max-sentences", "2", "--lexical-table", str(other)]
+    other, words = tmp_path / "other.safetensors", ["--max-sentences", "2", "--lexical-table"]
     dataclasses.replace(LexicalTable.load(table), units="0" * 64).save(other)
-    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words) == 2
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words, str(other)) == 2
     assert f"{other}: the lexical table is about the units of another model than" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
     dataclasses.replace(LexicalTable.load(table), units=None).save(other)
-    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words) == 0
+    assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words, str(other)) == 0
 
 
 def test_the_fingerprint_of_units_changes_with_their_numbers():
     tokenizers = [train_bpe_tokenizer(["one two", "two three"], 20), train_bpe_tokenizer(["one two", "two four"], 20)]
     assert len({unit_fingerprint(tokenizer) for tokenizer in [*tokenizers, tokenizers[0]]}) == 2
-
-
-@pytest.mark.parametrize(
-    ("own", "language", "problem"),
-    [
-        (None, "fr", None),
-        ("fr", None, None),
-        ("fr", "und", None),
-        ("fr", "fr-CA", None),
-        ("fra", "fr", None),
-        ("de", "fr", "the {} side is fr, but the model m translates"),
-    ],
-)
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_languages_that_are_unknown_or_the_same_pass_and_others_do_not(tmp_path, side, own, language, problem):
-    columns = pa.table({"source": ["un"], "target": ["one"], f"{side}_lang": pa.array([language], pa.string())})
-    write_split(tmp_path, "train", [columns], columns.schema)
-    model = SimpleNamespace(config=SimpleNamespace(**{f"{side}_lang": own}))
-    with contextlib.nullcontext() if problem is None else pytest.raises(InputError, match=problem.format(side)):
-        check_languages("m", model, DataFolder(tmp_path), "train")

@@ -19,14 +19,9 @@ def make(**settings):
     return AvgModel(AvgConfig(vocab_size=40, hidden_size=9, initializer_range=0.5, **settings)).eval()
 
 
-def test_the_only_parameter_is_embeddings_and_its_padding_row_is_zero():
-    model = make()
-    assert {name: tuple(value.shape) for name, value in model.state_dict().items()} == {"embeddings": (40, 9)}
-    assert not model.embeddings[0].any() and model.embeddings[1:].abs().sum(1).min() > 0
-
-
 def test_pooler_output_is_the_plain_mean_of_the_word_vectors():
     model = make()
+    assert list(model.state_dict()) == ["embeddings"]
     ids, mask = padded(ROWS, 9)
     output = model(ids, mask)
     for place, row in enumerate(ROWS):
@@ -34,8 +29,6 @@ def test_pooler_output_is_the_plain_mean_of_the_word_vectors():
         torch.testing.assert_close(output.pooler_output[place], mean)
         torch.testing.assert_close(output.last_hidden_state[place, : len(row)], model.embeddings[row])
         assert not output.last_hidden_state[place, len(row) :].any()
-    pooled = output.last_hidden_state.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
-    torch.testing.assert_close(pooled, output.pooler_output)
 
 
 def test_with_the_saved_configuration_model2vec_neither_normalises_nor_truncates(tmp_path):
@@ -55,16 +48,6 @@ def test_the_first_vectors_are_normal_or_uniform_within_the_range():
         assert abs(vectors[1:].std().item() - deviation) < 0.01 and abs(vectors.mean().item()) < 0.02
 
 
-def make_small(*, skip_unknown=True, **options):
-    torch.manual_seed(5)
-    config = AvgConfig(vocab_size=12, hidden_size=7, initializer_range=1.0, skip_unknown=skip_unknown, **options)
-    return AvgModel(config).eval()
-
-
-def small_batch(rows, *, left=False):
-    return padded(rows, max(map(len, rows)) + 2, left=left)
-
-
 sentences = st.lists(st.lists(st.integers(1, 11), max_size=9), min_size=1, max_size=8)
 
 
@@ -72,10 +55,10 @@ sentences = st.lists(st.lists(st.integers(1, 11), max_size=9), min_size=1, max_s
 @settings(max_examples=20, deadline=None)
 @given(rows=sentences, left=st.booleans())
 def test_padded_batches_and_sentences_laid_end_to_end_agree_to_the_last_bit(skip_unknown, rows, left):
-    model = make_small(skip_unknown=skip_unknown)
+    model = make(skip_unknown=skip_unknown)
     tokens = torch.tensor([word for row in rows for word in row], dtype=torch.long)
     flat = model.mean_of_words(tokens, torch.tensor([len(row) for row in rows]))
-    ids, mask = small_batch(rows, left=left)
+    ids, mask = padded(rows, max(map(len, rows)) + 2, left=left)
     assert torch.equal(model(ids, mask).pooler_output, flat)
     assert torch.equal(model(ids, mask, return_token_vectors=False).pooler_output, flat)
     single = [model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in rows]

@@ -34,19 +34,13 @@ def means_by_hand(model, row):
     return torch.stack([sums[part] / max(counts[part], 1) for part in (0, 1)])
 
 
-def encoder(**settings):
+def encoder():
     words = build_word_level_tokenizer(sentence_vocabulary(TEXTS[:5]))
     trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
     tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
     torch.manual_seed(0)
-    config = ConcatenationConfig(vocab_sizes=tokenizer.part_sizes, part_size=4, initializer_range=0.5, **settings)
+    config = ConcatenationConfig(vocab_sizes=tokenizer.part_sizes, part_size=4, initializer_range=0.5)
     return SentenceEncoder(ConcatenationModel(config).eval(), tokenizer)
-
-
-def save(item, folder):
-    item.model.save_pretrained(folder)
-    save_tokenizer(item.tokenizer, folder)
-    return folder
 
 
 def test_the_embedding_is_the_mean_of_each_part_side_by_side():
@@ -55,9 +49,6 @@ def test_the_embedding_is_the_mean_of_each_part_side_by_side():
     output = model(ids, mask)
     for place, row in enumerate(ROWS):
         torch.testing.assert_close(output.pooler_output[place], means_by_hand(model, row).flatten())
-    pooled = output.last_hidden_state.sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
-    torch.testing.assert_close(pooled, output.pooler_output)
-    assert not output.last_hidden_state[~mask.bool()].any()
 
 
 def cosine(first, second):
@@ -99,8 +90,7 @@ def test_names_of_tokens_tell_the_part_and_lead_back_to_the_ids():
 
 
 def test_a_tokenizer_of_another_model_is_refused(tmp_path):
-    item = encoder()
-    save(item, tmp_path)
+    encoder().model.save_pretrained(tmp_path)
     other = build_character_trigram_tokenizer(trigram_vocabulary(["entirely other characters", *TEXTS]))
     save_tokenizer(ConcatenationTokenizer(parts=[other, other]), tmp_path)
     with pytest.raises(ModelError, match="belong to another model"):

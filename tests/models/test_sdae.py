@@ -76,29 +76,6 @@ def test_loss_and_gradients_are_those_of_pytorchs_own_layers_sentence_by_sentenc
         torch.testing.assert_close(mine, theirs, rtol=1e-9, atol=1e-12, msg=name)
 
 
-@pytest.mark.parametrize("left", [False, True])
-def test_embedding_is_the_last_state_of_pytorchs_gru_and_the_mean_of_the_token_vectors(left):
-    model = make(size=5).double()
-    ids, mask = padded(ROWS, 9, left=left)
-    output = model(ids, mask)
-    assert output.last_hidden_state.shape == (len(ROWS), 9, 5)
-    for place, row in enumerate(ROWS):
-        states = torch_gru(model.recurrent, model.embeddings[row]) if row else torch.zeros(0, 5).double()
-        expected = states[-1] if row else torch.zeros(5).double()
-        torch.testing.assert_close(output.pooler_output[place], expected)
-    mean = (output.last_hidden_state * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True).clamp_min(1)
-    torch.testing.assert_close(mean, output.pooler_output)
-    assert not output.last_hidden_state[mask == 0].any()
-
-
-def test_empty_texts_can_be_reconstructed():
-    model = make()
-    ids, mask = padded([[], []], 2)
-    output = model(ids, mask, labels=labels_of([[5], [6]], 1))
-    output.loss.backward()
-    assert output.loss.isfinite() and model.decoder.output.weight.grad.any()
-
-
 def test_initial_weights_follow_the_authors_code_or_xavier():
     torch.manual_seed(0)
     sizes = {"vocab_size": 200, "hidden_size": 32, "embedding_size": 16}

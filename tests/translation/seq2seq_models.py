@@ -167,6 +167,9 @@ def save_model(kind, folder, *, steps=80):
         optimizer.zero_grad()
         model(**batch).loss.backward()
         optimizer.step()
+    if kind == "marian":  # as in the models that Marian itself trained
+        with torch.no_grad():
+            model.get_input_embeddings().weight[tokenizer.pad_token_id] = 0.0
     model.eval().save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     settings = json.loads((folder / "tokenizer_config.json").read_text())

@@ -102,15 +102,6 @@ def test_the_list_is_ranked_by_the_scorers_arithmetic_and_without_a_scorer_there
     assert math.isnan(nbest[0].log_prob)
 
 
-def test_translate_keeps_the_order_and_leaves_empty_texts_empty(make_model, tiny_tokenizer):
-    model = make_model(3, end_bias=20.0)
-    texts = ["", *SOURCES, " \u00a0\u200b", *SOURCES[::-1], "\ufeff\u200e\t"]
-    expected = [translate(model, tiny_tokenizer, [text])[0] for text in texts]
-    assert expected[0] == expected[4] == expected[-1] == ""
-    assert translate(model, tiny_tokenizer, texts) == expected
-    assert translate(model, tiny_tokenizer, []) == []
-
-
 def test_translate_gives_the_model_back_in_its_mode_even_if_interrupted(make_model, tiny_tokenizer):
     def interrupt(count):
         raise KeyboardInterrupt

