@@ -78,6 +78,8 @@ def data(tmp_path_factory):
 @pytest.fixture
 def study(data, tmp_path, load_script, monkeypatch, capsys):
     module = load_script("studies/study")
+    # Perceptrons would take half the time.
+    monkeypatch.setattr("measures.FOLDS", 2)
 
     def run(*words, **changes):
         monkeypatch.setattr(module, "design_of", lambda name: {**DESIGN, **changes})
