@@ -143,8 +143,7 @@ def learnt_tokenizer(kind: str, sentences: list[str], size: int) -> PreTrainedTo
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        units = max(min(size, 30_000), len(alphabet) + 2)
-        trainer = trainers.BpeTrainer(vocab_size=units, initial_alphabet=alphabet, **special)
+        trainer = trainers.BpeTrainer(vocab_size=min(size, 30_000), initial_alphabet=alphabet, **special)
     else:
         tokenizer = Tokenizer(models.Unigram())
         tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
@@ -283,12 +282,11 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         seconds, _ = timed(lambda: [lstm(vectors) for _ in range(whole)], arguments.clock)
         return whole / batches * len(sentences) / seconds
 
+    networks = {"GRAN": encoder.encode}
+    networks["GRAN under autocast to bfloat16"] = torch.autocast("cpu", torch.bfloat16)(encoder.encode)
     contestants = [
         Contestant("", name, partial(rate, arguments.clock, encode, sentences, len(sentences)))
-        for name, encode in (
-            ("GRAN", encoder.encode),
-            ("GRAN under autocast to bfloat16", torch.autocast("cpu", torch.bfloat16)(encoder.encode)),
-        )
+        for name, encode in networks.items()
     ]
     contestants += [
         Contestant("gran_encode_vs_bare_lstm", f"bare LSTM, batches of {batch} x {length}", partial(bare_rate, batch))

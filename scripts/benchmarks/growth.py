@@ -76,8 +76,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
                 costs.get(name, []).append(cost)
                 write(f"{name}: {rows:,} rows, {cost.wall:.1f} s, {cost.processors:.1f} s of processors")
     write(summary(costs))
-    exponents = {name: exponent(found) for name, found in costs.items()}
-    return {name: value for name, value in exponents.items() if np.isfinite(value)}
+    return {name: value for name, found in costs.items() if np.isfinite(value := exponent(found))}
 
 
 def write_pairs(folder: Path, rows: int) -> None:

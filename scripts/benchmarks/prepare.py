@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratio."""
     path = Path(arguments.tsv) if arguments.tsv else sample_file(folder / "sample.tsv", arguments.rows)
     with path.open("rb") as stream:
-        lines = sum(block.count(b"\n") for block in iter(partial(stream.read, 1 << 20), b""))
+        lines = sum(1 for _ in stream)
     cores = available_cores()
     write(f"{lines:,} rows, {path.stat().st_size / 1e6:,.0f} MB, {cores} cores")
     preparing: dict[str, Callable[[Path, Path], list[Path]]] = {

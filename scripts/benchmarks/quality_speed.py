@@ -53,15 +53,7 @@ Encode = Callable[[list[str]], Any]
 
 @dataclass
 class Compared:
-    """An encoder or a baseline, and what was measured of it.
-
-    Attributes:
-        place: What `evaluate` calls it: the folder of a model, or the name of a baseline.
-        size: Of what is on the disk, in bytes.
-        dimension: Components of a vector; None where there is no dense one.
-        quality: Figures × 100 by the names of the columns.
-        rates: Of its turns.
-    """
+    """An encoder, or a baseline without vectors, and what was measured of it; `place` is what `evaluate` calls it."""
 
     name: str
     place: str
@@ -80,13 +72,9 @@ class Compared:
     def figures(self) -> dict[str, Any]:
         """Returns all that the table has as plain values, rounded."""
         rates = {"sentences_per_second": self.rate, "least": min(self.rates), "most": max(self.rates)}
-        return {
-            **{key: round(value, 2) for key, value in self.quality.items()},
-            **{key: float(f"{value:.4g}") for key, value in rates.items()},
-            "megabytes": float(f"{self.size / 1e6:.3g}"),
-            "components": self.dimension,
-            "ours": self.ours,
-        }
+        figures = {**self.quality, **rates, "megabytes": self.size / 1e6}
+        rounded = {key: float(f"{value:.4g}") for key, value in figures.items()}
+        return {**rounded, "components": self.dimension, "ours": self.ours}
 
 
 def main() -> int:
@@ -254,14 +242,9 @@ def draw_picture(rows: Sequence[Compared], column: str, path: Path) -> None:
     colours = [COLOURS[0] if row.ours else COLOURS[1] for row in rows]
     figure, axes = new_figure(8.6, 5.2)
     axis = axes[0, 0]
-    room = max(max(qualities) - min(qualities), 1.0)
-    axis.set(
-        xscale="log",
-        xlabel="sentences a second, from text to vectors (logarithmic)",
-        ylabel=f"STS, {column}: Pearson's r × 100",
-        xlim=(min(speeds) / 1.8, max(speeds) * 2.6),
-        ylim=(min(qualities) - 0.14 * room, max(qualities) + 0.14 * room),
-    )
+    axis.set(xscale="log", xlabel="sentences a second, from text to vectors (logarithmic)")
+    axis.set(ylabel=f"STS, {column}: Pearson's r × 100", xlim=(min(speeds) / 1.8, max(speeds) * 2.6))
+    axis.margins(y=0.14)
     axis.xaxis.set_major_formatter("{x:,.0f}")
     axis.grid(axis="x", alpha=0.25)
     axis.scatter(speeds, qualities, s=np.maximum(900 * sizes / sizes.max(), 18), c=colours, alpha=0.75, linewidths=0)
@@ -269,7 +252,7 @@ def draw_picture(rows: Sequence[Compared], column: str, path: Path) -> None:
         axis.scatter([], [], s=60, c=colour, alpha=0.75, linewidths=0, label=label)
     axis.legend(loc="lower left", frameon=False, title="area: size on the disk", alignment="left")
     # From below to above, each label at least a line above the one before.
-    height = -np.inf
+    height, room = -np.inf, max(max(qualities) - min(qualities), 1.0)
     for place in np.argsort(qualities):
         height = max(qualities[place], height + 0.09 * room)
         axis.annotate(

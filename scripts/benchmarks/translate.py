@@ -19,7 +19,7 @@ import copy
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,6 @@ from hf_paraphrase.translation.scoring import prefix_tree_scores
 from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
 
 END = 2
-BEAMS = (5, 10, 20, 50, 100)
-"""The widths of `--scaling`."""
 SIZES = {
     "hidden": (1000, "hidden units of the searched model"),
     "embedding": (620, "components of a word embedding"),
@@ -68,10 +66,14 @@ class JoeyNmt:
     def seconds(self, **order: Any) -> float:
         """Lets it take a turn and returns the seconds it measured."""
         assert self.process.stdin is not None
-        order |= {"threads": torch.get_num_threads(), "cpu_time": self.clock == "processor", "seed": 0}
+        order |= {"threads": torch.get_num_threads(), "clock": self.clock, "seed": 0}
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         return float(self._answer()["seconds"])
+
+    def rate(self, count: int, **order: Any) -> float:
+        """Lets it take a turn and returns how many things it did a second."""
+        return count / self.seconds(**order)
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -82,11 +84,6 @@ class JoeyNmt:
         return answer
 
 
-def rate_of(count: int, seconds: Callable[[], float]) -> float:
-    """Takes a turn and returns how many things were done a second."""
-    return count / seconds()
-
-
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = argument_parser(__doc__, clock=True)
@@ -94,7 +91,6 @@ def main() -> int:
     for name, (size, meaning) in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=size, help=meaning)
     parser.add_argument("--train-hidden", type=int, nargs="+", default=[512, 1000], help="hidden units in training")
-    parser.add_argument("--scaling", action="store_true", help="instead, how our search slows down with wider beams")
     return run_benchmark(parser, run)
 
 
@@ -105,9 +101,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
         raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
     write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
-    if arguments.scaling:
-        measure_beams(arguments)
-        return {}
     joey = None
     try:
         if arguments.joeynmt_python is None:
@@ -191,7 +184,7 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
         names = ("vocabulary", "embedding", "hidden", "batch", "source", "beams")
         order = {"do": "search", "target": arguments.steps, **{name: getattr(arguments, name) for name in names}}
         done = arguments.batch * arguments.beams * arguments.steps
-        contestants.append(Contestant("", joey.name, partial(rate_of, done, partial(joey.seconds, **order))))
+        contestants.append(Contestant("", joey.name, partial(joey.rate, done, **order)))
     write(
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
@@ -240,8 +233,8 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
         if joey is not None:
             order = {"do": "train", "vocabulary": arguments.train_vocabulary, "embedding": arguments.embedding}
             order |= {"hidden": hidden, "batch": batch, "source": length, "target": length}
-            seconds = partial(joey.seconds, **order, updates=arguments.updates)
-            contestants.append(Contestant("", joey.name, partial(rate_of, tokens, seconds)))
+            order |= {"updates": arguments.updates}
+            contestants.append(Contestant("", joey.name, partial(joey.rate, tokens, **order)))
         write(
             f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
             f"batch {batch} x {length}"
@@ -258,21 +251,6 @@ def ratios_to_joey(
     medians = measure(unit, contestants, rounds)
     named = zip(contestants, medians, strict=True)
     return {contestant.key: median / medians[-1] for contestant, median in named if contestant.key and joey}
-
-
-def measure_beams(arguments: argparse.Namespace) -> None:
-    """Writes how many milliseconds a search in bf16 takes for a sentence with beams of several widths."""
-    model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden).to(torch.bfloat16)
-    sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
-    steps, clock = arguments.steps, arguments.clock
-
-    def sentences_per_second(beams: int) -> float:
-        return search(model, sources, beams, steps, clock=clock) / (beams * steps)
-
-    contestants = [Contestant("", f"beam {beams}", partial(sentences_per_second, beams)) for beams in BEAMS]
-    medians = measure("sentences/s", contestants, arguments.rounds)
-    milliseconds = (f"beam {beams} {1e3 / rate:.0f}" for beams, rate in zip(BEAMS, medians, strict=True))
-    write(f"milliseconds a sentence: {', '.join(milliseconds)}")
 
 
 if __name__ == "__main__":

@@ -31,14 +31,7 @@ _INPUT = re.compile(r"\{(\w+)\}([\w./-]*)")
 
 @dataclass(frozen=True)
 class Case:
-    """A run of a verb.
-
-    Attributes:
-        name: Its name, and that of its output before `ending`.
-        line: The words after `hf-paraphrase`, without `--output NAME`.
-        ending: The suffix of an output that is a file.
-        for_others: Whether it only makes inputs and fixtures and is not disturbed itself.
-    """
+    """A run of a verb; the head of `cases.yaml` explains the fields."""
 
     name: str
     line: str
@@ -139,12 +132,10 @@ def differences(expected: Path, found: Path) -> list[str]:
 
     Files are compared byte for byte, without times in JSON, tables and cards, and the interruptions of a run.
     """
-    left, right = contents(expected), contents(found)
-    changed = sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
-    both = left.keys() & right.keys()
-    return [
-        name for name in changed if name not in both or _timeless(name, left[name]) != _timeless(name, right[name])
-    ]
+    left, right = (
+        {name: _timeless(name, content) for name, content in contents(path).items()} for path in (expected, found)
+    )
+    return sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
 
 
 def contents(path: Path) -> dict[str, bytes]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -32,12 +31,7 @@ def nothing() -> None:
 
 
 class Ended(NamedTuple):
-    """How a run ended.
-
-    Attributes:
-        code: The exit code, or minus the number of the signal that ended it.
-        changes: How many changes of the file system it made, where they were counted.
-    """
+    """How a run ended: with which exit code, or minus the number of a signal, and after how many changes."""
 
     code: int
     stdout: str
@@ -62,15 +56,12 @@ class _Changes:
         self.count = 0
         self._folder: str | None = None
         self._at, self._act = 0, nothing
-        self._hooked = False
+        # A hook stays until the process ends.
+        sys.addaudithook(self._hook)
 
     def begin(self, folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> None:
         """Starts to count from 1; `act` is called before the change `at`."""
         self.count, self._folder, self._at, self._act = 0, f"{os.path.realpath(folder)}{os.sep}", at, act
-        if not self._hooked:
-            # A hook stays until the process ends.
-            sys.addaudithook(self._hook)
-            self._hooked = True
 
     def end(self) -> int:
         """Stops to count and returns the count."""
@@ -78,9 +69,11 @@ class _Changes:
         return self.count
 
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self._folder is None or (event != "open" and event not in _CHANGES):
+        if self._folder is None:
             return
-        if event == "open" and not (isinstance(arguments[2], int) and arguments[2] & _WRITING):
+        if event not in _CHANGES and not (
+            event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        ):
             return
         path = os.fsdecode(arguments[0]) if isinstance(arguments[0], str | bytes) else ""
         if isinstance(arguments[0], int) or (path.startswith(os.sep) and not path.startswith(self._folder)):
@@ -97,16 +90,6 @@ CHANGES = _Changes()
 def kill() -> None:
     """Kills the process that calls it."""
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def stop() -> None:
-    """Stops the process that calls it until it is killed or continued."""
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-
-def fill_the_disk(room: int = 0) -> Callable[[], None]:
-    """Returns an act after which no file can grow beyond some bytes."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
 
 def run_here(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:

@@ -3,7 +3,7 @@
     python scripts/studies/make_data.py pairs --data DATA --output pairs.tsv.gz
     python scripts/studies/make_data.py text --data DATA --wordnet DICT --output TEXT
     python scripts/studies/make_data.py phrases --data DATA --held-out held_out.tsv --output train.tsv
-    python scripts/studies/make_data.py joined --pairs DIR DIR=10000 [--columns sentence1 sentence2] --output DIR
+    python scripts/studies/make_data.py joined --pairs DIR DIR [--columns sentence1 sentence2] --output DIR
     python scripts/studies/make_data.py mixture --pairs DIR --right 1800 --wrong 1200 --seed 0 --output DIR
     python scripts/studies/make_data.py costs --pairs DIR --output DIR
     python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
@@ -15,8 +15,8 @@
 with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, and PPDB's
 words. `text` are short sentences whose licences allow a
 published model, a file a source. `phrases` are PPDB's words and judged phrases; those of a third of the first phrases
-are held out, with their scores. `joined` are the pairs of several folders, `DIR=N` a sample of N; ids begin with the
-name of their folder from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
+are held out, with their scores. `joined` are the pairs of several folders; ids begin with the name of their folder
+from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
 seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share of the pairs with as many tokens
 that cost as much or less, because the cost of a translation goes with its length. `parts` gives a tenth of a split to
 `test`. `few` draws rows of what `parts` made, of those that `paraphrase` read, and adds their paraphrases or as many
@@ -73,8 +73,7 @@ _EMPTY_PARTS = re.compile(r"\s*;\s*(?:;\s*)+")
 
 def rows_of(data: Path, pattern: str) -> Iterator[list[str]]:
     """Streams the fields of the lines of compressed files."""
-    paths = sorted(data.glob(pattern))
-    if not paths:
+    if not (paths := sorted(data.glob(pattern))):
         raise InputError(f"no {pattern}", path=data, remedy="check --data")
     for path in paths:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as stream:
@@ -82,14 +81,10 @@ def rows_of(data: Path, pattern: str) -> Iterator[list[str]]:
                 yield line.rstrip("\r\n").split("\t")
 
 
-def glosses(wordnet: Path | None) -> Iterator[tuple[str, list[str]]]:
+def glosses(wordnet: Path) -> Iterator[tuple[str, list[str]]]:
     """Streams the synsets of WordNet: the definition, and the examples, which follow it in quotes."""
-    if wordnet is None:
-        raise UsageError("WordNet is needed", remedy="give its folder `dict` as --wordnet")
     for part in ("noun", "verb", "adj", "adv"):
         path = wordnet / f"data.{part}"
-        if not path.is_file():
-            raise InputError("no such file", path=path, remedy="--wordnet is the folder `dict` of WordNet 3.0")
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             if not line.startswith("  "):
                 gloss = line.partition(" | ")[2].strip()
@@ -217,17 +212,11 @@ def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
 def write_joined(options: argparse.Namespace) -> str:
     """Writes the pairs of several folders."""
     tables = []
-    for item in options.pairs:
-        folder, _, most = item.partition("=")
+    for folder in options.pairs:
         table = DataFolder(folder).table("train", options.columns)
-        if most:
-            rows = random.Random(SEED).sample(range(len(table)), min(int(most), len(table)))
-            table = table.take(pa.array(sorted(rows)))
         if "id" in table.column_names:
             name = Path(folder).resolve().name
-            table = with_column(
-                table, "id", pa.array([f"{name}/{number}" for number in table.column("id").to_pylist()])
-            )
+            table = with_column(table, "id", pa.array([f"{name}/{row}" for row in table.column("id").to_pylist()]))
         tables.append(table.replace_schema_metadata())
     return write_folder(options.output, "joined", {"train": pa.concat_tables(tables)})
 
@@ -288,14 +277,14 @@ def write_few(options: argparse.Namespace) -> str:
     )
 
 
-def _wink_lines(options: argparse.Namespace) -> Iterator[str]:
+def wink_lines(options: argparse.Namespace) -> Iterator[str]:
     """Turns the JSON of the package into lines; after the vector each entry carries its norm and its rank."""
     vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
     for word, values in vectors.items():
         yield f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n"
 
 
-def _used_lines(options: argparse.Namespace) -> Iterator[str]:
+def used_lines(options: argparse.Namespace) -> Iterator[str]:
     """Keeps the vectors of the words that occur."""
     sentences = [text for item in find_sts_sets(options.data).sets for text in (*item.sentences1, *item.sentences2)]
     for folder in map(DataFolder, options.pairs):
@@ -332,7 +321,7 @@ def largest_components(
 
 def write_vectors(options: argparse.Namespace) -> str:
     """Writes word vectors."""
-    lines = _wink_lines(options) if options.kind == "wink" else _used_lines(options)
+    lines = wink_lines(options) if options.kind == "wink" else used_lines(options)
     with written_whole(options.output) as part, part.open("w", encoding="utf-8") as stream:
         stream.writelines(lines)
     return "vectors written"
@@ -377,7 +366,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options = parser.parse_args(words)
     try:
         print(f"{options.output}: {KINDS[options.kind](options)}", file=sys.stderr)
-    except HfParaphraseError as error:
+    except (HfParaphraseError, OSError) as error:
         print(f"make_data: error: {error}", file=sys.stderr)
         return 2
     return 0

@@ -247,15 +247,13 @@ class Study:
 
     def table(self, name: str) -> tuple[str, list[tuple[str, Any]], list[str]]:
         """Makes the texts of a table, and the intervals of its claims for a picture."""
-        columns = {title: self._column(column, self.cells(name)) for title, column in self._columns(name)}
+        cells, wanted = self.cells(name), self.tables[name]["columns"]
+        columns = {title: self._column(column, cells) for title, column in wanted.items()}
         judged = judge(self.claims[name], columns)
         text = cells_table(columns)
         if judged:
             text += "\n" + claims_table(judged, list(columns))
         return text, [(claim.text, found) for claim, found in judged.items() if found], list(columns)
-
-    def _columns(self, name: str) -> Iterator[tuple[str, Any]]:
-        yield from self.tables[name]["columns"].items()
 
     def _column(self, column: Any, cells: list[Cell]) -> Column:
         found = {}
@@ -294,20 +292,19 @@ def make(output: Path, command: str) -> None:
         print(f"there already: {output}", file=sys.stderr)
         return
     output.parent.mkdir(parents=True, exist_ok=True)
-    words = [] if command.startswith("!") else [*shlex.split(command), "--output", str(output)]
-    if words and not words[0].endswith(".py"):
-        run_verb(*words)
-        return
-    if words:
-        done = subprocess.run([sys.executable, str(HERE / words[0]), *words[1:]], check=False)  # noqa: S603
-    else:
+    if command.startswith("!"):
         part = output.with_name(f"{output.name}.part")
         shell = ["bash", "-euo", "pipefail", "-c", command[1:]]
         done = subprocess.run(shell, env={**os.environ, "OUT": str(part), "HERE": str(HERE)}, check=False)  # noqa: S603
-        if not done.returncode:
-            part.rename(output)
-    if done.returncode:
-        sys.exit(done.returncode)
+        if done.returncode:
+            sys.exit(done.returncode)
+        part.rename(output)
+        return
+    words = [*shlex.split(command), "--output", str(output)]
+    if not words[0].endswith(".py"):
+        run_verb(*words)
+    elif code := subprocess.run([sys.executable, str(HERE / words[0]), *words[1:]], check=False).returncode:  # noqa: S603
+        sys.exit(code)
 
 
 def number_in(results: Any, name: str) -> float | None:

@@ -21,7 +21,6 @@ REQUESTS = {
     f"analyze similarities --model {{avg}} {TEXT} --query unheard --output out": "nothing to count",
     "evaluate --data {sample}/pairs.csv --baseline words": "not recognised",
     "evaluate --data absent --baseline words": "no such file or folder",
-    "evaluate --data {graded} --suite graded --split test --baseline words": "the splits are validation",
     "evaluate --data {sts} --suite sts --split train --baseline words": "--split is for --suite",
     "evaluate --data {graded} --baseline words --update-card": "--update-card is for --model",
     "evaluate --data {graded} --model multilingual --update-card": "a folder of that name is ./multilingual",

@@ -39,44 +39,24 @@ def ratios(run_script, capsys):
     return of
 
 
-@pytest.fixture
-def turns(load_script):
-    return load_script("benchmarks/interleaved")
+def test_contestants_take_turns_of_which_the_first_does_not_count_and_ratios_are_those_to_the_best_peer(
+    load_script, capsys
+):
+    turns, log = load_script("benchmarks/interleaved"), []
+    rates = {"ours": [9_999, 3_000, 1_000, 2_000], "peer": [9_999, 400, 500, 600], "other": [1, 250, 250, 250]}
 
+    def contestant(name):
+        left = iter(rates[name])
+        return turns.Contestant("" if name == "ours" else "x", name, lambda: log.append(name) or next(left))
 
-def recorded(turns, log, key, name, rates):
-    """A contestant whose turns have these rates, one after the other."""
-    left = iter(rates)
-
-    def rate():
-        log.append(name)
-        return next(left)
-
-    return turns.Contestant(key, name, rate)
-
-
-def test_contestants_take_turns_and_the_first_turn_of_each_does_not_count(turns):
-    log = []
-    contestants = [recorded(turns, log, "", "one", [9, 1, 2]), recorded(turns, log, "", "two", [8, 3, 4])]
-    assert turns.take_turns(contestants, 2) == [[1, 2], [3, 4]]
-    assert log == ["one", "two"] * 3
-
-
-def test_the_table_has_median_minimum_maximum_and_how_much_faster_the_first_is(turns, capsys):
-    contestants = [
-        recorded(turns, [], "", "ours", [9_999, 3_000, 1_000, 2_000]),
-        recorded(turns, [], "x", "peer", [9_999, 400, 500, 600]),
-    ]
-    assert turns.measure("pairs/s", contestants, 3) == [2_000, 500]
+    contestants = [contestant(name) for name in rates]
+    medians = turns.measure("pairs/s", contestants, 3)
+    assert medians == [2_000, 500, 250] and log == list(rates) * 4
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0][:4] == ["pairs/s", "median", "min", "max"]
     assert lines[1] == ["ours", "2,000", "1,000", "3,000", "1.00"]
     assert lines[2] == ["peer", "500", "400", "600", "4.00"]
-
-
-def test_a_ratio_is_that_to_the_best_rate_with_its_key(turns):
-    contestants = [turns.Contestant(key, key, float) for key in ("", "a", "b", "a", "")]
-    assert turns.ratios_to_best(contestants, [12.0, 2.0, 24.0, 3.0, 1.0]) == {"a": 4.0, "b": 0.5}
+    assert turns.ratios_to_best(contestants, medians) == {"x": 4.0}
 
 
 @pytest.mark.parametrize(
@@ -134,18 +114,14 @@ def test_a_model_has_a_rate_of_the_first_call_in_a_new_process_and_one_of_later_
     assert [line.split()[0] for line in lines[1:4:2]] == ["hf_paraphrase"] * 2 and "first call" in lines[2]
 
 
-def test_all_ways_of_preparing_keep_the_same_rows(ratios, monkeypatch):
+def test_all_ways_of_preparing_keep_the_same_rows(ratios, load_script, monkeypatch):
     # One peer is enough: a process for each core takes seconds to start.
     monkeypatch.setattr("hf_paraphrase.data.batch_function.available_cores", lambda: 1)
     lines, found = ratios("prepare", "--rows", 300, "--rounds", 1)
     assert lines[0].startswith("300 rows, ") and lines[-2].startswith("all keep the same ")
     assert int(lines[-2].split()[4]) < 300 and found["prepare_vs_datasets"] > 0
-
-
-def test_a_peer_that_keeps_other_rows_ends_the_benchmark(load_script):
-    module = load_script("benchmarks/prepare")
     with pytest.raises(HfParaphraseError, match="peer keeps 1 rows that are not our 2"):
-        module.check_same({"ours": ["a", "b"], "peer": ["a"]})
+        load_script("benchmarks/prepare").check_same({"ours": ["a", "b"], "peer": ["a"]})
 
 
 def test_the_loop_agrees_with_the_measures(ratios, tmp_path):
@@ -182,17 +158,10 @@ def stand_in(tmp_path):
     return path
 
 
-def test_without_joeynmt_all_of_ours_are_timed_and_the_peer_is_named_and_left_out(ratios):
-    lines, found = ratios("translate", *TRANSLATION)
-    assert "JoeyNMT is left out: --joeynmt-python is not given" in lines and found == {}
-    names = [line[:46].strip() for line in lines]
-    for name in ("12 candidates, bf16", "full vocabulary, bf16, rescored", "plain generate, fp32"):
-        assert names.count(name) == 1
-    assert names.count("training, bf16") == names.count("training, fp32") == 2
-
-
 def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidden_sizes(ratios, stand_in):
     lines, found = ratios("translate", *TRANSLATION, "--joeynmt-python", stand_in)
+    names = [line[:46].strip() for line in lines]
+    assert "12 candidates, bf16" in names and "plain generate, fp32" in names and names.count("training, fp32") == 2
     search = ["candidates", "full_bf16", "full_fp32"]
     training = ["nmt_train_bf16_vs_joeynmt", "nmt_train_fp32_vs_joeynmt"]
     assert list(found) == [*(f"beam50_{name}_vs_joeynmt" for name in search), *training]
@@ -202,11 +171,8 @@ def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidd
     orders = [json.loads(line) for line in (stand_in.parent / "python.orders").read_text().splitlines()]
     assert [order["do"] for order in orders] == ["search"] * 2 + ["train"] * 4
     assert [order["hidden"] for order in orders] == [8, 8, 4, 4, 8, 8]
-
-
-def test_the_widths_of_the_beam_have_a_row_each(ratios):
-    lines, _ = ratios("translate", *TRANSLATION, "--scaling")
-    assert sum(line.startswith("beam ") for line in lines) == 5 and "milliseconds a sentence: beam 5 " in lines[-2]
+    lines, found = ratios("translate", *TRANSLATION, "--joeynmt-python", stand_in.with_name("absent"))
+    assert any(line.startswith("JoeyNMT is left out: ") for line in lines) and found == {}
 
 
 def test_a_transformer_is_timed_beside_the_loop_around_generate(ratios):
@@ -215,10 +181,20 @@ def test_a_transformer_is_timed_beside_the_loop_around_generate(ratios):
     assert [line.split(",")[0] for line in lines[2:4]] == ["generate", "ours"] and found["transformer_vs_generate"] > 0
 
 
-def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(ratios):
-    lines, found = ratios("growth", "--rows", 200, 600, "--stages", "prepare")
-    assert sum(line.startswith("prepare: ") for line in lines) == 2 and any("| prepare" in line for line in lines)
-    assert set(found) <= {"prepare"}
+def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(
+    load_script, tmp_path, monkeypatch, capsys
+):
+    growth = load_script("benchmarks/growth")
+    growth.write_pairs(tmp_path, 200)
+    cost = growth.measured(growth.STAGES["prepare"][1], "pairs", tmp_path, 200)
+    assert cost.processors > 0 and cost.peak > 2**20 and cost.stored > 200
+    # A process a size takes long, so the other sizes grow with the square of the rows.
+    monkeypatch.setattr(growth, "measured", lambda *given: cost._replace(rows=given[-1], processors=given[-1] ** 2))
+    monkeypatch.setattr(sys, "argv", ["growth", "--rows", "10", "1010", "10010", "--stages", "prepare"])
+    assert growth.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("prepare: ") for line in lines) == 3 and any("| prepare" in line for line in lines)
+    assert json.loads(lines[-1])["prepare"] == pytest.approx(2, abs=0.01)
 
 
 def test_exponents_are_those_of_what_grows_above_the_start(load_script):
