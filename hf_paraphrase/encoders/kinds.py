@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..artefacts.files import read_json_object
-from ..artefacts.model_loading import check_model_type, class_of_folder
+from ..artefacts.model_loading import check_model_type
 from ..errors import ModelError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
 from ..registry import ENCODERS
@@ -174,19 +174,7 @@ def encoder_class(folder: Path) -> type[PreTrainedModel]:
     classes = {own.config_class.model_type: own for own in own_classes().values()}
     types = [*SENTENCE_ENCODERS, *classes]
     model_type = check_model_type(folder, types, kind="sentence encoder", verb="train-encoder")
-    is_ours = model_type in SENTENCE_ENCODERS
-    found = model_class(model_type) if is_ours else classes[model_type]
-    code = class_of_folder(folder, "AutoModel")
-    if code is None or (code if is_ours else code.rpartition(".")[2]) == (
-        f"modeling_{model_type}.{found.__name__}" if is_ours else found.__name__
-    ):
-        return found
-    raise ModelError(
-        f"the model is of a class of its own, `{code[:80]}`",
-        path=folder,
-        remedy="import the file that registers it among the ENCODERS (hf-paraphrase --import FILE VERB …), or open it "
-        "with AutoModel.from_pretrained and trust_remote_code=True",
-    )
+    return model_class(model_type) if model_type in SENTENCE_ENCODERS else classes[model_type]
 
 
 def is_of_transformers(model: Any) -> bool:

@@ -12,7 +12,6 @@ from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata, languages_read, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.sentences import naming
-from ..errors import no_folder
 from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
@@ -59,8 +58,6 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
         return None
-    if not Path(dev_data).exists():
-        raise no_folder(dev_data, "check --dev-data")
     from ..evaluation.dev import dev_scorer
 
     score = dev_scorer(Path(dev_data))

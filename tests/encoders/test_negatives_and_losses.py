@@ -20,14 +20,6 @@ def cosine(a, b):
     return sum(x * y for x, y in zip(a, b, strict=True)) / norms if norms else 0.0
 
 
-def batch(pairs, kinds, seed, dim=4):
-    """Vectors (2 * pairs, dim) and keys, equal vectors where keys are equal."""
-    generator = torch.Generator().manual_seed(seed)
-    table = torch.randn(kinds, dim, generator=generator, dtype=torch.float64)
-    keys = torch.randint(kinds, (2 * pairs,), generator=generator)
-    return table[keys], keys.numpy()
-
-
 def pool(pairs, kinds, further, seed):
     """Vectors (2 * pairs + further, 5) without ties, and keys of which many are equal."""
     generator = torch.Generator().manual_seed(seed)
@@ -75,32 +67,6 @@ def test_a_batch_of_one_pair_or_of_equal_pairs_has_no_negatives_and_no_loss():
     loss.backward()
     assert loss.item() == 0 and not vectors.grad.any()
     assert choose_negatives(torch.randn(4, 3), np.array([7, 7, 8, 8])).tolist() == [NONE] * 4
-
-
-@pytest.mark.parametrize(("pairs", "kinds"), [(2, 100), (7, 5)])
-def test_loss_equals_a_loop_over_the_pairs(pairs, kinds):
-    for seed in range(20):
-        vectors, keys = batch(pairs, kinds, seed)
-        chosen = choose_negatives(vectors, keys)
-        rows = vectors.tolist()
-        total = 0.0
-        for s, t in zip(range(pairs), range(pairs, 2 * pairs), strict=True):
-            for sentence in (s, t):
-                negative = int(chosen[sentence])
-                if negative != NONE:
-                    total += max(0.0, 0.4 - cosine(rows[s], rows[t]) + cosine(rows[sentence], rows[negative]))
-        assert MarginLoss(0.4)(vectors, chosen).item() == pytest.approx(total / pairs, abs=1e-12)
-
-
-def test_gradient_agrees_with_finite_differences_and_flows_through_the_negatives():
-    vectors, keys = batch(3, 100, 11)
-    vectors = vectors.requires_grad_()
-    chosen = choose_negatives(vectors, keys)
-    assert torch.autograd.gradcheck(lambda x: MarginLoss(1.5)(x, chosen), (vectors,))
-    used = chosen[0].item()
-    hinge = torch.tensor([used, NONE, NONE, NONE, NONE, NONE])
-    MarginLoss(1.5)(vectors, hinge).backward()
-    assert vectors.grad[used].abs().sum() > 0
 
 
 def test_zero_vectors_have_cosine_zero_and_no_gradient():
