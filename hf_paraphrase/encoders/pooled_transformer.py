@@ -1,6 +1,6 @@
 """Any encoder of transformers with a pooling, as folders of sentence-transformers describe it, without that library.
 
-`modules.json` lists what is done one after the other. Known are the transformer itself, a pooling, dense layers with
+`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, dense layers with
 an ordinary activation, and the division by the length; anything else is refused. A folder without it is pooled by the
 mean. No code of a folder runs unless `trust_remote_code` says so.
 """
@@ -34,9 +34,11 @@ _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
     "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
     "pooling_mode_lasttoken": "lasttoken",
 }
-"""The flags of older folders, of which one is true."""
+"""The flags of older folders, in the order in which several poolings stand side by side."""
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
 _WEIGHTS = "model.safetensors"
 _SETTINGS = "sentence_bert_config.json"
@@ -49,16 +51,18 @@ def dense_layer(inputs: int, outputs: int, *, bias: bool, activation: str) -> nn
 
 
 class PooledTransformer(nn.Module):
-    """A sentence encoder: a transformer, a pooling of its token vectors, and dense layers if any.
+    """A sentence encoder: a transformer, poolings of its token vectors side by side, and dense layers if any.
 
     `forward` has the outputs of our own encoders. The division by the length is left to
     :class:`~.sentence_encoder.SentenceEncoder`.
     """
 
-    def __init__(self, transformer: nn.Module, pooling: str = "mean", layers: Sequence[nn.Sequential] = ()) -> None:
+    def __init__(
+        self, transformer: nn.Module, poolings: Sequence[str] = ("mean",), layers: Sequence[nn.Sequential] = ()
+    ) -> None:
         super().__init__()
         self.transformer: Any = transformer
-        self.pooling = pooling
+        self.poolings = list(poolings)
         self.layers: Any = nn.ModuleList(layers)
 
     @property
@@ -69,7 +73,9 @@ class PooledTransformer(nn.Module):
     @property
     def dimension(self) -> int:
         """The number of components of an embedding."""
-        return int(self.layers[-1].linear.out_features if self.layers else self.config.hidden_size)
+        if self.layers:
+            return int(self.layers[-1].linear.out_features)
+        return int(self.config.hidden_size) * len(self.poolings)
 
     @property
     def device(self) -> torch.device:
@@ -93,7 +99,7 @@ class PooledTransformer(nn.Module):
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
         hidden = self.transformer(input_ids=input_ids, attention_mask=mask).last_hidden_state
-        vectors = pooled(self.pooling, hidden.float(), mask)
+        vectors = torch.cat([pooled(pooling, hidden.float(), mask) for pooling in self.poolings], dim=1)
         for layer in self.layers:
             vectors = layer(vectors)
         return SimpleNamespace(last_hidden_state=hidden, pooler_output=vectors)
@@ -109,7 +115,10 @@ def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
     weights = mask.unsqueeze(2).to(hidden.dtype)
     if pooling == "max":
         return hidden.masked_fill(weights == 0, -torch.inf).amax(1)
-    return (hidden * weights).sum(1) / weights.sum(1).clamp_min(1)
+    if pooling == "weightedmean":
+        weights = weights * torch.arange(1, hidden.shape[1] + 1, device=hidden.device).unsqueeze(1)
+    total = weights.sum(1).clamp_min(1)
+    return (hidden * weights).sum(1) / (total.sqrt() if pooling == "mean_sqrt_len_tokens" else total)
 
 
 def open_transformer(
@@ -122,7 +131,7 @@ def open_transformer(
     """
     from transformers import AutoModel
 
-    place, pooling, layers, normalizes = _read_modules(folder)
+    place, poolings, layers, normalizes = _read_modules(folder)
     config = check_settings(folder, place, trust_remote_code)
     if not read_headers(place):
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
@@ -153,7 +162,7 @@ def open_transformer(
         lower_case=own.get("do_lower_case") is True,
         normalizes=normalizes,
     )
-    return PooledTransformer(model, pooling, layers).eval(), tokenizer, reading
+    return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
 
 
 def save_transformer(folder: Path, model: PooledTransformer, encoder: SentenceEncoder) -> None:
@@ -163,11 +172,13 @@ def save_transformer(folder: Path, model: PooledTransformer, encoder: SentenceEn
         model.transformer.save_pretrained(folder)
         encoder.tokenizer.save_pretrained(folder)
     settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
-    flags = {flag: name == model.pooling for flag, name in _FLAGS.items()}
+    # Older versions of that library know the flags alone, which have no order.
+    modes = {flag: name in model.poolings for flag, name in _FLAGS.items()}
+    pooling = modes if len(model.poolings) == 1 else {"pooling_mode": model.poolings}
     kinds = ["Transformer", "Pooling", *("Dense" for _ in model.layers), *(["Normalize"] * reading.normalizes)]
     names = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
     _write(folder / _SETTINGS, settings)
-    _write(folder / names[1] / "config.json", {"word_embedding_dimension": model.config.hidden_size, **flags})
+    _write(folder / names[1] / "config.json", {"word_embedding_dimension": model.config.hidden_size, **pooling})
     for name, layer in zip(names[2:], model.layers, strict=False):
         activation = type(layer.activation)
         described = {
@@ -238,10 +249,10 @@ def _positions(model: Any) -> int | None:
     return most if isinstance(most, int) and most > 0 else None
 
 
-def _read_modules(folder: Path) -> tuple[Path, str, list[nn.Sequential], bool]:
-    """Reads the folder of the transformer, its pooling, dense layers, and whether embeddings are normalised."""
+def _read_modules(folder: Path) -> tuple[Path, list[str], list[nn.Sequential], bool]:
+    """Reads the folder of the transformer, its poolings, dense layers, and whether embeddings are normalised."""
     path = folder / "modules.json"
-    place, pooling, normalizes = folder, "mean", False
+    place, poolings, normalizes = folder, ["mean"], False
     layers: list[nn.Sequential] = []
     for module in read_json(path, ModelError) if path.is_file() else []:
         inside = module_folder(folder, module)
@@ -249,26 +260,28 @@ def _read_modules(folder: Path) -> tuple[Path, str, list[nn.Sequential], bool]:
         if kind == "Transformer":
             place = inside
         elif kind == "Pooling":
-            pooling = _read_pooling(_optional(inside / "config.json"), folder)
+            poolings = _read_poolings(_optional(inside / "config.json"), folder)
         elif kind == "Dense" and not normalizes:
             layers.append(_read_dense(inside))
         elif kind == "Normalize":
             normalizes = True
         else:
             raise ModelError(f"module `{kind}` is not supported there", path=path, remedy=REMEDY)
-    return place, pooling, layers, normalizes
+    return place, poolings, layers, normalizes
 
 
-def _read_pooling(settings: dict[str, Any], folder: Path) -> str:
-    # Newer folders give the mode by name, older ones as a flag.
-    flags = [key for key in settings if key.startswith("pooling_mode_") and settings[key] is True]
+def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
+    # Newer folders give the modes by name, older ones as flags.
+    unknown = [flag for flag in settings if flag.startswith("pooling_mode_") and flag not in _FLAGS]
+    flags = [flag for flag in (*_FLAGS, *unknown) if settings.get(flag) is True]
     chosen = settings.get("pooling_mode") or [_FLAGS.get(flag, flag) for flag in flags]
-    pooling = chosen[0] if isinstance(chosen, list) and len(chosen) == 1 else chosen
-    if pooling not in _FLAGS.values():
-        raise ModelError(f"a pooling by {pooling}", path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
+    poolings = [chosen] if isinstance(chosen, str) else list(chosen)
+    if not poolings or not set(poolings) <= set(_FLAGS.values()):
+        what = f"a pooling by {', '.join(map(str, poolings)) or 'nothing'}"
+        raise ModelError(what, path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
     if settings.get("include_prompt") is False:
         raise ModelError("a pooling that leaves the prompt out is not supported", path=folder, remedy=REMEDY)
-    return str(pooling)
+    return poolings
 
 
 def _read_dense(folder: Path) -> nn.Sequential:

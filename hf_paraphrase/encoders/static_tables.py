@@ -195,6 +195,8 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
     place = module_folder(folder, modules[0])
     table = _foreign_table(folder, place, "embedding.weight")
     truncation = read_json_object(place / "tokenizer.json", ModelError).get("truncation") or {}
+    if truncation.get("direction") == "Left":
+        raise ModelError("its tokenizer truncates on the left", path=place, remedy="open it with its own library")
     table.reading = Reading(most_tokens=truncation.get("max_length"), normalizes=bool(others))
     return table
 

@@ -342,3 +342,7 @@ def test_a_static_embedding_reads_as_much_of_a_text_as_its_tokenizer(tmp_path):
     texts = [text for text in MANY if text.strip()]
     expected = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(texts)
     np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path).encode(texts), expected, atol=1e-6)
+    tokenizer.enable_truncation(4, direction="left")
+    tokenizer.save(str(next(tmp_path.rglob("tokenizer.json"))))
+    with pytest.raises(ModelError, match="truncates on the left"):
+        SentenceEncoder.from_pretrained(tmp_path)
