@@ -148,6 +148,7 @@ def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
 def _few_texts_are_split_too():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_lookup, "_FEW_TEXTS", -1)
+        patch.setattr(run_lookup, "_TEXTS_THAT_PAY", -1)
         yield
 
 
