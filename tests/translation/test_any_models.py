@@ -126,14 +126,14 @@ def test_ctranslate2_keeps_to_the_limit_the_generation_config_and_the_arithmetic
     (units,) = source_units(model, tokenizer, SOURCES[:1])
     rounded, exact = (ConvertedModel(model, tokenizer, engine) for engine in ("ctranslate2-int8", "ctranslate2"))
     options, end = SearchOptions(4, 3), model.generation_config.eos_token_id
-    (nbest,) = exact.search([units], [9], options)
-    assert len(nbest) == 3 and all(row[-1] == end for row in nbest)
+    (nbest,) = exact.search([units], [LIMIT], options)
+    assert len(nbest) == 3 and nbest[0][-1] == end
     assert rounded._translator.compute_type.startswith("int8") and exact._translator.compute_type == "float32"
-    assert len(rounded.search([units], [9], options)[0]) == 3
+    assert len(rounded.search([units], [LIMIT], options)[0]) == 3
     assert nbest[0] in exact.search([units], [len(nbest[0])], options)[0]
     assert {len(row) for row in exact.search([units], [1], options)[0]} == {1}
     model.generation_config.bad_words_ids = [[unit] for unit in nbest[0][:-1]]
-    (others,) = exact.search([units], [9], options)
+    (others,) = exact.search([units], [LIMIT], options)
     assert others and not {unit for row in others for unit in row} & set(nbest[0][:-1])
 
 
