@@ -87,6 +87,7 @@ class ConvertedModel:
         """
         found: list[list[list[int]]] = [[] for _ in input_ids]
         prefix, ends = self._start[1:], self._settings.eos_token_id
+        ends = ends if isinstance(ends, list) else [ends]
         # The padding of a Marian model is no unit there.
         banned = [units for units in self._settings.bad_words_ids or [] if max(units) < self._size]
         for limit in sorted(set(limits)):
@@ -96,16 +97,19 @@ class ConvertedModel:
                 [_names(input_ids[index]) for index in chosen],
                 [_names(prefix)] * len(chosen) if prefix else None,
                 beam_size=options.num_beams,
-                num_hypotheses=options.num_return_sequences,
+                num_hypotheses=options.num_beams,
                 length_penalty=options.length_penalty,
                 suppress_sequences=list(map(_names, banned)) or None,
-                end_token=ends if isinstance(ends, list) else [ends],
+                end_token=ends,
                 return_end_token=True,
                 max_input_length=0,
                 max_decoding_length=limit,
             )
             for index, result in zip(chosen, results, strict=True):
-                found[index] = [list(map(int, names[len(prefix) :])) for names in result.hypotheses]
+                hypotheses = [list(map(int, names[len(prefix) :])) for names in result.hypotheses]
+                # In its lists those that are cut may stand before others that end.
+                hypotheses.sort(key=lambda units: units[-1] not in ends)
+                found[index] = hypotheses[: options.num_return_sequences]
         return found
 
 

@@ -22,7 +22,6 @@ CELLS = [
     {"cell": "lstm"},
     {"cell": "lstm", "peepholes": False},
     {"cell": "gru"},
-    {"cell": "gru", "negative_slope": 0.01},
     {"cell": "gru", "candidate_activation": "tanh"},
     {"cell": "lstm", "output_gate": False},
 ]

@@ -120,19 +120,20 @@ def test_scores_of_given_translations_equal_those_of_one_unit_at_a_time(opened):
     assert [math.isnan(value) for value in scores.log_probs] == [False] * 3 + [True] * 2
 
 
-def test_ctranslate2_keeps_to_the_limit_and_to_the_generation_config_and_rounds_to_8_bits(folders):
+def test_ctranslate2_keeps_to_the_limit_the_generation_config_and_the_arithmetic(folders):
     pytest.importorskip("ctranslate2")
-    model, tokenizer = load_translation_model(folders("nllb"), device="cpu", **LANGUAGES["nllb"])
+    model, tokenizer = load_translation_model(folders("mbart"), device="cpu", **LANGUAGES["mbart"])
     (units,) = source_units(model, tokenizer, SOURCES[:1])
     rounded, exact = (ConvertedModel(model, tokenizer, engine) for engine in ("ctranslate2-int8", "ctranslate2"))
-    options = SearchOptions(3, 3)
-    (nbest,) = exact.search([units], [9], options)
-    assert rounded.search([units], [9], options)[0][0] == nbest[0]
+    options, end = SearchOptions(4, 3), model.generation_config.eos_token_id
+    (nbest,) = exact.search([units], [LIMIT], options)
+    assert len(nbest) == 3 and nbest[0][-1] == end
+    assert rounded._translator.compute_type.startswith("int8") and exact._translator.compute_type == "float32"
+    assert len(rounded.search([units], [LIMIT], options)[0]) == 3
     assert nbest[0] in exact.search([units], [len(nbest[0])], options)[0]
-    (cut,) = exact.search([units], [len(nbest[0]) - 1], options)
-    assert len(cut[0]) == len(nbest[0]) - 1
+    assert {len(row) for row in exact.search([units], [1], options)[0]} == {1}
     model.generation_config.bad_words_ids = [[unit] for unit in nbest[0][:-1]]
-    (others,) = exact.search([units], [9], options)
+    (others,) = exact.search([units], [LIMIT], options)
     assert others and not {unit for row in others for unit in row} & set(nbest[0][:-1])
 
 
