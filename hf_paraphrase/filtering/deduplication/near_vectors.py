@@ -9,6 +9,7 @@ nearest to the new one are compared.
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from dataclasses import dataclass
 
@@ -161,8 +162,10 @@ class NearVectors:
     def vectors(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads vectors that were added (rows, dim)."""
         self._file.flush()
-        # Mapped again each time: pages of a mapped file count as memory of the process.
-        return np.array(np.memmap(self._file, np.float32, "r").reshape(-1, self._dimension)[numbers])
+        size = 4 * self._dimension
+        # Not mapped: pages of a mapped file count as memory of the process, many more than are read.
+        rows = [os.pread(self._file.fileno(), size, size * number) for number in numbers.tolist()]
+        return np.frombuffer(b"".join(rows), np.float32).reshape(-1, self._dimension)
 
     def _shortened(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         if self._components is None:
