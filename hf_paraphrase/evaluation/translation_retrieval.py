@@ -88,10 +88,10 @@ def _read(settings: EvaluateSettings) -> Benchmark:
 
     def measure(scorer: Scorer) -> Scores:
         vectors = encode_once(scorer.encode, (text for sides in bitexts.values() for side in sides for text in side))
-        record = {
-            name: translation_retrieval(*sides, *(np.asarray(vectors(side), np.float32) for side in sides))
-            for name, sides in bitexts.items()
-        }
+        record = {}
+        for name, (sources, targets) in bitexts.items():
+            encoded = (np.asarray(vectors(side), np.float32) for side in (sources, targets))
+            record[name] = translation_retrieval(sources, targets, *encoded)
         measurements = tuple(
             Measurement("translation-retrieval", name, "accuracy", row["mean"], "translation found (%)", "Retrieval")
             for name, row in record.items()
