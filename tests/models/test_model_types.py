@@ -23,7 +23,6 @@ assert type(AutoModelForSeq2SeqLM.from_config(RnnSearchConfig(**small))) is RnnS
 """
 
 ORDERS = {
-    "Auto classes first": "from transformers import AutoModel\nimport hf_paraphrase\n" + CHECK,
     "through AutoConfig alone": (
         "import sys, hf_paraphrase\n"
         "from transformers import AutoConfig\n"
@@ -43,6 +42,12 @@ def without_auto_classes(tmp_path_factory):
     server = Server(libraries)
     yield FreshPython(server.address, tmp_path_factory.mktemp("fresh"))
     server.close()
+
+
+def test_the_auto_classes_know_our_models_if_they_are_imported_first(run_python):
+    # The programs of this fixture begin with them.
+    result = run_python("import sys\nassert 'transformers.models.auto.modeling_auto' in sys.modules\n" + CHECK)
+    assert result.returncode == 0, result.stderr
 
 
 @pytest.mark.parametrize("order", ORDERS)
