@@ -155,17 +155,20 @@ def test_every_block_of_the_quick_tour_runs(quickstart, monkeypatch, capsys):
     assert (quickstart.parent / "vectors.npy").is_file() and (quickstart.parent / "mined" / "README.md").is_file()
 
 
-RECIPES = [code for language, code in blocks((GUIDE / "recipes.md").read_text("utf-8")) if language == "python"]
+RECIPES = {}
+"""The recipes of each package: one process runs those of one package, as importing it takes longest."""
+for language, code in blocks((GUIDE / "recipes.md").read_text("utf-8")):
+    if language == "python":
+        RECIPES.setdefault(imported_packages(code)[0], []).append(code)
 
 
-@pytest.mark.parametrize(
-    "code", RECIPES, ids=lambda code: re.findall(r"^(?:from|import) (\w+)", code, re.MULTILINE)[0]
-)
-def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(code, tmp_path, run_python):
-    for package in imported_packages(code):
-        pytest.importorskip(package)
+@pytest.mark.parametrize("package", RECIPES)
+def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(package, tmp_path, run_python):
+    code = "\n".join(RECIPES[package])
     if needs_ray(code):
         pytest.skip("it starts a cluster")
+    if missing := [name for name in imported_packages(code) if importlib.util.find_spec(name) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
     done = run_python(code, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     said = re.findall(r"# (.+)$", code, re.MULTILINE)

