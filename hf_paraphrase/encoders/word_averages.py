@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,10 @@ from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads, one_thread
 
 _ROWS_PER_MEAN = 1024
+_FEW_TEXTS = 24
+"""So many texts are done sooner one by one than any better way has begun."""
+_FEW_TOKENS = 1 << 14
+"""The number of tokens whose rows may be in memory together."""
 Means = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float32]]
 """Computes the means (texts, columns) of texts from their ids (tokens,), laid end to end, and offsets (texts + 1,)."""
 _ROWS_OF_A_TEXT = 16
@@ -67,8 +72,9 @@ class TableAverages:
             self._tokens += len(ids)
             if self.part_sizes:
                 return self._of_parts(mean, ids, offsets)
+            few = len(offsets) <= _FEW_TEXTS + 1 and len(ids) <= _FEW_TOKENS and self._stored.values.shape[1] > 1
             ids, offsets = self._counted(ids, offsets)
-            return mean(*self._rows(ids), offsets)
+            return (_few_row_means if few else mean)(*self._rows(ids), offsets)
 
         return means
 
@@ -177,6 +183,18 @@ def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArr
     return means
 
 
+def _few_row_means(
+    table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Computes what :func:`row_means` does, one text at a time; of one column NumPy would add in another order."""
+    rows = table.take(ids, axis=0)
+    sums = np.empty((len(offsets) - 1, table.shape[1]), np.float32)
+    for total, (first, last) in zip(sums, pairwise(offsets.tolist()), strict=True):
+        # Row by row, in their order; the sum of none is zero.
+        np.add.reduce(rows[first:last], axis=0, out=total)
+    return _divided(sums, offsets)
+
+
 def _row_means_by_torch(
     table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float32]:
@@ -189,7 +207,12 @@ def _row_means_by_torch(
         sums: NDArray[np.float32] = torch.nn.functional.embedding_bag(
             torch.from_numpy(ids), torch.from_numpy(table), torch.from_numpy(offsets[:-1]), mode="sum"
         ).numpy()
-    sums /= np.maximum(np.diff(offsets), 1)[:, None].astype(np.float32)
+    return _divided(sums, offsets)
+
+
+def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Divides the sum of each text by the number of its tokens, in place; those of none stay zero."""
+    sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
     return sums
 
 

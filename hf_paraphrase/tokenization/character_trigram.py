@@ -35,6 +35,7 @@ MARKS = "\x01\x02"
 _BEFORE, _BEHIND = MARKS[0], MARKS[1]
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
+_CODE_POINTS = 0x110000
 
 
 class CharacterWindows(NamedTuple):
@@ -155,10 +156,18 @@ class TrigramLookup:
         self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
         self._normalize = text_normalizer(lower_case=lower_case)
         points = np.frombuffer("".join(trigrams).encode("utf-32-le"), np.uint32)
-        keys = CharacterWindows(points, np.arange(1, len(points), 3), np.zeros(0, np.int64)).packed()
-        order = np.argsort(keys)
-        self._keys = keys[order]
-        self._ids = np.fromiter(trigrams.values(), np.int64, len(trigrams))[order]
+        ids = np.fromiter(trigrams.values(), np.int64, len(trigrams))
+        characters, numbers = np.unique(points, return_inverse=True)
+        # 0 stands for every character that is in no trigram, and for every pair that none begins with.
+        self._number = np.zeros(_CODE_POINTS, np.int32)
+        self._number[characters] = np.arange(1, len(characters) + 1)
+        self._base = len(characters) + 1
+        first, second, third = numbers.reshape(-1, 3).T + 1
+        pairs, rows = np.unique(first * self._base + second, return_inverse=True)
+        self._row = np.zeros(self._base**2, np.int32)
+        self._row[pairs] = np.arange(1, len(pairs) + 1)
+        self._table = np.full((len(pairs) + 1, self._base), -1, np.int32)
+        self._table[rows + 1, third] = ids
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
@@ -201,9 +210,9 @@ class TrigramLookup:
 
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
         windows = character_windows(texts, self._normalize, lower_case=self.lower_case)
-        keys = windows.packed()
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        ids = np.where(self._keys[places] == keys, self._ids[places], -1)
+        numbers, centres = self._number[windows.points], windows.centres
+        rows = self._row[numbers[centres - 1].astype(np.int64) * self._base + numbers[centres]]
+        ids = self._table[rows, numbers[centres + 1]].astype(np.int64)
         unknown = ids < 0
         if not self.skip_unknown:
             ids[unknown] = UNKNOWN_ID

@@ -20,7 +20,8 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,13 +57,17 @@ REMEMBERED = 1 << 18
 """Different runs that are remembered; a call that begins with more of them starts again."""
 REMEMBERED_CHARACTERS = 1 << 23
 """Characters of all of them, likewise."""
-_FEW_TEXTS = 4
-"""So many texts are tokenised faster by the library."""
-_TEXTS_THAT_PAY = 1 << 12
-"""About so many are left to the library, call by call, before the import of Arrow would have taken less time."""
+_FEW_TEXTS = 512
+"""So many texts are split up faster by Python than by Arrow."""
+_TEXTS_THAT_PAY = 1 << 16
+"""About so many are split up by Python, call by call, before the import of Arrow would have taken less time."""
+_FEW_RUNS = 48
+"""The ids of so many runs are gathered faster by Python than by NumPy."""
 _ALONE, _LENGTH, _START = 1, 1, 32
 """The bit of a code that says whether a run must stand alone, and those where length and start of its ids begin."""
 _LENGTHS = (1 << (_START - _LENGTH)) - 1
+_NEW_SHARE = 8
+_runs_of = re.compile(" *[^ ]+| +").findall
 
 
 class RunLookup:
@@ -91,21 +96,27 @@ class RunLookup:
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts, without padding or truncation."""
-        self._texts += len(texts)
-        is_worth_it = self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
-        if len(texts) > _FEW_TEXTS and is_worth_it:
-            token_ids = self._of_runs(texts)
-        else:
-            token_ids = TokenIds.of_lists(self._encoded(texts))
-        return self._surrounded(token_ids) if len(self.before) or len(self.behind) else token_ids
-
-    def _of_runs(self, texts: Sequence[str]) -> TokenIds:
-        """Splits texts in array operations on the bytes of all."""
-        import pyarrow as pa
-
         known = self._known
         if len(known.codes) > REMEMBERED or known.characters > REMEMBERED_CHARACTERS:
             self._known = known = _KnownRuns()
+        self._texts += len(texts)
+        pays = self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
+        token_ids = self._many(known, texts) if len(texts) > _FEW_TEXTS and pays else self._few(known, texts)
+        return self._surrounded(token_ids) if len(self.before) or len(self.behind) else token_ids
+
+    def _few(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
+        """Splits texts one by one."""
+        rows = list(map(_runs_of, texts))
+        codes = self._codes(known, list(chain.from_iterable(rows)))
+        borders = np.array([0, *accumulate(map(len, rows))], np.int64)
+        if len(codes) <= _FEW_RUNS and not any(code & _ALONE for code in codes):
+            return known.ids_of_few(codes, borders)
+        return self._gathered(known, texts, np.array(codes, np.int64), borders)
+
+    def _many(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
+        """Splits texts in array operations on the bytes of all."""
+        import pyarrow as pa
+
         joined = "".join(texts)
         data = joined.encode()
         parts: Iterable[str | bytes] = texts if joined.isascii() else map(str.encode, texts)
@@ -118,7 +129,26 @@ class RunLookup:
         starts = np.flatnonzero(cuts)
         # The runs are end to end as the texts are, so they need not be copied.
         runs = pa.LargeStringArray.from_buffers(len(starts) - 1, pa.py_buffer(starts), pa.py_buffer(data))
-        return self._gathered(known, texts, self._codes(known, runs), np.searchsorted(starts, offsets))
+        return self._gathered(known, texts, self._codes_of_array(known, runs), np.searchsorted(starts, offsets))
+
+    def _codes_of_array(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
+        """Does what :meth:`_codes` does of runs many of which are the same, and most of which are those of before."""
+        import pyarrow.compute as pc
+
+        if known.before is not None and len(known.before[1]) <= len(runs):
+            options, codes = known.before
+            places = pc.index_in(runs, options=options)
+            if places.null_count <= len(runs) // _NEW_SHARE:
+                found = codes[_numbers(places)]
+                if places.null_count:
+                    new = places.is_null()
+                    rows = np.unpackbits(np.frombuffer(new.buffers()[1], np.uint8), count=len(new), bitorder="little")
+                    found[rows == 1] = self._codes(known, runs.filter(new).to_pylist())
+                return found
+        encoded = runs.dictionary_encode()
+        codes = np.array(self._codes(known, encoded.dictionary.to_pylist()), np.int64)
+        known.before = pc.SetLookupOptions(encoded.dictionary), codes
+        return codes[_numbers(encoded.indices)]
 
     def _gathered(
         self, known: _KnownRuns, texts: Sequence[str], codes: NDArray[np.int64], borders: NDArray[np.int64]
@@ -134,16 +164,15 @@ class RunLookup:
         others = TokenIds.of_lists(self._encoded(texts[row] for row in np.flatnonzero(whole).tolist()))
         return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
 
-    def _codes(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
+    def _codes(self, known: _KnownRuns, runs: list[str]) -> list[int]:
         """Finds the codes of runs; new ones are looked up."""
-        runs = runs.dictionary_encode()
-        different = runs.dictionary.to_pylist()
-        if new := [run for run in different if run not in known.codes]:
+        codes = list(map(known.codes.get, runs))
+        if None in codes:
+            new = list(dict.fromkeys(run for run, code in zip(runs, codes, strict=True) if code is None))
             ids = self._encoded(new)
             known.add(new, ids, [self._must_stand_alone(run, item) for run, item in zip(new, ids, strict=True)])
-        codes = np.array([known.codes[run] for run in different], np.int64)
-        # `to_numpy` would import pandas to ask what it was given, which takes longer than many a search.
-        return codes[np.frombuffer(runs.indices.buffers()[1] or b"", np.int32, len(runs))]
+            codes = list(map(known.codes.get, runs))
+        return cast(list[int], codes)
 
     def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
         self.tokenizer.no_padding()
@@ -184,6 +213,7 @@ class _KnownRuns:
         self.characters = 0
         self._ids = np.zeros(1024, np.int32)
         self._end = 0
+        self.before: tuple[Any, NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
 
     def add(self, runs: list[str], ids: Sequence[Sequence[int]], alone: Sequence[bool]) -> None:
@@ -209,6 +239,18 @@ class _KnownRuns:
         ends = np.zeros(len(codes) + 1, np.int64)
         lengths.cumsum(out=ends[1:])
         return TokenIds(ids, ends[borders])
+
+    def ids_of_few(self, codes: Sequence[int], borders: NDArray[np.int64]) -> TokenIds:
+        """Gathers the ids of texts one run at a time."""
+        all_ids = self._ids
+        rows = [all_ids[code >> _START :][: code >> _LENGTH & _LENGTHS].tolist() for code in codes]
+        ends = np.array([0, *accumulate(map(len, rows))], np.int64)
+        return TokenIds(np.array(list(chain.from_iterable(rows)), np.int64), ends[borders])
+
+
+def _numbers(array: Any) -> NDArray[np.int32]:
+    # `to_numpy` would import pandas to ask what it was given, which takes longer than many a search.
+    return np.frombuffer(array.buffers()[1] or b"", np.int32, len(array))
 
 
 def _is_visible(character: str) -> bool:
