@@ -139,17 +139,14 @@ def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
     tokenizer.no_padding()
     tokenizer.no_truncation()
     expected = [item.ids for item in tokenizer.encode_batch(texts, add_special_tokens=special_tokens)]
-    found = lookup(texts)
-    assert [found.ids[first:last].tolist() for first, last in pairwise(found.offsets.tolist())] == expected
-    assert found.ids.dtype == found.offsets.dtype == np.int64
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _few_texts_are_split_too():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_lookup, "_FEW_TEXTS", -1)
-        patch.setattr(run_lookup, "_TEXTS_THAT_PAY", -1)
-        yield
+    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are split up in another way than many
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run_lookup, "_FEW_TEXTS", limit)
+            patch.setattr(run_lookup, "_TEXTS_THAT_PAY", -1)
+            found = lookup(texts)
+        borders = found.offsets.tolist()
+        assert [found.ids[first:last].tolist() for first, last in pairwise(borders)] == expected
+        assert found.ids.dtype == found.offsets.dtype == np.int64
 
 
 COMBINATIONS = list(product(NORMALIZERS, PRE_TOKENIZERS, MODELS))
@@ -291,17 +288,28 @@ def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypa
         np.testing.assert_array_equal(found.offsets, alone.offsets)
 
 
-def test_each_different_run_is_looked_up_once_and_few_texts_are_left_to_the_library(tokenizer, monkeypatch):
+@pytest.fixture
+def asked(monkeypatch):
+    """The texts that the library is asked for by any lookup."""
+    texts_of, encoded = [], RunLookup._encoded
+    monkeypatch.setattr(
+        RunLookup, "_encoded", lambda self, texts: encoded(self, texts_of.extend(texts := list(texts)) or texts)
+    )
+    return texts_of
+
+
+def test_each_different_run_is_looked_up_once(tokenizer, asked):
     lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
-    asked = []
-    encoded = lookup._encoded
-    monkeypatch.setattr(lookup, "_encoded", lambda texts: encoded(asked.extend(texts := list(texts)) or texts))
-    for _ in range(2):
-        lookup(["the cat", "the cat sat", "cat the cat"])
+    assert_equal_ids(lookup, tokenizer.backend_tokenizer, ["the cat", "the cat sat", "cat the cat"])
     assert sorted(asked) == sorted(["the", " cat", " sat", "cat", " the"])
-    monkeypatch.setattr(run_lookup, "_FEW_TEXTS", 16)
-    assert_equal_ids(lookup, tokenizer.backend_tokenizer, ["the cat"])
-    assert asked[-1] == "the cat"
+
+
+def test_a_few_new_runs_among_those_of_the_call_before_are_looked_up_alone(tokenizer, asked):
+    lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
+    texts = ["the cat sat", "the mat sat"] * 10
+    for more in ([], ["a cat"], ["the", " dog", "a dog"], []):
+        assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts + more)
+    assert sorted(asked) == sorted(["the", " cat", " mat", " sat", "a", " dog"])
 
 
 CLS, SEP = ("[S]", 1), ("[E]", 2)
