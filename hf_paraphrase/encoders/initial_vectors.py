@@ -91,7 +91,7 @@ def table_vectors(
         matrix = table[[vocabulary[word] for word in kept]]
     if unknown_id is not None and not is_joined and table[unknown_id].any() and not set(UNKNOWN_WORDS) & set(kept):
         kept, matrix = [*kept, UNKNOWN_WORDS[0]], np.concatenate([matrix, table[[unknown_id]]])
-    return WordVectors(kept, matrix, len(table), source=encoder.folder, by_token=same)
+    return WordVectors(kept, matrix, source=encoder.folder, by_token=same)
 
 
 def _sums_of_pieces(

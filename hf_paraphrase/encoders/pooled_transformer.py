@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -25,9 +25,6 @@ from ..artefacts.weights import read_headers
 from ..errors import ModelError
 from .static_tables import module_folder, module_kind
 from .text_tokens import Reading, last_special_tokens
-
-if TYPE_CHECKING:
-    from .sentence_encoder import SentenceEncoder
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
 _FLAGS = {
@@ -165,9 +162,9 @@ def open_transformer(
     return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
 
 
-def save_transformer(folder: Path, model: PooledTransformer, encoder: SentenceEncoder) -> None:
+def save_transformer(folder: Path, model: PooledTransformer, encoder: Any) -> None:
     """Writes a folder that sentence-transformers opens, and transformers without its pooling."""
-    reading = encoder.reading
+    reading: Reading = encoder.reading
     with quiet_transformers():
         model.transformer.save_pretrained(folder)
         encoder.tokenizer.save_pretrained(folder)

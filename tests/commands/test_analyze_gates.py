@@ -57,9 +57,3 @@ def test_of_plain_text_each_distinct_sentence_counts_once(folder, tmp_path):
     assert "in 4 distinct sentences" in report and "in both directions" in report
     # A dollar sign is a letter like any other in a picture.
     assert "$1 $2" in report and (output / "plots/sentence_3.png").is_file()
-
-
-def test_a_model_without_gates_is_refused(folder, tmp_path, capsys):
-    words = ["--model", folder / "avg", "--text", folder / "text.txt"]
-    assert run("analyze", "gates", *words, "--output", tmp_path / "report") == 2
-    assert "a model of type `avg` does not give gates" in capsys.readouterr().err and not list(tmp_path.iterdir())

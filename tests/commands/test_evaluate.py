@@ -80,7 +80,8 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
     generator = np.random.default_rng(2)
     texts = ["".join(generator.choice(list(("aei", "ou")[n % 2]), 8)) for n in range(60)]
     lines = [f"{n};{a};{b};{n % 6}\n" for n, (a, b) in enumerate(zip(texts, texts[1:] + texts[:1], strict=True))]
-    (tmp_path / "graded.csv").write_text("".join(["id;question1;question2;score\n", *lines]))
+    for name in ("graded", "graded2"):
+        (tmp_path / f"{name}.csv").write_text("".join(["id;question1;question2;score\n", *lines]))
     rows = [{"anchor": text, "positive": f"{text} u", "label": bool(n % 2)} for n, text in enumerate(texts)]
     (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "kinds.csv").write_text("text,label\n" + "".join(f"{a},{'xy'[n % 2]}\n" for n, a in enumerate(texts)))
@@ -94,7 +95,7 @@ def test_data_of_several_kinds_have_a_table_each_and_suite_overrules_what_is_rec
     (beir / "corpus.jsonl").write_text("".join(f'{{"_id": "d{n}", "text": "{a}"}}\n' for n, a in enumerate(texts)))
     (beir / "queries.jsonl").write_text('{"_id": "q", "text": "aei"}\n')
     (beir / "qrels" / "test.tsv").write_text("q\td1\t1\n")
-    names = ["graded.csv", "judged.jsonl", "transfer", "kinds.csv", "bitext", "beir"]
+    names = ["graded.csv", "graded2.csv", "judged.jsonl", labelled, "transfer", "kinds.csv", "bitext", "beir"]
     words = ["evaluate", "--baseline", "words", "--model", "A=runs/avg", "--seeds", "0", "--data", sts]
     output = tmp_path / "found.json"
     assert run(*words, *(tmp_path / name for name in names), "--output", output) == 0

@@ -283,11 +283,9 @@ def set_config(folder, **values):
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
-        (
-            lambda folder: (folder / "onnx" / "model.onnx").write_bytes(b"no graph"),
-            "onnxruntime cannot open the graph",
-        ),
-        (lambda folder: set_config(folder, hidden_size=7), "no `sentence_embedding` of 7 components"),
+        (lambda folder: (folder / "onnx" / "model.onnx").write_bytes(b"no graph"), "the graph cannot be opened"),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "the tokenizer cannot be opened"),
+        (lambda folder: set_config(folder, model_type="bert"), "'bert' is not a sentence encoder"),
     ],
 )
 def test_damaged_folders_end_in_one_line(exports, tmp_path, damage, text):

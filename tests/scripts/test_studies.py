@@ -170,7 +170,7 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
     name, load_script, monkeypatch
 ):
     module = load_script("studies/study")
-    for given in ("ENCODER", "PPDB", "WORDNET"):
+    for given in ("ENCODER", "PPDB", "TEACHER", "WORDNET"):
         monkeypatch.setenv(given, f"/{given.lower()}")
     study = module.Study(name)
     known = study.results
@@ -178,7 +178,7 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
     study.variables |= dict.fromkeys(known, "5")
     outputs, raw = [], ("bitext", "pairs")
     # Judged on their own data alone.
-    apart = ("detection", "mining")
+    apart = ("augmentation", "detection", "mining")
     for output, command in study.step_commands():
         outputs.append(str(output))
         if command.startswith("!"):
