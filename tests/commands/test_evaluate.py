@@ -182,7 +182,8 @@ def labelled(tmp_path):
     for split, count in (("validation", 60), ("test", 40)):
         words = [["".join(generator.choice(list("aeioubcd"), 6)) for _ in range(count)] for _ in range(2)]
         second = [a if i % 3 else b for i, (a, b) in enumerate(zip(*words, strict=True))]
-        judged = {"label": [int(i % 3 > 0) for i in range(count)], "score": [4.0 if i % 3 else 1.0 for i in range(count)]}
+        labels = [int(i % 3 > 0) for i in range(count)]
+        judged = {"label": labels, "score": [1.0 + 3 * label for label in labels]}
         write(tmp_path / "fi", split, sentence1=words[0], sentence2=second, **judged)
     return tmp_path / "fi"
 
