@@ -12,12 +12,11 @@ from transformers.generation import LogitNormalization
 
 from ..data.batch_function import Progress, no_progress
 from ..tokenization.token_lookup import list_of_texts
-from .converted import ConvertedModel
 from .decoder_steps import DecoderSteps
 from .fast_search import CUT, fast_beam_search, fast_search_applies
 from .loading import decoder_start, end_units, source_units, target_limit
 from .scoring import hypothesis_scores, padded_sources
-from .search_settings import MAX_LENGTH_RATIO, TORCH, SearchOptions
+from .search_settings import MAX_LENGTH_RATIO, SearchOptions
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
@@ -98,7 +97,6 @@ def translate_batch(
     *,
     scorer: PreTrainedModel | None = None,
     steps: DecoderSteps | None = None,
-    converted: ConvertedModel | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 
@@ -109,16 +107,14 @@ def translate_batch(
     `input_ids` are source units with the special ones, none empty. The `scorer`, normally the same model in fp32,
     computes `log_prob`, NaN without one, and ranks the list. `steps` is the decoder of an RNNsearch model, where it is
     laid out already, or restricted to the target units that may be used (Jean et al. 2015 §3.3), the special ones
-    among them; `converted` is the model for another engine, which searches in its place.
+    among them.
     """
     sources, mask = padded_sources(model, tokenizer, input_ids)
     greatest = target_limit(model) or _MOST_TARGET_UNITS
     limits = [max(1, min(greatest, math.floor(options.max_length_ratio * len(ids)))) for ids in input_ids]
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
-    if converted is not None:
-        lists = converted.search(input_ids, limits, options)
-    elif fast_search_applies(model):
+    if fast_search_applies(model):
         units_found, _ = fast_beam_search(
             model,
             sources,
@@ -129,14 +125,14 @@ def translate_batch(
             length_penalty=options.length_penalty,
             steps=steps,
         )
-        lists = units_found[:, : options.num_return_sequences].tolist()
+        sequences = units_found[:, : options.num_return_sequences].flatten(0, 1)
     else:
         processors = LogitsProcessorList()
         if getattr(model.generation_config, "renormalize_logits", False):
             # `generate` would do so last, and give the end of a cut hypothesis the whole probability.
             processors.append(LogitNormalization())
         processors.append(SentenceLengths(limits, options.num_beams, lead, ends))
-        generated = model.generate(
+        sequences = model.generate(
             input_ids=sources,
             attention_mask=mask,
             num_beams=options.num_beams,
@@ -149,8 +145,7 @@ def translate_batch(
             renormalize_logits=False,
             logits_processor=processors,
         )[:, lead:]
-        lists = generated.unflatten(0, (len(limits), -1)).tolist()
-    found = _distinct(lists, limits, ends)
+    found = _distinct(sequences.tolist(), limits, ends)
     rows, hypotheses = [row for row, _ in found], [units for _, units in found]
     scores = [math.nan] * len(found)
     if scorer is not None:
@@ -170,13 +165,14 @@ def translate_batch(
 
 
 def _distinct(
-    lists: Sequence[Sequence[list[int]]], limits: Sequence[int], ends: Sequence[int]
+    sequences: Sequence[list[int]], limits: Sequence[int], ends: Sequence[int]
 ) -> list[tuple[int, list[int]]]:
     """Returns the sentence and the units of distinct hypotheses: those that end, or else the best one of a list."""
     found: list[tuple[int, list[int]]] = []
-    for index, (sequences, limit) in enumerate(zip(lists, limits, strict=True)):
+    size = len(sequences) // len(limits)
+    for index, limit in enumerate(limits):
         distinct: dict[tuple[int, ...], bool] = {}
-        for row in sequences:
+        for row in sequences[index * size : (index + 1) * size]:
             last = next((place for place, unit in enumerate(row[:limit]) if unit in ends), None)
             units = row[:limit] if last is None else row[: last + 1]
             distinct.setdefault(tuple(units), last is not None)
@@ -193,7 +189,6 @@ def translate(
     num_beams: int = 5,
     length_penalty: float = 1.0,
     max_length_ratio: float = MAX_LENGTH_RATIO,
-    engine: str = TORCH,
     progress: Progress = no_progress,
 ) -> list[str]:
     """Translates texts, in their order; a blank text has an empty translation, a single text is a list of one.
@@ -202,9 +197,6 @@ def translate(
     called with the number of sentences done since the last call.
     """
     options = SearchOptions(num_beams, 1, length_penalty=length_penalty, max_length_ratio=max_length_ratio)
-    converted = None
-    if engine != TORCH:
-        converted = ConvertedModel(model, tokenizer, engine)
     texts = list_of_texts(texts)
     input_ids = source_units(model, tokenizer, texts, truncation=True)
     filled = [index for index, ids in enumerate(input_ids) if ids]
@@ -214,8 +206,7 @@ def translate(
     try:
         for chosen in search_batches(model, [len(input_ids[index]) for index in filled], num_beams):
             indices = [filled[position] for position in chosen]
-            batch = [input_ids[index] for index in indices]
-            nbest_lists = translate_batch(model, tokenizer, batch, options, converted=converted)
+            nbest_lists = translate_batch(model, tokenizer, [input_ids[index] for index in indices], options)
             for index, nbest in zip(indices, nbest_lists, strict=True):
                 translations[index] = nbest[0].text
             progress(len(indices))

@@ -122,7 +122,6 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
                 num_beams=num_beams,
                 length_penalty=settings.length_penalty,
                 max_length_ratio=settings.max_length_ratio,
-                engine=settings.translation_engine,
                 progress=bar.update,
             )
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}

@@ -5,14 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings
 from ..settings import Settings, setting
 from ..training.devices import check_device
 
-TORCH = "torch"
-ENGINES = (TORCH, "ctranslate2", "ctranslate2-int8")
-"""What searches for translations."""
 MAX_LENGTH_RATIO = 3.0
 """That of the reference."""
 
@@ -21,8 +17,7 @@ MAX_LENGTH_RATIO = 3.0
 class SearchOptions:
     """Settings of a search; together with the model and the sentences they determine every byte of the result.
 
-    They are those of `back-translate` of the same names; `engine` is `translation_engine`. Whatever the engine, scores
-    are computed in fp32 by PyTorch; its own search is in `bf16` if given.
+    They are those of `back-translate` of the same names. Scores are computed in fp32, the search in `bf16` if given.
     """
 
     num_beams: int = 50
@@ -31,7 +26,6 @@ class SearchOptions:
     max_source_tokens: int = 250
     max_length_ratio: float = MAX_LENGTH_RATIO
     bf16: bool = False
-    engine: str = TORCH
     candidates_frequent: int | None = None
     candidates_per_unit: int | None = None
 
@@ -47,12 +41,6 @@ class LimitSettings(Settings):
     )
     length_penalty: float = setting(
         "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0, at_least=-50, at_most=50
-    )
-    translation_engine: str = setting(
-        "what searches: torch, or CTranslate2 in fp32 or with 8-bit matrices, faster on processors, for Marian, NLLB, "
-        "M2M100, mBART, T5 (extra `ctranslate2`)",
-        TORCH,
-        choices=list(ENGINES),
     )
     device: str | None = setting(
         "where models compute, as torch names it: cpu, cuda, cuda:1 [default: a GPU if there is one]", None
@@ -105,17 +93,10 @@ class SearchJobSettings(LimitSettings, ShardSettings):
     )
     resume: bool = setting("continue the incomplete job for this output", False)
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.translation_engine != TORCH and self.precision == "bf16":
-            raise UsageError(f"--translation-engine {self.translation_engine} does not compute in --precision bf16")
-
     def options(self, device: str | None, **more: Any) -> SearchOptions:
         """Returns the settings of the search, with what the machine decides where they leave it open."""
         from ..training.devices import is_bf16
 
         names = ("num_beams", "length_penalty", "max_source_tokens", "max_length_ratio")
         own = {name: getattr(self, name) for name in names}
-        bf16 = self.translation_engine == TORCH and is_bf16(self.precision, device)
-        return SearchOptions(**own, bf16=bf16, engine=self.translation_engine, **more)
+        return SearchOptions(**own, bf16=is_bf16(self.precision, device), **more)

@@ -17,12 +17,11 @@ from ..errors import InputError, ModelError, UsageError
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
-from .converted import ConvertedModel
 from .decoder_steps import DecoderSteps
 from .fast_search import fast_search_applies
 from .lexical_table import CandidateVocabulary, LexicalTable, unit_fingerprint
 from .loading import source_limit, source_units
-from .search_settings import TORCH, SearchOptions
+from .search_settings import SearchOptions
 
 _SENTENCES_PER_BATCH = 64
 """Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
@@ -58,9 +57,6 @@ class Translator:
         # On a processor each thread of PyTorch works on a batch of its own.
         most = _MOST_THREADS if is_fast else _MOST_PLAIN_THREADS
         self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
-        self.converted = None
-        if options.engine != TORCH:
-            self.converted = ConvertedModel(model, tokenizer, options.engine, self.threads)
 
     def nbest_lists(
         self,
@@ -111,13 +107,7 @@ class Translator:
         """Searches for a batch; where there is not enough memory for it, sentence by sentence."""
         try:
             nbest_lists = translate_batch(
-                self.search_model,
-                self.tokenizer,
-                input_ids,
-                self.options,
-                scorer=self.model,
-                steps=steps,
-                converted=self.converted,
+                self.search_model, self.tokenizer, input_ids, self.options, scorer=self.model, steps=steps
             )
         except (MemoryError, RuntimeError) as error:
             # That of a processor is a plain RuntimeError.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shutil
-import sys
-from importlib.util import find_spec
 
 import pyarrow as pa
 import pytest
@@ -20,10 +18,9 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.translation.beam_search import translate, translate_batch
-from hf_paraphrase.translation.converted import ConvertedModel
 from hf_paraphrase.translation.loading import decoder_start, load_translation_model, source_units
 from hf_paraphrase.translation.scoring import score_translations
-from hf_paraphrase.translation.translator import Translator, is_copy, is_loop
+from hf_paraphrase.translation.translator import is_copy, is_loop
 
 FORCED = dict.fromkeys(("m2m100", "nllb"), "forced_bos_token_id") | {"mbart": "decoder_start_token_id"}
 PREFIX = {"t5": "two four: "}
@@ -56,7 +53,7 @@ def as_users_do(folder, kind, texts, **settings):
     first, lists = 1 + (FORCED.get(kind) == "forced_bos_token_id"), []
     for text in texts:
         batch = tokenizer(PREFIX.get(kind, "") + text, return_tensors="pt")
-        rows = model.generate(**batch, num_beams=4, num_return_sequences=4, **settings).tolist()
+        rows = model.generate(**batch, num_beams=4, num_return_sequences=4, early_stopping=False, **settings).tolist()
         texts_of_rows = [tokenizer.decode(row[first:], skip_special_tokens=True).strip() for row in rows]
         lists.append([(batch, text_of_row, row) for text_of_row, row in zip(texts_of_rows, rows, strict=True)])
     return model, tokenizer, lists
@@ -72,20 +69,13 @@ def unit_by_unit(model, batch, row, first, end):
     return total
 
 
-@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
-def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened, folders, engine):
+def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened, folders):
     kind, model, tokenizer = opened
-    converted, stop_early = None, engine != "torch"
-    if stop_early:
-        pytest.importorskip("ctranslate2")
-        converted = ConvertedModel(model, tokenizer, engine)
     first = 1 + (FORCED.get(kind) == "forced_bos_token_id")
-    theirs, _, expected = as_users_do(
-        folders(kind), kind, SOURCES, max_new_tokens=LIMIT + 2, early_stopping=stop_early
-    )
+    theirs, _, expected = as_users_do(folders(kind), kind, SOURCES, max_new_tokens=LIMIT + 2)
     model.generation_config.max_length = LIMIT + first
     units, options = source_units(model, tokenizer, SOURCES), SearchOptions(4, 4, max_length_ratio=100)
-    found = translate_batch(model, tokenizer, units, options, scorer=model, converted=converted)
+    found = translate_batch(model, tokenizer, units, options, scorer=model)
     end = model.generation_config.eos_token_id
     assert len({item.text for nbest in found for item in nbest}) > 3
     for nbest, others in zip(found, expected, strict=True):
@@ -104,7 +94,7 @@ def test_translations_do_not_depend_on_the_batch_and_blank_texts_have_none(opene
     texts = [*SOURCES, "", " \u200b\ufeff", *SOURCES[:1]]
     alone = [translate(model, tokenizer, [text], num_beams=3)[0] for text in texts]
     assert translate(model, tokenizer, texts, num_beams=3) == alone
-    assert alone[3] == alone[4] == "" and any(alone) and translate(model, tokenizer, []) == []
+    assert alone[3] == alone[4] == "" and any(alone)
 
 
 def test_scores_of_given_translations_equal_those_of_one_unit_at_a_time(opened):
@@ -118,47 +108,6 @@ def test_scores_of_given_translations_equal_those_of_one_unit_at_a_time(opened):
         expected = unit_by_unit(model, batch, [*start, *units, end], len(start), end)
         assert log_prob == pytest.approx(expected, abs=1e-4) and count == len(units)
     assert [math.isnan(value) for value in scores.log_probs] == [False] * 3 + [True] * 2
-
-
-def test_ctranslate2_keeps_to_the_limit_the_generation_config_and_the_arithmetic(folders):
-    pytest.importorskip("ctranslate2")
-    model, tokenizer = load_translation_model(folders("mbart"), device="cpu", **LANGUAGES["mbart"])
-    (units,) = source_units(model, tokenizer, SOURCES[:1])
-    rounded, exact = (ConvertedModel(model, tokenizer, engine) for engine in ("ctranslate2-int8", "ctranslate2"))
-    options, end = SearchOptions(4, 3), model.generation_config.eos_token_id
-    (nbest,) = exact.search([units], [LIMIT], options)
-    assert len(nbest) == 3 and nbest[0][-1] == end
-    assert rounded._translator.compute_type.startswith("int8") and exact._translator.compute_type == "float32"
-    assert len(rounded.search([units], [LIMIT], options)[0]) == 3
-    assert nbest[0] in exact.search([units], [len(nbest[0])], options)[0]
-    assert {len(row) for row in exact.search([units], [1], options)[0]} == {1}
-    model.generation_config.bad_words_ids = [[unit] for unit in nbest[0][:-1]]
-    (others,) = exact.search([units], [LIMIT], options)
-    assert others and not {unit for row in others for unit in row} & set(nbest[0][:-1])
-
-
-def test_what_ctranslate2_cannot_do_is_one_line(folders, make_model, tiny_tokenizer, monkeypatch):
-    model, tokenizer = load_translation_model(folders("nllb"), device="cpu", **LANGUAGES["nllb"])
-    with pytest.raises(UsageError, match="does not compute in --precision bf16"):
-        back_translate.settings(
-            model="m", bitext="b", output="o", precision="bf16", translation_engine="ctranslate2"
-        ).check()
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "ctranslate2", None)
-        with pytest.raises(UsageError, match=r"needs the package ctranslate2 .*pip install"):
-            ConvertedModel(model, tokenizer, "ctranslate2")
-    pytest.importorskip("ctranslate2")
-    with pytest.raises(UsageError, match="does not know RNNsearch"):
-        Translator(make_model(), tiny_tokenizer, SearchOptions(engine="ctranslate2"))
-    model.generation_config.no_repeat_ngram_size = 3
-    with pytest.raises(ModelError, match="generation config: no_repeat_ngram_size"):
-        ConvertedModel(model, tokenizer, "ctranslate2")
-    pytest.importorskip("sentencepiece")
-    model, tokenizer = load_translation_model(folders("marian"), device="cpu")
-    with torch.no_grad():
-        model.get_input_embeddings().weight[tokenizer.pad_token_id] = 1.0
-    with pytest.raises(ModelError, match="the padding vector of this model has others"):
-        ConvertedModel(model, tokenizer, "ctranslate2")
 
 
 def test_the_models_own_generation_config_holds(folders, tmp_path):
@@ -281,20 +230,11 @@ def test_copies_and_loops_are_recognised():
 # ----- the verbs
 
 
-@pytest.mark.parametrize("engine", ["torch", "ctranslate2-int8"])
-def test_shards_do_not_change_a_byte_and_the_card_says_what_was_done(folders, tmp_path, engine):
-    if engine != "torch":
-        pytest.importorskip("ctranslate2")
+def test_shards_do_not_change_a_byte_and_the_card_says_what_was_done(folders, tmp_path):
     kind = "nllb"
     languages = {f"model_{name}": value for name, value in LANGUAGES[kind].items()}
     common = {"model": str(folders(kind)), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES * 3)))}
-    common |= languages | {
-        "num_beams": 3,
-        "shard_size": 4,
-        "precision": "fp32",
-        "translation_engine": engine,
-        "device": "cpu",
-    }
+    common |= languages | {"num_beams": 3, "shard_size": 4, "precision": "fp32", "device": "cpu"}
     whole = back_translate(**common, output=str(tmp_path / "whole"))
     for part in ("2/2", "1/2"):
         back_translate(**common, output=str(tmp_path / "parts"), shard=part)
@@ -315,11 +255,11 @@ def test_any_model_is_evaluated_and_measures_cost(folders, tmp_path):
     for row in rows:
         row["target"] = translated(row["source"])
     data = bitext(tmp_path / "bitext", rows)
-    options = {"model": str(folders("t5")), "bitext": str(data), "split": "train", "num_beams": [2], "device": "cpu"}
+    found = evaluate_translation(
+        model=str(folders("t5")), bitext=str(data), split="train", num_beams=[2], device="cpu", **languages
+    )
     model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
-    for engine in ("torch", *(["ctranslate2"] if find_spec("ctranslate2") else [])):
-        found = evaluate_translation(**options, **languages, translation_engine=engine)
-        assert found.translations == translate(model, tokenizer, SOURCES, num_beams=2, engine=engine)
+    assert found.translations == translate(model, tokenizer, SOURCES, num_beams=2)
     pairs = pa.table({"source": SOURCES, "sentence1": SOURCES, "sentence2": [row["target"] for row in rows]})
     options = {"translation_model": str(folders("t5"))} | languages
     costs = add_measures(pairs, ["cost"], measures=Measures(**options)).column("cost").to_pylist()
