@@ -144,6 +144,8 @@ def write_text_whole(path: str | os.PathLike[str], text: str | Iterable[str]) ->
 @contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it."""
+    if not path.name:
+        raise OutputError("the output is the root of a file system", path=path, remedy="name a new folder")
     # Its import takes longer than `--help`, which needs no lock.
     from filelock import FileLock, Timeout
 

@@ -117,6 +117,8 @@ class VerbParser(argparse.ArgumentParser):
         words = []
         for key, value in mapping.items():
             name = f"--{key}".replace("_", "-")
+            if "=" in name or name in ("--config", "--help"):
+                self.error(f"unknown setting `{key}`")
             known = self._option_string_actions.get(name)
             is_list = isinstance(value, list) and (known is None or known.nargs == "+")
             items = value if is_list else [value]

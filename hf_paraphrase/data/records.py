@@ -290,8 +290,13 @@ def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
     place = cache / f"{input_state(paths)}.arrow"
     temporary = place.with_name(f"{place.name}.{os.urandom(4).hex()}")
     with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
-        for table in (table for path in paths for table in _tables(path, kind, schema.names)):
-            writer.write_table(table.select(schema.names).cast(schema))
+        for path in paths:
+            try:
+                for table in _tables(path, kind, schema.names):
+                    writer.write_table(table.select(schema.names).cast(schema))
+            except pa.ArrowInvalid as error:
+                remedy = f"give columns of the types of {paths[0]}"
+                raise InputError(f"a value does not fit: {error}", path=path, remedy=remedy) from error
     temporary.replace(place)
     return pa.ipc.open_stream(pa.memory_map(str(place))).read_all()
 
@@ -321,6 +326,8 @@ def cannot_open(error: Exception, name: str) -> InputError:
     remedy = "check that there are rows, and the name, --split and --subset"
     if isinstance(cause, UnicodeDecodeError):
         remedy = "check that the file is UTF-8"
+    if isinstance(cause, ModuleNotFoundError):
+        remedy = f"pip install {cause.name}"
     return InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy)
 
 

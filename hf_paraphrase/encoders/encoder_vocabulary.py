@@ -24,7 +24,8 @@ from ..tokenization.character_trigram import looks_like_trigrams
 from ..training.word_vectors import Coverage, WordVectors, initial_embeddings, words_of_tokens
 from .encoded_pairs import EncodedPairs
 from .initial_vectors import read_initial_vectors, read_word_list
-from .kinds import encoder_class, encoder_kind, is_of_transformers, new_encoder, third_party_type
+from .kinds import check_own_class, encoder_class, encoder_kind, is_of_transformers, new_encoder, third_party_type
+from .onnx_encoder import is_onnx_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -215,6 +216,8 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     it is the model type, such as `bert`.
     """
     folder = model_folder(name, any_type=True)
+    if is_onnx_folder(folder):
+        raise ModelError("an ONNX export cannot be trained", path=folder, remedy="give the model it was made from")
     if (third_party := third_party_type(folder)) is not None:
         return third_party
     model_class = encoder_class(folder)
@@ -279,6 +282,8 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         name = getattr(model.config, "_name_or_path", "")
         source = Path(name) if name and Path(name).is_dir() else fetched_folder(name) if name else None
         encoder.folder = source if source is not None and (source / "config.json").is_file() else None
+    if not isinstance(encoder.model, PooledTransformer):
+        check_own_class(encoder.model)
     if encoder.model.dtype in (torch.float16, torch.bfloat16):
         encoder.model.float()
     encoder.model.train()

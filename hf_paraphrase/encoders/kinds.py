@@ -13,6 +13,7 @@ and `unk_token_id`. It is saved with the file that it is in.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -189,6 +190,25 @@ def is_own_class(model: PreTrainedModel) -> bool:
     model_type = model.config.model_type
     is_ours = model_type in MODELS and type(model) is model_class(model_type)
     return not is_ours and not is_of_transformers(model)
+
+
+def check_own_class(model: PreTrainedModel) -> None:
+    """Refuses a user-defined class whose folder would not open as what it is."""
+    if not is_own_class(model):
+        return
+    if (model_type := model.config.model_type) in MODELS:
+        raise UsageError(
+            f"{type(model).__name__} has the model type `{model_type}` of {MODELS[model_type].model}",
+            remedy=f"give it as config_class a subclass of {type(model.config).__name__} with a model_type and an "
+            "__init__ of its own",
+        )
+    for kind in (type(model), type(model.config)):
+        has_file = kind.__module__ != "__main__" and hasattr(sys.modules.get(kind.__module__), "__file__")
+        if not has_file or "." in kind.__qualname__:
+            raise UsageError(
+                f"{kind.__qualname__} is not at the top level of a file, so that its code cannot be saved",
+                remedy="put it into a file of its own, and import it from there",
+            )
 
 
 def new_encoder(

@@ -30,7 +30,7 @@ from ..errors import ModelError
 from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
-from .kinds import is_own_class
+from .kinds import check_own_class, is_own_class
 from .onnx_encoder import OnnxModel
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def write_model_files(
 
     A model class of the user is saved with the file that it is in.
     """
+    check_own_class(model)
     if is_own_class(model):
         for kind, auto_class in ((type(model), "AutoModel"), (type(model.config), "AutoConfig")):
             if kind._auto_class is None:

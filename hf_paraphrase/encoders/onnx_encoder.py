@@ -79,7 +79,10 @@ class OnnxModel:
         except Exception as error:  # onnxruntime has a class of its own for each kind of failure
             problem = f"the graph fails: {shown_line(str(error), 300)}"
             raise ModelError(problem, path=self.path, remedy=_AGAIN) from error
-        return SimpleNamespace(pooler_output=torch.from_numpy(pooled))
+        vectors = torch.from_numpy(pooled)
+        if not vectors.isfinite().all():
+            raise ModelError("the graph gives vectors with NaN or infinity", path=self.path, remedy=_AGAIN)
+        return SimpleNamespace(pooler_output=vectors)
 
 
 def load_onnx_folder(folder: Path) -> tuple[OnnxModel, PreTrainedTokenizerBase]:

@@ -251,7 +251,10 @@ def _read_modules(folder: Path) -> tuple[Path, list[str], list[nn.Sequential], b
     path = folder / "modules.json"
     place, poolings, normalizes = folder, ["mean"], False
     layers: list[nn.Sequential] = []
-    for module in read_json(path, ModelError) if path.is_file() else []:
+    modules = read_json(path, ModelError) if path.is_file() else []
+    if not isinstance(modules, list):
+        raise ModelError("not a list of modules", path=path, remedy=REMEDY)
+    for module in modules:
         inside = module_folder(folder, module)
         kind = module_kind(module)
         if kind == "Transformer":
@@ -272,9 +275,9 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
     unknown = [flag for flag in settings if flag.startswith("pooling_mode_") and flag not in _FLAGS]
     flags = [flag for flag in (*_FLAGS, *unknown) if settings.get(flag) is True]
     chosen = settings.get("pooling_mode") or [_FLAGS.get(flag, flag) for flag in flags]
-    poolings = [chosen] if isinstance(chosen, str) else list(chosen)
+    poolings = list(map(str, chosen)) if isinstance(chosen, list) else [str(chosen)]
     if not poolings or not set(poolings) <= set(_FLAGS.values()):
-        what = f"a pooling by {', '.join(map(str, poolings)) or 'nothing'}"
+        what = f"a pooling by {', '.join(poolings) or 'nothing'}"
         raise ModelError(what, path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
     if settings.get("include_prompt") is False:
         raise ModelError("a pooling that leaves the prompt out is not supported", path=folder, remedy=REMEDY)

@@ -17,7 +17,7 @@ from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
 from .kinds import DROPOUTS, option_names
-from .train_settings import EncoderSettings, LossSettings
+from .train_settings import EncoderSettings, LossSettings, VocabularySettings
 
 if TYPE_CHECKING:
     from ..data.pair_rows import PairSource
@@ -218,9 +218,15 @@ def write_encoder(
         "kept_step": None if kept is None else kept["step"],
         **card,
     }
+    record = settings.record()
+    if settings.initial_model is not None:
+        # What the run has from its initial model is recorded; the settings that made that one's tokenizer are unknown.
+        names = [name for name in ("hidden_size", *settings.kind.options) if hasattr(model.config, name)]
+        record |= dict.fromkeys(option_names(VocabularySettings))
+        record |= {name: getattr(model.config, name) for name in names}
     trainer.write_model(run.folder)
     measured = dev_measurement(settings.dev_data, results.get("dev_finished", results["dev_best"]), scores)
-    run.write(results=results, template=template, card=card, measurements=[measured])
+    run.write(results=results, template=template, card=card, measurements=[measured], settings=record)
     if kept is not None:
         log(f"kept: epoch {kept['epoch']:g} with a dev score of {kept['dev_mean']:.2f}")
     log(f"encoder saved to {settings.output}. Use it with:")

@@ -216,16 +216,18 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
         is_mean = len(own[0]["sets"] + own[0]["missing"]) > 1
         figures = tuple((row["pearson"], row["spearman"]) for row in own) if is_mean else None
         groups.setdefault((tuple(own[0]["sets"]), figures), []).append((protocol, own))
-    rows, remarks = [], []
+    rows, remarks, missing = [], [], dict[str, dict[str, None]]()
     for group in groups.values():
         best = max((own for _, own in group), key=lambda own: own[0]["complete"])
-        label = best[0]["label"]
+        label = best[0]["label"] + (", dev" if best[0]["name"] == DEV_MEAN else "")
         marks = dict.fromkeys(
             f"{protocol}{'' if row['complete'] == best[0]['complete'] else _present(row)}"
             for protocol, (row, *_) in group
         )
         values = [value for row in best for value in (row["pearson"], row["spearman"])]
         rows.append(([label, ", ".join(marks), str(best[0]["n"])], values))
+        for key in (key for _, (row, *_) in group for key in row["missing"]):
+            missing.setdefault(key.partition(" ")[0], {})[key] = None
         if others := list(dict.fromkeys(row["name"] for _, (row, *_) in group if row["name"] != best[0]["name"])):
             remarks.append(f"{label}: the same sets as of {', '.join(others)}")
         for name, row in zip(short_names(names), best, strict=True):
@@ -235,11 +237,13 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
     if len(used) < 2:
         header.remove("protocols")
         rows = [([label, pairs], values) for (label, _, pairs), values in rows]
+    absent = [next(iter(keys)) if len(keys) == 1 else f"{name} ({len(keys)} sets)" for name, keys in missing.items()]
     return "\n".join(
         [
             side_by_side(header, rows, names, "r,rho"),
             "r: Pearson × 100, rho: Spearman × 100, of cosines and human scores.",
             *(f"{name}: {PROTOCOLS[name]}" for name in used if len(used) > 1),
+            *([f"not found: {', '.join(absent)}"] if absent else []),
             *remarks,
             *notes,
             *(f"{name}: no data" for name in protocols if name not in used),

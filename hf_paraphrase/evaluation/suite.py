@@ -178,7 +178,7 @@ def columns_of(path: Path) -> set[str]:
 
 
 def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, pa.Table]:
-    """Reads columns of a CSV, JSON lines or Parquet file, or of a split of a data folder; no text may be missing.
+    """Reads columns of a CSV, JSON lines or Parquet file, or of a split of a data folder.
 
     Returns:
         The name of the folder and the split, or of the file, and the columns.
@@ -198,8 +198,9 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
     if not table.num_rows:
         raise InputError(f"{name} has no rows", path=path)
     for column in fields:
-        if column.kind == pa.string() and table.column(column.name).null_count:
-            raise InputError(f"{name} has missing values in column {column.name}", path=path)
+        if column.kind == pa.string() and not column.may_be_null and table.column(column.name).null_count:
+            row = table.column(column.name).is_null().index(True).as_py() + 1
+            raise InputError(f"row {row} of {name} has no {column.name}", path=path, remedy="fill it in")
     return name, table
 
 

@@ -170,11 +170,9 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
 
 def read_labelled_texts(path: Path, part: str = "train") -> tuple[list[str], list[str]]:
     """Reads the columns `text` and `label` of a file, or of a part of a data folder."""
-    _, table = read_columns(path, part, [Field("text"), Field("label")])
-    labels = [str(label) for label in table["label"].to_pylist()]
-    if "" in labels:
-        raise InputError(f"row {labels.index('') + 1} has no label", path=path, remedy="fix the row")
-    return table["text"].to_pylist(), labels
+    label = Field("label", pattern="(?s).+", example="a class")
+    _, table = read_columns(path, part, [Field("text", may_be_null=True), label])
+    return [text or "" for text in table["text"].to_pylist()], list(map(str, table["label"].to_pylist()))
 
 
 def _parts_of(source: Path) -> dict[str, Path]:

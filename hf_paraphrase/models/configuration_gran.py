@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from .base_configuration import RecurrentLayersConfig
 
@@ -28,3 +28,10 @@ class GranConfig(RecurrentLayersConfig):
     }
 
     variational_dropout_of: str = "words"
+
+    def __post_init__(self, **kwargs: Any) -> None:
+        """Keeps a network of an old folder without peepholes."""
+        # Every saved configuration names the version that wrote it.
+        if self.peepholes is None and self.transformers_version is not None:
+            self.peepholes = False
+        super().__post_init__(**kwargs)

@@ -36,6 +36,8 @@ _BEFORE, _BEHIND = MARKS[0], MARKS[1]
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
 _CODE_POINTS = 0x110000
+_TABLE_SIZE = 1 << 24
+"""Entries of a table at most; beyond that trigrams are searched."""
 
 
 class CharacterWindows(NamedTuple):
@@ -164,10 +166,16 @@ class TrigramLookup:
         self._base = len(characters) + 1
         first, second, third = numbers.reshape(-1, 3).T + 1
         pairs, rows = np.unique(first * self._base + second, return_inverse=True)
-        self._row = np.zeros(self._base**2, np.int32)
-        self._row[pairs] = np.arange(1, len(pairs) + 1)
-        self._table = np.full((len(pairs) + 1, self._base), -1, np.int32)
-        self._table[rows + 1, third] = ids
+        self._table: NDArray[np.int32] | None = None
+        if max(self._base, len(pairs) + 1) * self._base <= _TABLE_SIZE:
+            self._row = np.zeros(self._base**2, np.int32)
+            self._row[pairs] = np.arange(1, len(pairs) + 1)
+            self._table = np.full((len(pairs) + 1, self._base), -1, np.int32)
+            self._table[rows + 1, third] = ids
+        else:
+            keys = (first * self._base + second) * self._base + third
+            order = np.argsort(keys)
+            self._keys, self._ids = keys[order], ids[order]
 
     @classmethod
     def for_tokenizer(cls, tokenizer: Tokenizer) -> TrigramLookup | None:
@@ -211,8 +219,13 @@ class TrigramLookup:
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
         windows = character_windows(texts, self._normalize, lower_case=self.lower_case)
         numbers, centres = self._number[windows.points], windows.centres
-        rows = self._row[numbers[centres - 1].astype(np.int64) * self._base + numbers[centres]]
-        ids = self._table[rows, numbers[centres + 1]].astype(np.int64)
+        pairs = numbers[centres - 1].astype(np.int64) * self._base + numbers[centres]
+        if self._table is not None:
+            ids = self._table[self._row[pairs], numbers[centres + 1]].astype(np.int64)
+        else:
+            keys = pairs * self._base + numbers[centres + 1]
+            places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+            ids = np.where(self._keys[places] == keys, self._ids[places], -1)
         unknown = ids < 0
         if not self.skip_unknown:
             ids[unknown] = UNKNOWN_ID

@@ -177,6 +177,11 @@ def test_what_another_run_removes_while_this_one_looks_at_it_is_not_there(tmp_pa
     check_early(tmp_path / "absent")
 
 
+def test_the_root_of_a_file_system_is_no_output():
+    with pytest.raises(OutputError, match="root of a file system"):
+        made(Path("/"))
+
+
 def test_a_file_is_not_written_through_a_link(tmp_path):
     (tmp_path / "theirs.txt").write_text("theirs")
     (tmp_path / "out.txt").symlink_to(tmp_path / "theirs.txt")

@@ -136,6 +136,14 @@ def test_an_encoder_may_be_named_and_gets_the_words_of_the_pairs(tmp_path, rows,
         EncoderTrainer(make(), arguments(tmp_path), rows)
 
 
+def test_a_class_that_takes_the_configuration_of_another_is_refused(tmp_path, rows, tokenizer):
+    class Unnamed(AvgModel):
+        """Has the configuration of another class."""
+
+    with pytest.raises(UsageError, match="Unnamed has the model type `avg` of AvgModel"):
+        EncoderTrainer(Unnamed(make().config), arguments(tmp_path), rows, tokenizer)
+
+
 def test_a_folder_of_a_subclass_that_transformers_saved_does_not_open_as_the_base(tmp_path, tokenizer):
     """As `model.save_pretrained` writes it: the model type of the base, and code of its own, even of the same name."""
     folder = tmp_path / "own"

@@ -37,7 +37,7 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
     [
         ({"label": [0.5, 1.0]}, "row 0: the label is 0.5"),
         ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
-        ({"label": [0, 1], "sentence1": ["x", None]}, "missing values in column sentence1"),
+        ({"label": [0, 1], "sentence1": ["x", None]}, "row 2 of .* has no sentence1"),
         ({"score": [1.0, None]}, "pair 2 is None"),
         ({"score": ["a", "b"]}, "not numeric"),
     ],

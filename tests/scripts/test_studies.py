@@ -178,7 +178,7 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
     study.variables |= dict.fromkeys(known, "5")
     outputs, raw = [], ("bitext", "pairs")
     # Judged on their own data alone.
-    apart = ("augmentation", "detection", "mining")
+    apart = ("augmentation", "detection", "mining", "mining_captions")
     for output, command in study.step_commands():
         outputs.append(str(output))
         if command.startswith("!"):

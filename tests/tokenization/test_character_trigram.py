@@ -12,6 +12,7 @@ from tokenizers import AddedToken, Regex, normalizers, pre_tokenizers
 from transformers import AutoTokenizer
 
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.tokenization import character_trigram
 from hf_paraphrase.tokenization.character_trigram import (
     TrigramLookup,
     build_character_trigram_tokenizer,
@@ -142,3 +143,16 @@ def tokenizer_of(texts, rules):
 @example(texts=["\x01a\x02", "\x01", "b \x01 \x02 c"])
 def test_ids_equal_those_of_tokenizers_on_any_unicode(rules, texts):
     assert_equal_ids(tokenizer_of(texts, rules), texts)
+
+
+@settings(max_examples=30, deadline=None)
+@given(texts=st.lists(TEXT, max_size=6), rules=st.sampled_from(RULES))
+def test_a_search_gives_the_ids_of_the_table(texts, rules):
+    backend = tokenizer_of(texts, rules).backend_tokenizer
+    table = TrigramLookup.for_tokenizer(backend)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(character_trigram, "_TABLE_SIZE", 0)
+        searched = TrigramLookup.for_tokenizer(backend)
+    assert table._table is not None and searched._table is None
+    for first, second in zip(table(texts), searched(texts), strict=True):
+        np.testing.assert_array_equal(first, second)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...data.sentences import SentenceCorpus, naming
-from ...errors import UsageError
+from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe
 from ...tokenization.token_ids import id_counts
@@ -119,6 +119,8 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
         scratch=scratch_folder(run.folder),
     )
     log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
+    if settings.teacher and not (texts.taught_by >= 0).any():
+        raise InputError("no text is left that a --teacher knows", path=settings.texts[0], remedy="give more --text")
     if len(texts.names) > 1:
         log(", ".join(f"{name} {count:,}" for name, count in texts.by_language().items()))
     return texts
@@ -194,10 +196,14 @@ def _write(
     languages = {item for folder in folders for item in languages_read(folder, english=folder in settings.text)}
     if settings.bitext:
         languages |= {*texts.names} - {OTHER}
-    words = settings.kind.words and settings.tokenizer is None
+    if settings.text and settings.teacher_lang != "en":
+        languages |= {settings.teacher_lang}
+    words = settings.kind.words and settings.tokenizer is None and not settings.multilingual_text
     card = {
         "languages": sorted(languages) or (["en"] if words and settings.split_contractions else []),
         "teacher_names": ", ".join(names),
+        "bitext": bool(settings.bitext),
+        "centered": settings.center_teachers,
         "text_names": ", ".join(to_path(item).name for item in settings.texts),
         "by_language": by_language,
         "left_out": described(texts.left_out),

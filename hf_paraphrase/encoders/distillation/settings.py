@@ -95,6 +95,7 @@ class TeacherSettings(DecontaminationSettings):
         1.0,
         at_least=0,
         at_most=1,
+        only_with="bitext",
     )
     teacher_vectors: str | None = setting(
         "folder in which the teachers' vectors are kept for other runs too; what it has is not computed again "

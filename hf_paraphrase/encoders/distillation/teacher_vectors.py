@@ -46,15 +46,18 @@ class UnitVectors:
         self.mean: NDArray[np.float32] | None = None
         if center:
             used = np.unique(rows[rows >= 0])
-            some = used[:: max(1, len(used) // _TEXTS_OF_MEAN)]
-            self.mean = matrix[some].mean(axis=0, dtype=np.float64).astype(np.float32)
+            some = matrix[used[:: max(1, len(used) // _TEXTS_OF_MEAN)]]
+            known = some[some.any(axis=1)]
+            self.mean = known.mean(axis=0, dtype=np.float64).astype(np.float32) if len(known) else None
 
     def take(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
         """Reads the vectors of some texts by their numbers (texts,), as (texts, dimension); zero where none is."""
         rows = self.rows[numbers]
         vectors = self.matrix[rows].astype(np.float32)
         if self.mean is not None:
-            vectors = normalized(vectors - self.mean)
+            # A text of which the teacher knows no word stays without a direction.
+            known = vectors.any(axis=1, keepdims=True)
+            vectors = normalized(np.where(known, vectors - self.mean, 0))
         vectors[rows < 0] = 0
         return vectors
 

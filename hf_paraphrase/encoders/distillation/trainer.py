@@ -16,6 +16,7 @@ from ...training.epoch_trainer import EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import DenseGradients
 from ..dev_scores import Evaluator
+from ..kinds import check_own_class
 from ..sentence_encoder import SentenceEncoder
 from ..trainer import EncoderTrainer
 from .letters import Letters
@@ -80,6 +81,7 @@ class DistillationTrainer(EncoderTrainer):
         callbacks: list[TrainerCallback] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:
+        check_own_class(model)
         if args.world_size > 1:
             raise UsageError("a distillation runs in one process", remedy="start one process")
         self.letters = letters

@@ -187,7 +187,7 @@ class SearchIndex:
             # Zero vectors have cosine 0 with themselves.
             if (
                 now.shape != stored.shape
-                or ((cosine_of_rows(stored, now) < _SAME_VECTOR) & (stored.any(axis=1) | now.any(axis=1))).any()
+                or (~(cosine_of_rows(stored, now) >= _SAME_VECTOR) & (stored.any(axis=1) | now.any(axis=1))).any()
             ):
                 raise ModelError(
                     "the encoder gives other vectors than those in the index",
@@ -278,9 +278,9 @@ class SearchIndex:
         if method == "approximate" and among is not None:
             raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
         if method == "approximate" or (method is None and among is None and self.settings.lists):
-            probes = self.settings.probes if probes is None else probes
+            lists, probes = self.lists, self.settings.probes if probes is None else probes
             check_count("probes", probes)
-            return self.lists.search(vectors, min(k, len(self)), probes)
+            return lists.search(vectors, min(k, len(self)), probes)
         names = "queries", "the vectors of the index"
         return nearest_neighbours(vectors, self.vectors, k, among=among, skip_zero=True, are_units=True, names=names)
 

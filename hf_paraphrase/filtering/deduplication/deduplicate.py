@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -74,6 +75,12 @@ class DeduplicateSettings(DeviceSettings):
     subset: str | None = setting("configuration of a name on the Hub", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if self.clusters == "components" and find_spec("scipy") is None:
+            raise UsageError("--clusters components needs the package scipy", remedy="pip install scipy")
 
 
 @overload

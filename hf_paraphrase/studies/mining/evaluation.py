@@ -15,6 +15,7 @@ from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
 from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...tables import format_table, short_names
@@ -58,6 +59,12 @@ class MiningEvaluationSettings(CandidateSettings):
     )
     resume: bool = setting("continue an incomplete run of the same command", False)
     overwrite: bool = setting("replace an existing output folder", False)
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        if FILTER in short_names(self.scoring_encoder or ["-"]):
+            raise UsageError(f"--scoring-encoder: `{FILTER}` is the name of another row", remedy="rename the folder")
 
 
 @recipe(MiningEvaluationSettings)

@@ -97,6 +97,11 @@ class SupervisedSettings(TrainingRunSettings):
             raise UsageError("--train-split, --dev-split and --test-split must be different")
         if not self.highest_score > self.lowest_score:
             raise UsageError("--highest-score must be above --lowest-score")
+        if self.from_scratch and (self.lambda_c or (self.lambda_w and self.initial_vectors is None)):
+            raise UsageError(
+                "with --from-scratch there is nothing pretrained to stay close to",
+                remedy="leave --lambda-c out, and --lambda-w unless --initial-vectors is given",
+            )
 
 
 @dataclass
