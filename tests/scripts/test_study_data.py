@@ -155,12 +155,11 @@ def test_parts_share_no_text(make, tmp_path):
     assert sorted(train + test) == sorted(texts) and not set(train) & set(test) and 10 < len(test) < 80
 
 
-def test_few_texts_get_their_own_paraphrases_with_their_label_or_as_many_copies(make, tmp_path):
-    texts = [f"text {x}" for x in range(9)]
-    write(tmp_path / "t", text=texts, label=[f"class {x}" for x in range(9)])
+def test_few_texts_of_each_label_get_their_own_paraphrases_or_as_many_copies(make, tmp_path):
+    write(tmp_path / "t", text=[f"text {x}" for x in range(9)], label=[f"class {x % 2}" for x in range(9)])
     dev = pa.table({"text": ["dev"], "label": ["class 1"]})
     write_split(tmp_path / "t", "test", [dev], dev.schema)
-    pairs = write(tmp_path / "p", sentence1=["text 1", "text 1", "text 3"], sentence2=["1, 1", "1, 2", "3, 1"])
+    pairs = write(tmp_path / "p", sentence1=["text 1", "text 1", "text 2"], sentence2=["1, 1", "1, 2", "2, 1"])
 
     def drawn(*words):
         output = tmp_path / "_".join(["few", *words])
@@ -169,13 +168,14 @@ def test_few_texts_get_their_own_paraphrases_with_their_label_or_as_many_copies(
         assert DataFolder(output).table("validation").column("text").to_pylist() == ["dev"]
         return [tuple(row.values()) for row in DataFolder(output).table("train").to_pylist()]
 
-    rows = drawn("--most", "9")
-    assert sorted(rows) == [(f"text {x}", f"class {x}") for x in range(5)]
-    added = drawn("--most", "9", "--add", "paraphrases")
-    assert added[:5] == rows and sorted(added[5:]) == [("1, 1", "class 1"), ("1, 2", "class 1"), ("3, 1", "class 3")]
-    copied = drawn("--most", "9", "--add", "copies")
-    assert sorted(copied[5:]) == [("text 1", "class 1")] * 2 + [("text 3", "class 3")]
-    assert len(drawn("--most", "2")) == 2 and drawn("--most", "3") != drawn("--most", "3", "--seed", "1")
+    rows = drawn("--most", "3")
+    assert sorted(rows) == [(f"text {x}", f"class {x % 2}") for x in range(5)]
+    added = drawn("--most", "3", "--add", "paraphrases")
+    assert added[:5] == rows and sorted(added[5:]) == [("1, 1", "class 1"), ("1, 2", "class 1"), ("2, 1", "class 0")]
+    copied = drawn("--most", "3", "--add", "copies")
+    assert sorted(copied[5:]) == [("text 1", "class 1")] * 2 + [("text 2", "class 0")]
+    assert sorted(label for _, label in drawn("--most", "1")) == ["class 0", "class 1"]
+    assert {tuple(drawn("--most", "1", "--seed", str(seed))) for seed in range(1, 9)} != {tuple(drawn("--most", "1"))}
 
 
 @pytest.fixture
