@@ -116,7 +116,7 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
                     if not folder.is_dir():  # another process was first
                         raise
     except Exception as error:  # of several libraries
-        problem = f"load_dataset cannot open it: {shown_line(str(error), 300)}"
+        problem = f"load_dataset cannot open it: {shown_line(str(error.__cause__ or error), 300)}"
         if repository is None:
             raise InputError(problem, path=name, remedy="check the file") from error
         remedy = "give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network"

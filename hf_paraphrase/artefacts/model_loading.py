@@ -122,7 +122,11 @@ def open_tokenizer_folder(
     _check_json(Path(folder), ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"))
     files = [Path(folder) / name for name in ("tokenizer.json", PARTS_FILE)]
     with opening("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+    # Of a folder without tokenizer files transformers makes one that knows special tokens alone.
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise ModelError("the model has no tokenizer", path=folder, remedy="save the tokenizer in the same folder")
+    return tokenizer
 
 
 def _check_json(folder: Path, names: Sequence[str]) -> None:

@@ -324,6 +324,8 @@ def cannot_open(error: Exception, name: str) -> InputError:
     cause = error.__cause__ or error
     reason = " ".join(str(cause).split())[:300]
     remedy = "check that there are rows, and the name, --split and --subset"
+    if Path(name).is_file():
+        remedy = "check the file"
     if isinstance(cause, UnicodeDecodeError):
         remedy = "check that the file is UTF-8"
     if isinstance(cause, ModuleNotFoundError):
