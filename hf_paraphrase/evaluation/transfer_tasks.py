@@ -7,7 +7,7 @@ six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,12 +32,9 @@ class TransferTask:
     splits: tuple[str, ...] = ("train",)
     sides: tuple[str, ...] = ("text",)
 
-    def parts(self, folder: Path) -> dict[str, Part]:
-        """Finds the files of the task below a folder, by the parts `train` and `test`."""
-        with suppress(NothingThereError):
-            parts = self.source(data_dir=str(folder)).parts()
-            return {part.split: part for part in parts if part.configuration == self.configuration}
-        return {}
+    def parts(self, below: Mapping[Any, Sequence[Part]]) -> dict[str, Part]:
+        """Returns the parts `train` and `test` of the task, of those that each source has."""
+        return {part.split: part for part in below[self.source] if part.configuration == self.configuration}
 
 
 TASKS: dict[str, TransferTask] = {
@@ -70,7 +67,16 @@ class Examples:
 
 def has_transfer_tasks(path: Path) -> bool:
     """Returns whether there is a file of a task below a folder."""
-    return path.is_dir() and any(task.parts(path) for task in TASKS.values())
+    return path.is_dir() and any(_parts_below(path).values())
+
+
+def _parts_below(folder: Path) -> dict[Any, Sequence[Part]]:
+    """Finds the parts that each source has below a folder."""
+    found: dict[Any, Sequence[Part]] = {task.source: () for task in TASKS.values()}
+    for source in found:
+        with suppress(NothingThereError):
+            found[source] = list(source(data_dir=str(folder)).parts())
+    return found
 
 
 def find_transfer_tasks(
@@ -83,14 +89,14 @@ def find_transfer_tasks(
     """
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")
-    wanted = set(names)
+    wanted, below = set(names), _parts_below(folder)
     tasks: dict[str, dict[str, Examples]] = {}
     missing: list[str] = []
     paths: list[Path] = []
     for name, task in TASKS.items():
         if name not in wanted:
             continue
-        parts = task.parts(folder)
+        parts = task.parts(below)
         if not parts.keys() >= {*task.splits}:
             missing.append(name)
             continue

@@ -150,6 +150,7 @@ class Study:
 
     def run_all(self) -> None:
         """Makes and trains what is not there yet, and writes the tables."""
+        self.check_variables()
         for output, words in self.step_commands():
             make(output, words)
         if not self.tables:
@@ -162,6 +163,15 @@ class Study:
             sys.stdout.write(f"{text}\n")
             if rows:
                 draw_intervals(self.output / f"{name}.png", rows, columns, "difference, points")
+
+    def check_variables(self) -> None:
+        """Refuses a design of which a step needs a variable that nobody has given, before the first step."""
+        given = {"SEED", *self.variables, *self.results, *self.each, *os.environ}
+        given |= {name for values in self.each.values() for more in values.values() for name in more}
+        for text in map(str, [*self.steps, *self.steps.values(), *self.variables.values()]):
+            for name in () if text.startswith("!") else Template(text).get_identifiers():
+                if name not in given:
+                    raise UsageError(f"the design needs the variable {name}", remedy="set it in the environment")
 
     def step_commands(self) -> Iterator[tuple[Path, str]]:
         """Streams the outputs of the steps with their commands; results of earlier steps are filled in."""

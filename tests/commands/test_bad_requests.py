@@ -65,6 +65,7 @@ REQUESTS = {
     "train-supervised --data {labelled} --from-scratch --lambda-c 1 --output out": "nothing pretrained to stay close",
     "evaluate-mining --task {sample}/fr-en --scoring-encoder x/filter --output out": "the name of another row",
     "search --index {index} --query a --method approximate": "no lists",
+    "distill --teacher {avg} --bitext {bitext} --columns source --output out": "--columns is for --text",
     f"train-encoder --model-type recurrent --bidirectional true --hidden-size 7 {PAIRS}": "hidden_size must be even",
     f"train-encoder --model-type trigram --word-list blank {PAIRS}": "--word-list is for words",
     f"train-encoder --min-frequency 1000000 {PAIRS}": "the vocabulary has no words",

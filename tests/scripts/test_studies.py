@@ -132,6 +132,11 @@ def test_a_design_that_does_not_fit_is_refused_before_anything_is_trained(study,
     assert code == 2 and message in err and not list(tmp_path.glob("out/runs/*.npz"))
 
 
+def test_a_variable_that_a_later_step_needs_is_asked_for_before_the_first_step(study, tmp_path):
+    code, _, err = study(steps={"one": '! touch "$OUT"', "two": "filter --pairs $NOWHERE"}, results={})
+    assert code == 2 and "needs the variable NOWHERE" in err and not (tmp_path / "one").exists()
+
+
 def test_a_grid_is_chosen_on_the_dev_part_by_the_first_seed(load_script, monkeypatch):
     module = load_script("studies/study")
     models = {"avg": {"seeds": 2, "train": "--learning-rate $RATE", "grid": {"RATE": [1, 3, 2]}}}

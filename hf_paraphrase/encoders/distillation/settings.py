@@ -127,6 +127,8 @@ class TeacherSettings(DecontaminationSettings):
         if not self.teachers or not self.texts or (self.teacher and not (self.text or self.bitext)):
             remedy = "give --teacher DIR… and --text FILE… or --bitext DIR…"
             raise UsageError("distill: no teacher or no text", remedy=remedy)
+        if self.columns and not (self.text or self.multilingual_text):
+            raise UsageError("--columns is for --text and --multilingual-text", remedy="leave it out")
         check_language(self.teacher_lang, "--teacher-lang")
         names = [Path(teacher).resolve().name for teacher in self.teachers]
         if len(set(names)) < len(names):
