@@ -189,6 +189,15 @@ def test_every_command_is_one_that_its_verb_understands(document):
                 settings.check()
 
 
+def test_every_command_on_a_card_is_one_that_its_verb_understands():
+    cards = [path.read_text(encoding="utf-8") for path in ROOT.glob("*_cards/*.md")]
+    lines = [line for card in cards for line in re.findall(r"^ {4}hf-paraphrase (.+)$", card, re.MULTILINE)]
+    assert len(lines) > 3
+    for line in lines:
+        verb, recipe, rest = recipe_and_flags(shlex.split(re.sub(r"{{.*?}}", "name", line)))
+        parse(recipe.settings, verb, rest)
+
+
 def test_every_link_leads_to_a_file_and_every_anchor_to_a_heading():
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")

@@ -203,3 +203,9 @@ def test_variational_dropout_of_the_network_leaves_the_averaged_words_whole(sett
     assert 0.3 < dropped.float().mean() < 0.7
     whole = (2 * model.embeddings[ids] * output.gates)[counted]
     torch.testing.assert_close(output.last_hidden_state[counted][~dropped], whole[~dropped])
+
+
+def test_a_gran_of_an_old_folder_that_names_no_peepholes_has_none():
+    saved = GranConfig(vocab_size=9, hidden_size=4, peepholes=False).to_dict()
+    del saved["peepholes"]
+    assert GranConfig.from_dict(saved).peepholes is False and GranConfig(vocab_size=9, hidden_size=4).peepholes
