@@ -132,22 +132,22 @@ class RunLookup:
         return self._gathered(known, texts, self._codes_of_array(known, runs), np.searchsorted(starts, offsets))
 
     def _codes_of_array(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
-        """Does what :meth:`_codes` does of runs many of which are the same, and most of which are those of before."""
+        """Finds the codes of an array of runs; Arrow alone finds those that the previous call had too."""
         import pyarrow.compute as pc
 
-        if known.before is not None and len(known.before[1]) <= len(runs):
-            options, codes = known.before
+        previous = known.previous  # another thread may replace it
+        if previous is not None and len(previous[1]) <= len(runs):
+            options, codes = previous
             places = pc.index_in(runs, options=options)
             if places.null_count <= len(runs) // _NEW_SHARE:
-                found = codes[_numbers(places)]
-                if places.null_count:
-                    new = places.is_null()
-                    rows = np.unpackbits(np.frombuffer(new.buffers()[1], np.uint8), count=len(new), bitorder="little")
-                    found[rows == 1] = self._codes(known, runs.filter(new).to_pylist())
+                new = places.is_null()
+                rows = np.unpackbits(np.frombuffer(new.buffers()[1], np.uint8), count=len(new), bitorder="little") == 1
+                found = codes[np.where(rows, 0, _numbers(places))]
+                found[rows] = self._codes(known, runs.filter(new).to_pylist())
                 return found
         encoded = runs.dictionary_encode()
         codes = np.array(self._codes(known, encoded.dictionary.to_pylist()), np.int64)
-        known.before = pc.SetLookupOptions(encoded.dictionary), codes
+        known.previous = pc.SetLookupOptions(encoded.dictionary), codes
         return codes[_numbers(encoded.indices)]
 
     def _gathered(
@@ -213,7 +213,7 @@ class _KnownRuns:
         self.characters = 0
         self._ids = np.zeros(1024, np.int32)
         self._end = 0
-        self.before: tuple[Any, NDArray[np.int64]] | None = None
+        self.previous: tuple[Any, NDArray[np.int64]] | None = None
         self._lock = threading.Lock()
 
     def add(self, runs: list[str], ids: Sequence[Sequence[int]], alone: Sequence[bool]) -> None:
