@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 SPACE = "▁"
 """What stands for the space before a word."""
-_PUNCTUATION = r"[^\s\w▁]|_"
+PUNCTUATION = r"[^\s\p{Alphabetic}\p{M}\p{Nd}\p{Pc}▁]|_"
+r"""A mark or symbol: what is not in `\w`, which is written out because that of JavaScript has ASCII letters only."""
 _REMEDY = "give a folder that train-tokenizer made, or that of a fast tokenizer (tokenizer.json)"
 _SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
 # A letter (of Linear B) that no text to learn from is expected to have.
@@ -101,7 +102,7 @@ def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
         [
             pre_tokenizers.WhitespaceSplit(),
             pre_tokenizers.Metaspace(**marking),
-            pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
+            pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated"),
         ]
     )
     tokenizer.decoder = decoders.Metaspace(**marking)

@@ -19,14 +19,13 @@ from tokenizers import (
 from transformers import PreTrainedTokenizerFast
 
 from ..errors import InputError
+from .encoder_pieces import PUNCTUATION
 
 if TYPE_CHECKING:
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
 PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 _SPACE = "▁"
-# As the Moses tokeniser: every punctuation mark or symbol stands by itself, letters and digits stay together.
-_PUNCTUATION = r"[^\s\w▁]|_"
 _TYPOGRAPHY = {
     r"[\u00a0\u202f]*[«»][\u00a0\u202f]*": '"',
     r"[„“”‟]": '"',
@@ -85,7 +84,7 @@ def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tok
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True),
-            pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
+            pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated"),
         ]
     )
     tokenizer.decoder = decoders.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True)
