@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.batch_function import no_progress
+from ...data.batch_function import mapped_in_order, no_progress
 from ...data.fingerprints import as_texts
 from ...data.row_selection import text_keys
 from ...data.same_text import has_words, same_texts
@@ -89,13 +90,15 @@ def find_duplicates(
     comparison = _Comparison(encoder, batch_size, len(keys), num_earlier)
     if len(new):
         sample = new[np.linspace(0, len(new) - 1, min(_SAMPLED_TEXTS, len(new))).astype(np.int64)]
-        sampled = [comparison.embed(block) for _, block in _chosen(every, sample)]
+        sampled = [vectors for _, vectors in map(comparison.embedded, _chosen(every, sample))]
         with one_blas_thread():
             comparison.near = NearVectors(np.concatenate(sampled), threshold, len(new))
             for all_stay, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
-                for rows, block in _chosen(every, some):
-                    comparison.add(rows, comparison.embed(block), components=components, all_stay=all_stay)
-                    progress(len(rows))
+                # While a block is compared, the next one is embedded.
+                with closing(mapped_in_order(comparison.embedded, _chosen(every, some), 1)) as blocks:
+                    for rows, vectors in blocks:
+                        comparison.add(rows, vectors, components=components, all_stay=all_stay)
+                        progress(len(rows))
             comparison.finish_components()
             comparison.look_below(threshold)
     representatives, similarities = comparison.representatives, comparison.similarities
@@ -150,12 +153,13 @@ class _Comparison:
         self._added = np.empty(num_texts, np.int64)
         self._edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
-    def embed(self, texts: list[str]) -> NDArray[np.float32]:
-        """Embeds texts as float32 (texts, dim), of length 1 or 0."""
+    def embedded(self, chosen: tuple[NDArray[np.int64], list[str]]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Embeds the texts of some rows as float32 (texts, dim), of length 1 or 0."""
+        rows, texts = chosen
         vectors = self._embedder.embed(texts, batch_size=self._batch_size)
         if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
             raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
-        return vectors
+        return rows, vectors
 
     def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_stay: bool) -> None:
         """Compares vectors (rows, dim) of some texts (rows,) with those added before and those before them."""

@@ -21,14 +21,14 @@ from ...training.threads import available_threads, in_threads
 
 MOST_EXACT = 100_000
 """Up to so many vectors all are compared with all."""
-COMPONENTS = 128
+COMPONENTS = 160
 PROBES = 12
 _MOST_LISTS = 1024
 _ROUNDS = 6
 _MEMBERS_AT_A_TIME = 2048
 _PARTS = 8
 _PLACED_AT_A_TIME = 512
-_PAIRS_AT_A_TIME = 1024
+_PAIRS_AT_A_TIME = 4096
 _ROUNDING = 1e-6
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -142,7 +142,8 @@ class NearVectors:
         cosines = np.empty(len(new))
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
-            cosines[pairs] = cosine_of_rows(placed.vectors[new[pairs]], self.vectors(old[pairs]))
+            read, places = np.unique(old[pairs], return_inverse=True)
+            cosines[pairs] = cosine_of_rows(placed.vectors[new[pairs]], self.vectors(read)[places])
         return _reaching(new, old, cosines, threshold)
 
     def near_within(self, placed: PlacedVectors, rows: NDArray[np.int64], before: NDArray[np.int64]) -> Pairs:
