@@ -312,7 +312,7 @@ class SentenceEncoder:
             _check_truncation(self.dimension, truncate_dim)
         if device is not None:
             self.to(device)
-        normalize = normalize or normalize_embeddings or self.reading.normalizes
+        normalize = normalize or normalize_embeddings
         prepared = self._tokens.prepared(texts, self._prompt(prompt, prompt_name))
         tokenize, blocks = self._tokens.in_blocks(self.backend, prepared)
         vectors: NDArray[Any] = self._embedded(
@@ -352,7 +352,6 @@ class SentenceEncoder:
         """Embeds texts as :meth:`encode` does, float32 (texts, dim), from what :meth:`token_ids` gave for them."""
         texts = len(ids.offsets) - 1
         blocks = [slice(first, min(first + _ROWS_PER_BLOCK, texts)) for first in range(0, texts or 1, _ROWS_PER_BLOCK)]
-        normalize = normalize or self.reading.normalizes
         return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, batch_size, normalize)
 
     def _prompt(self, prompt: str | None, name: str | None) -> str:
@@ -378,16 +377,16 @@ class SentenceEncoder:
         check_count("batch_size", batch_size)
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
         averages = self._word_averages()
-        finish = normalized if normalize else None
+        # Of a module the whole vectors get the length 1, as in sentence-transformers, of a table what is kept of them.
+        finish = normalized if normalize or (averages is not None and self.reading.normalizes) else None
         with evaluation_mode(self._model):
             if averages is not None:
                 steps = embed_averages(averages, tokenize, blocks, vectors, finish)
             else:
                 ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
                 pad = self.tokenizer.pad_token_id
-                steps = embed_by_model(
-                    self.model, ids, vectors, batch_size=batch_size, pad_token_id=pad, finish=finish
-                )
+                options = {"normalizes": self.reading.normalizes, "batch_size": batch_size, "pad_token_id": pad}
+                steps = embed_by_model(self.model, ids, vectors, **options, finish=finish)
             if show_progress_bar:
                 steps = with_progress_bar(steps, len(vectors))
             for _ in steps:
