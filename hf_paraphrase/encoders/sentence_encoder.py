@@ -458,6 +458,18 @@ class SentenceEncoder:
         vector: list[float] = self.encode_query(text).tolist()
         return vector
 
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embeds as :meth:`embed_documents` does, in another thread."""
+        import asyncio
+
+        return await asyncio.to_thread(self.embed_documents, texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Embeds as :meth:`embed_query` does, in another thread."""
+        import asyncio
+
+        return await asyncio.to_thread(self.embed_query, text)
+
     def fit(self, texts: Any = None, y: Any = None) -> Self:
         """Does nothing: as a step of a pipeline of scikit-learn an encoder is trained already."""
         return self
