@@ -30,7 +30,7 @@ from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
 from .static_tables import VectorTable, read_prompts, read_static
 from .text_tokens import Reading, TextTokens
-from .vectors import Precision, check_count, check_precision, normalized, quantize_embeddings
+from .vectors import Precision, check_count, check_finite, check_precision, normalized, quantize_embeddings
 from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
@@ -443,6 +443,7 @@ class SentenceEncoder:
             if array.dtype.kind == "f":
                 if array.ndim not in (1, 2):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
+                check_finite("embedding", np.atleast_2d(array))
                 return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         texts = [side] if isinstance(side, str) else side
         vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import os
 import pickle
@@ -123,6 +124,9 @@ def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
     texts = [text for text in TEXTS if text]
     store.add_texts(texts)
     assert [document.page_content for document in store.similarity_search("w9 w8", k=1)] == ["w9 w8"]
+    later = asyncio.run(store.asimilarity_search("w9 w8", k=1))
+    assert [document.page_content for document in later] == ["w9 w8"]
+    assert asyncio.run(encoder.aembed_documents(texts)) == encoder.embed_documents(texts)
     assert isinstance(encoder.embed_query("w1"), list) and len(encoder.embed_documents(texts)) == len(texts)
 
 
@@ -168,6 +172,19 @@ def test_quantising_names_the_embedding_that_is_not_finite(value, precision):
     vectors[2, 1] = value
     with pytest.raises(UsageError, match="embedding 2 has NaN or infinity"):
         quantize_embeddings(vectors, precision)
+    with pytest.raises(UsageError, match="row of ranges 2 has NaN or infinity"):
+        quantize_embeddings(vectors[:2], "int8", ranges=vectors)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_similarity_names_the_embedding_that_is_not_finite(folders, value):
+    encoder = SentenceEncoder.from_pretrained(folders["table"])
+    vectors = np.ones((4, 5), np.float32)
+    broken = np.where(np.eye(4, 5, 2), value, vectors)
+    for compare in (encoder.similarity, encoder.similarity_pairwise):
+        for sides in ((vectors, broken), (broken, vectors)):
+            with pytest.raises(UsageError, match="embedding 0 has NaN or infinity"):
+                compare(*sides)
 
 
 @pytest.mark.parametrize("name", ["table", "gran"])
