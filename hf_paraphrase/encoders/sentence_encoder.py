@@ -82,6 +82,8 @@ class SentenceEncoder:
             opened = SentenceEncoder.from_pretrained(model, device=device, truncate_dim=truncate_dim)
             self.__dict__.update(opened.__dict__)
             return
+        if tokenizer is None and not isinstance(model, VectorTable):
+            raise UsageError("a model comes with its tokenizer", remedy="give that too, or the name of a folder")
         self.results: dict[str, Any] = {}
         self.folder: Path | None = None
         self._table = model if isinstance(model, VectorTable) else None

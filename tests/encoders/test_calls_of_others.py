@@ -93,6 +93,11 @@ def test_an_unknown_option_names_the_method_that_was_called(folders):
         SentenceEncoder.from_pretrained(folders["table"]).encode(TEXTS, normalise=True)
 
 
+def test_a_model_without_its_tokenizer_is_refused_at_once(folders):
+    with pytest.raises(UsageError, match="comes with its tokenizer"):
+        SentenceEncoder(SentenceEncoder.from_pretrained(folders["gran"]).model)
+
+
 def test_copies_give_the_same_vectors(encoder):
     expected = encoder.encode(TEXTS * 50)
     for made in (pickle.loads(pickle.dumps(encoder)), copy.deepcopy(encoder), copy.copy(encoder)):
