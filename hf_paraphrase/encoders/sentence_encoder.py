@@ -158,6 +158,13 @@ class SentenceEncoder:
         return encoder
 
     @property
+    def unchanged_folder(self) -> Path | None:
+        """The folder whose vectors this one gives: that of a table or a graph, which nothing has changed since."""
+        is_fixed = self._model is None or isinstance(self._model, OnnxModel)
+        reading = Reading() if self._table is None else self._table.reading
+        return self.folder if is_fixed and self.truncate_dim is None and self.reading == reading else None
+
+    @property
     def model(self) -> Any:
         """The encoder itself, which computes the embeddings from now on if it was a table."""
         if self._model is None:

@@ -135,6 +135,22 @@ def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
     assert isinstance(encoder.embed_query("w1"), list) and len(encoder.embed_documents(texts)) == len(texts)
 
 
+def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
+    library = pytest.importorskip("model2vec")
+    pytest.importorskip("onnxruntime")
+    from hf_paraphrase import encode, export_encoder
+
+    backend = SentenceEncoder.from_pretrained(folders["table"]).backend
+    vectors = np.random.default_rng(0).normal(size=(backend.get_vocab_size(), 6)).astype(np.float32)
+    library.StaticModel(vectors, backend, normalize=True).save_pretrained(tmp_path / "normalised")
+    export_encoder(model=folders["table"], output=tmp_path / "graph", format="onnx")
+    (tmp_path / "texts").write_text("\n".join(TEXTS) + "\n")
+    for name in ("normalised", "graph"):
+        encoder = SentenceEncoder.from_pretrained(tmp_path / name)
+        made = encode(model=encoder, input=tmp_path / "texts", output=tmp_path / f"{name}.npy")
+        np.testing.assert_allclose(np.load(made), encoder.encode(TEXTS), atol=1e-6)
+
+
 def test_int8_folders_open_in_sentence_transformers_with_this_package(folders, tmp_path):
     library = pytest.importorskip("sentence_transformers")
     from hf_paraphrase import export_encoder
