@@ -135,7 +135,7 @@ def open_transformer(
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
     text_class = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.get("model_type"), "")
     # A T5 without its decoder is a class of its own.
-    auto_class = AutoModelForTextEncoding if text_class.endswith("T5EncoderModel") else AutoModel
+    auto_class: Any = AutoModelForTextEncoding if text_class.endswith("T5EncoderModel") else AutoModel
     with opening("the sentence encoder", folder, REMEDY):
         model, loading = auto_class.from_pretrained(
             place,

@@ -394,8 +394,8 @@ class SentenceEncoder:
             else:
                 ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
                 pad = self.tokenizer.pad_token_id
-                options = {"normalizes": self.reading.normalizes, "batch_size": batch_size, "pad_token_id": pad}
-                steps = embed_by_model(self.model, ids, vectors, **options, finish=finish)
+                options: dict[str, Any] = {"batch_size": batch_size, "pad_token_id": pad, "finish": finish}
+                steps = embed_by_model(self.model, ids, vectors, normalizes=self.reading.normalizes, **options)
             if show_progress_bar:
                 steps = with_progress_bar(steps, len(vectors))
             for _ in steps:
