@@ -54,6 +54,9 @@ def _copied(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> A
 
 
 def _write_object(value: Any, folder: Path) -> None:
+    if (opened := getattr(value, "unchanged_folder", None)) is not None:
+        shutil.copytree(opened, folder, ignore=shutil.ignore_patterns(".*", "checkpoint-*"))
+        return
     if hasattr(value, "save_pretrained"):
         value.save_pretrained(folder)
         return

@@ -75,6 +75,12 @@ def log(text: str) -> None:
         LOGGER.info("%s", text)
 
 
+def warn(text: str) -> None:
+    """Logs a warning, once for all processes; a Python program that has not set up logging shows it too."""
+    if is_main_process():
+        LOGGER.warning("%s", text)
+
+
 class ReaderGoneError(BrokenPipeError):
     """Whoever read standard output reads no more, as `head` does."""
 

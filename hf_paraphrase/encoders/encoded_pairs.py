@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.pair_rows import PairRows, PairSource
-from ..data.schema import BACK_TRANSLATED
+from ..data.schema import BACK_TRANSLATED, BITEXT
 from ..errors import InputError, OutputError
-from ..messages import log
+from ..messages import warn
 from ..tokenization.token_ids import TokenIds, id_counts, ranges
 from ..tokenization.token_lookup import ids_of, lookup_for
 from ..training.batches import Item
@@ -235,7 +235,7 @@ def encode_pairs(
             reason = "no usable pairs: every pair has an empty side"
         raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
     if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
-        log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
+        warn(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
     found = arrays.finish()
     return EncodedPairs(
         found.tokens,
@@ -259,10 +259,11 @@ def _tokenize(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
 
 
 def _log_unused(present: list[str], used: list[str]) -> None:
-    """Logs which columns are not trained on, but for those of back-translation."""
-    unused = [name for name in present if name not in used and name not in BACK_TRANSLATED.names]
+    """Warns of columns that are not trained on, but for those of back-translation and bitext."""
+    known = {*used, *BACK_TRANSLATED.names, *BITEXT.names}
+    unused = [name for name in present if name not in known]
     if unused:
-        log(f"columns of the pairs that are not used: {', '.join(unused)}")
+        warn(f"columns of the pairs that are not used: {', '.join(unused)}")
 
 
 def _labels(batch: pa.RecordBatch, column: str, source: PairRows, start: int) -> NDArray[np.float32]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -26,6 +27,7 @@ from .encoded_pairs import EncodedPairs
 from .initial_vectors import read_initial_vectors, read_word_list
 from .kinds import check_own_class, encoder_class, encoder_kind, is_of_transformers, new_encoder, third_party_type
 from .onnx_encoder import is_onnx_folder
+from .static_tables import read_static
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -212,13 +214,18 @@ def untrained_model(
 def initial_kind(name: str | os.PathLike[str]) -> str:
     """Names the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
 
-    Averages of words and of character trigrams are of one class; their tokenizers distinguish them. Of a transformer
-    it is the model type, such as `bert`.
+    Averages of words and of character trigrams are of one class; their tokenizers distinguish them. A table of another
+    library becomes one too. Of a transformer it is the model type, such as `bert`.
     """
     folder = model_folder(name, any_type=True)
     if is_onnx_folder(folder):
         raise ModelError("an ONNX export cannot be trained", path=folder, remedy="give the model it was made from")
-    if (third_party := third_party_type(folder)) is not None:
+    third_party = third_party_type(folder)
+    if third_party in (None, "sentence-transformers"):
+        table = read_static(folder)
+        if table is not None and not table.has_tokenizer:
+            return "avg"  # of model2vec, or a StaticEmbedding
+    if third_party is not None:
         return third_party
     model_class = encoder_class(folder)
     able = [kind for kind in ENCODERS if encoder_kind(kind).model_class is model_class]
@@ -259,6 +266,13 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         if "/" not in str(model) and not Path(model).exists() and model not in BUILTINS:
             ENCODERS[str(model)]  # explains which names there are
         model = SentenceEncoder.from_pretrained(model)
+    elif hasattr(model, "encode") and not isinstance(model, SentenceEncoder):  # one of sentence-transformers
+        source = _folder_of(getattr(model, "transformers_model", None))
+        with tempfile.TemporaryDirectory(prefix="hf_paraphrase_") as folder:
+            model.save_pretrained(folder)
+            model = SentenceEncoder.from_pretrained(folder)
+            model.to("cpu").tokenizer  # noqa: B018  (both are read before the folder goes)
+        model.folder = source
     if isinstance(model, SentenceEncoder):
         if not isinstance(model.model, torch.nn.Module):
             what = "this encoder cannot be trained"
@@ -279,15 +293,20 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
             if tokenizer.pad_token_id is None:
                 raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
             encoder = SentenceEncoder(PooledTransformer(model), tokenizer, reading=reading_of(model, tokenizer))
-        name = getattr(model.config, "_name_or_path", "")
-        source = Path(name) if name and Path(name).is_dir() else fetched_folder(name) if name else None
-        encoder.folder = source if source is not None and (source / "config.json").is_file() else None
+        encoder.folder = _folder_of(model)
     if not isinstance(encoder.model, PooledTransformer):
         check_own_class(encoder.model)
     if encoder.model.dtype in (torch.float16, torch.bfloat16):
         encoder.model.float()
     encoder.model.train()
     return encoder
+
+
+def _folder_of(model: Any) -> Path | None:
+    """Returns the folder that a model of transformers was opened from, if it is there."""
+    name = getattr(getattr(model, "config", None), "_name_or_path", "")
+    source = Path(name) if name and Path(name).is_dir() else fetched_folder(name) if name else None
+    return source if source is not None and (source / "config.json").is_file() else None
 
 
 def name_on_card(name: str | os.PathLike[str]) -> str:

@@ -69,8 +69,13 @@ def write_checkpoint(folder: Path, model: nn.Module, weights: Mapping[str, Tenso
     if not _CHECKPOINT.fullmatch(folder.name):
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    state = dict(model.state_dict() if weights is None else weights)
-    save_file({name: value.contiguous() for name, value in state.items()}, folder / "model.safetensors")
+    tensors: dict[str, Tensor] = {}
+    seen: set[int] = set()
+    for name, value in (model.state_dict() if weights is None else weights).items():
+        # Tied weights, as those of a T5, are written twice.
+        tensors[name] = value.clone() if value.data_ptr() in seen else value.contiguous()
+        seen.add(value.data_ptr())
+    save_file(tensors, folder / "model.safetensors")
     return True
 
 

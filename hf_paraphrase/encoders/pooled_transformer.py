@@ -126,14 +126,18 @@ def open_transformer(
     The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
     mode, come its tokenizer and what is done with texts before it and with embeddings after it.
     """
-    from transformers import AutoModel
+    from transformers import AutoModel, AutoModelForTextEncoding
+    from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
     place, poolings, layers, normalizes = _read_modules(folder)
     config = check_settings(folder, place, trust_remote_code)
     if not read_headers(place):
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
+    text_class = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.get("model_type"), "")
+    # A T5 without its decoder is a class of its own.
+    auto_class: Any = AutoModelForTextEncoding if text_class.endswith("T5EncoderModel") else AutoModel
     with opening("the sentence encoder", folder, REMEDY):
-        model, loading = AutoModel.from_pretrained(
+        model, loading = auto_class.from_pretrained(
             place,
             local_files_only=True,
             trust_remote_code=trust_remote_code,

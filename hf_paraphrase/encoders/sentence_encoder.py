@@ -30,7 +30,7 @@ from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
 from .static_tables import VectorTable, read_prompts, read_static
 from .text_tokens import Reading, TextTokens
-from .vectors import Precision, check_count, check_precision, normalized, quantize_embeddings
+from .vectors import Precision, check_count, check_finite, check_precision, normalized, quantize_embeddings
 from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
@@ -82,6 +82,8 @@ class SentenceEncoder:
             opened = SentenceEncoder.from_pretrained(model, device=device, truncate_dim=truncate_dim)
             self.__dict__.update(opened.__dict__)
             return
+        if tokenizer is None and not isinstance(model, VectorTable):
+            raise UsageError("a model comes with its tokenizer", remedy="give that too, or the name of a folder")
         self.results: dict[str, Any] = {}
         self.folder: Path | None = None
         self._table = model if isinstance(model, VectorTable) else None
@@ -154,6 +156,13 @@ class SentenceEncoder:
             encoder = cls(*load_model_folder(local, encoder_class(local)), **options)
         encoder.folder = local
         return encoder
+
+    @property
+    def unchanged_folder(self) -> Path | None:
+        """The folder whose vectors this one gives: that of a table or a graph, which nothing has changed since."""
+        is_fixed = self._model is None or isinstance(self._model, OnnxModel)
+        reading = Reading() if self._table is None else self._table.reading
+        return self.folder if is_fixed and self.truncate_dim is None and self.reading == reading else None
 
     @property
     def model(self) -> Any:
@@ -312,7 +321,7 @@ class SentenceEncoder:
             _check_truncation(self.dimension, truncate_dim)
         if device is not None:
             self.to(device)
-        normalize = normalize or normalize_embeddings or self.reading.normalizes
+        normalize = normalize or normalize_embeddings
         prepared = self._tokens.prepared(texts, self._prompt(prompt, prompt_name))
         tokenize, blocks = self._tokens.in_blocks(self.backend, prepared)
         vectors: NDArray[Any] = self._embedded(
@@ -352,7 +361,6 @@ class SentenceEncoder:
         """Embeds texts as :meth:`encode` does, float32 (texts, dim), from what :meth:`token_ids` gave for them."""
         texts = len(ids.offsets) - 1
         blocks = [slice(first, min(first + _ROWS_PER_BLOCK, texts)) for first in range(0, texts or 1, _ROWS_PER_BLOCK)]
-        normalize = normalize or self.reading.normalizes
         return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, batch_size, normalize)
 
     def _prompt(self, prompt: str | None, name: str | None) -> str:
@@ -378,16 +386,16 @@ class SentenceEncoder:
         check_count("batch_size", batch_size)
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
         averages = self._word_averages()
-        finish = normalized if normalize else None
+        # Of a module the whole vectors get the length 1, as in sentence-transformers, of a table what is kept of them.
+        finish = normalized if normalize or (averages is not None and self.reading.normalizes) else None
         with evaluation_mode(self._model):
             if averages is not None:
                 steps = embed_averages(averages, tokenize, blocks, vectors, finish)
             else:
                 ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
                 pad = self.tokenizer.pad_token_id
-                steps = embed_by_model(
-                    self.model, ids, vectors, batch_size=batch_size, pad_token_id=pad, finish=finish
-                )
+                options: dict[str, Any] = {"batch_size": batch_size, "pad_token_id": pad, "finish": finish}
+                steps = embed_by_model(self.model, ids, vectors, normalizes=self.reading.normalizes, **options)
             if show_progress_bar:
                 steps = with_progress_bar(steps, len(vectors))
             for _ in steps:
@@ -444,6 +452,7 @@ class SentenceEncoder:
             if array.dtype.kind == "f":
                 if array.ndim not in (1, 2):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
+                check_finite("embedding", np.atleast_2d(array))
                 return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         texts = [side] if isinstance(side, str) else side
         vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
@@ -458,6 +467,18 @@ class SentenceEncoder:
         """Embeds a query as a list of numbers, as LangChain asks for it."""
         vector: list[float] = self.encode_query(text).tolist()
         return vector
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embeds as :meth:`embed_documents` does, in another thread."""
+        import asyncio
+
+        return await asyncio.to_thread(self.embed_documents, texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """Embeds as :meth:`embed_query` does, in another thread."""
+        import asyncio
+
+        return await asyncio.to_thread(self.embed_query, text)
 
     def fit(self, texts: Any = None, y: Any = None) -> Self:
         """Does nothing: as a step of a pipeline of scikit-learn an encoder is trained already."""

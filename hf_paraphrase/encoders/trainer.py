@@ -15,7 +15,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallba
 
 from ..data.pair_rows import PairSource
 from ..errors import UsageError
-from ..messages import log
+from ..messages import warn
 from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
@@ -283,7 +283,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             return
         before, after = first[0][self._chosen], best[self._chosen]
         if before == after or (after < before) == (self.args.greater_is_better is not False):
-            log(
+            warn(
                 f"warning: training did not beat the start: {self._chosen} was {before:.2f} before and is {after:.2f} "
                 "at best. Try another learning rate, or more or other pairs."
             )

@@ -69,7 +69,7 @@ def quantize_embeddings(
     """
     check_precision(precision)
     vectors = np.asarray(embeddings)
-    _check_finite("embedding", vectors)
+    check_finite("embedding", vectors)
     if precision == "float32":
         return vectors.astype(np.float32)
     if precision in ("binary", "ubinary"):
@@ -79,13 +79,14 @@ def quantize_embeddings(
         return np.zeros(vectors.shape, precision)
     if ranges is None:
         calibration = vectors if calibration_embeddings is None else np.asarray(calibration_embeddings)
-        _check_finite("calibration embedding", calibration)
+        check_finite("calibration embedding", calibration)
         if calibration.ndim != 2 or (calibration_embeddings is None and len(calibration) < 2):
             raise UsageError(
                 f"the ranges of {precision} cannot be taken from a single embedding",
                 remedy="embed several texts, or call quantize_embeddings with calibration_embeddings",
             )
         ranges = np.stack([calibration.min(axis=0), calibration.max(axis=0)])
+    check_finite("row of ranges", np.asarray(ranges))
     least, greatest = np.asarray(ranges, np.float32)
     steps = (greatest - least) / np.float32(255)
     numbers = np.clip(np.floor((vectors - least) / np.where(steps == 0, 1, steps)), 0, 255)
@@ -98,7 +99,7 @@ def check_precision(precision: str) -> None:
         raise UsageError(f"precision `{precision}` is unknown", remedy=choice_of(precision, PRECISIONS))
 
 
-def _check_finite(what: str, vectors: NDArray[Any]) -> None:
+def check_finite(what: str, vectors: NDArray[Any]) -> None:
     """Refuses NaN and infinity: the ranges of a component would be lost for all embeddings."""
     if vectors.dtype.kind == "f" and not np.isfinite(vectors).all():
         row = int(np.argwhere(~np.isfinite(vectors))[0][0]) if vectors.ndim > 1 else 0

@@ -1,6 +1,6 @@
 """Word vectors in the text layout of GloVe and word2vec, and the initial embedding matrix from them.
 
-One word and its numbers a line, separated by single spaces or tabs, optionally after a line `COUNT DIMENSION`; plain,
+One word and its numbers a line, separated by spaces or tabs, optionally after a line `COUNT DIMENSION`; plain,
 .gz, .bz2 or .xz. Such files may be larger than memory: they are streamed and only the wanted words are kept.
 """
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.text_files import numbered_lines
 from ..errors import InputError
+from ..messages import warn
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -74,12 +75,15 @@ def read_word_vectors(
     The vector of unknown words (:data:`UNKNOWN_WORDS`) is always kept, and those of the `first` so many words.
     """
     path = Path(path)
-    dimension = lines = 0
+    dimension = lines = promised = 0
     rows: dict[str, NDArray[np.float32]] = {}
     for number, line in numbered_lines(path):
-        fields = line.rstrip(" \t").replace("\t", " ").split(" ")
+        line = line.rstrip(" \t").replace("\t", " ")
+        fields = line.split(" ")
+        if "  " in line:
+            fields = [field for field in fields if field]
         if number == 1 and is_header(fields):
-            dimension = int(fields[1])
+            promised, dimension = map(int, fields)
             continue
         dimension = dimension or _trailing_numbers(fields)
         word = " ".join(fields[:-dimension])
@@ -94,6 +98,8 @@ def read_word_vectors(
             rows.setdefault(word, vector)
     if not lines:
         raise InputError("the file has no word vectors", path=path)
+    if promised not in (0, lines):
+        warn(f"{path}: its first line promises {promised} vectors, and it has {lines}. They are read.")
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
     return WordVectors(list(rows), matrix, path)
 

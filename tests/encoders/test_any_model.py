@@ -98,8 +98,10 @@ def test_a_real_encoder_gives_what_sentence_transformers_gives():
     encoder = SentenceEncoder.from_pretrained(folder)
     expected = library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
     np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-5)
-    whole = expected.encode(texts, truncate_dim=64, normalize_embeddings=True)
-    np.testing.assert_allclose(encoder.truncated(64).encode(texts), whole, atol=1e-5)
+    for options in ({}, {"normalize_embeddings": True}):
+        first = expected.encode(texts, truncate_dim=64, **options)
+        np.testing.assert_allclose(encoder.encode(texts, truncate_dim=64, **options), first, atol=1e-5)
+        np.testing.assert_allclose(encoder.truncated(64).encode(texts, **options), first, atol=1e-5)
 
 
 @pytest.mark.parametrize("length", [9, None])

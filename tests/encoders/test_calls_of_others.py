@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import os
 import pickle
@@ -92,6 +93,11 @@ def test_an_unknown_option_names_the_method_that_was_called(folders):
         SentenceEncoder.from_pretrained(folders["table"]).encode(TEXTS, normalise=True)
 
 
+def test_a_model_without_its_tokenizer_is_refused_at_once(folders):
+    with pytest.raises(UsageError, match="comes with its tokenizer"):
+        SentenceEncoder(SentenceEncoder.from_pretrained(folders["gran"]).model)
+
+
 def test_copies_give_the_same_vectors(encoder):
     expected = encoder.encode(TEXTS * 50)
     for made in (pickle.loads(pickle.dumps(encoder)), copy.deepcopy(encoder), copy.copy(encoder)):
@@ -123,7 +129,26 @@ def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
     texts = [text for text in TEXTS if text]
     store.add_texts(texts)
     assert [document.page_content for document in store.similarity_search("w9 w8", k=1)] == ["w9 w8"]
+    later = asyncio.run(store.asimilarity_search("w9 w8", k=1))
+    assert [document.page_content for document in later] == ["w9 w8"]
+    assert asyncio.run(encoder.aembed_documents(texts)) == encoder.embed_documents(texts)
     assert isinstance(encoder.embed_query("w1"), list) and len(encoder.embed_documents(texts)) == len(texts)
+
+
+def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
+    library = pytest.importorskip("model2vec")
+    pytest.importorskip("onnxruntime")
+    from hf_paraphrase import encode, export_encoder
+
+    backend = SentenceEncoder.from_pretrained(folders["table"]).backend
+    vectors = np.random.default_rng(0).normal(size=(backend.get_vocab_size(), 6)).astype(np.float32)
+    library.StaticModel(vectors, backend, normalize=True).save_pretrained(tmp_path / "normalised")
+    export_encoder(model=folders["table"], output=tmp_path / "graph", format="onnx")
+    (tmp_path / "texts").write_text("\n".join(TEXTS) + "\n")
+    for name in ("normalised", "graph"):
+        encoder = SentenceEncoder.from_pretrained(tmp_path / name)
+        made = encode(model=encoder, input=tmp_path / "texts", output=tmp_path / f"{name}.npy")
+        np.testing.assert_allclose(np.load(made), encoder.encode(TEXTS), atol=1e-6)
 
 
 def test_int8_folders_open_in_sentence_transformers_with_this_package(folders, tmp_path):
@@ -168,6 +193,19 @@ def test_quantising_names_the_embedding_that_is_not_finite(value, precision):
     vectors[2, 1] = value
     with pytest.raises(UsageError, match="embedding 2 has NaN or infinity"):
         quantize_embeddings(vectors, precision)
+    with pytest.raises(UsageError, match="row of ranges 2 has NaN or infinity"):
+        quantize_embeddings(vectors[:2], "int8", ranges=vectors)
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_similarity_names_the_embedding_that_is_not_finite(folders, value):
+    encoder = SentenceEncoder.from_pretrained(folders["table"])
+    vectors = np.ones((4, 5), np.float32)
+    broken = np.where(np.eye(4, 5, 2), value, vectors)
+    for compare in (encoder.similarity, encoder.similarity_pairwise):
+        for sides in ((vectors, broken), (broken, vectors)):
+            with pytest.raises(UsageError, match="embedding 0 has NaN or infinity"):
+                compare(*sides)
 
 
 @pytest.mark.parametrize("name", ["table", "gran"])

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hf_paraphrase import deduplicate, deduplicate_files
+from hf_paraphrase import SentenceEncoder, deduplicate, deduplicate_files
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.same_text import is_blank, same_text
@@ -177,7 +177,11 @@ def test_rows_stay_with_all_columns_and_those_that_go_name_what_stands_for_them(
     assert removed["text"][:] == QUESTIONS[1:3] and removed["label"][:] == [1, 1]
     assert removed["representative"][:] == [QUESTIONS[0]] * 2 and removed["representative_row"][:] == [0, 0]
     assert removed["similarity"][0] == 1.0 > removed["similarity"][1] >= 0.9
-    assert deduplicate(rows.select([3, 2, 1]), threshold=0.9)["text"][:] == [QUESTIONS[3], QUESTIONS[2]]
+    encoder = SentenceEncoder.from_pretrained()
+    assert deduplicate(rows.select([3, 2, 1]), threshold=0.9, encoder=encoder)["text"][:] == [
+        QUESTIONS[3],
+        QUESTIONS[2],
+    ]
     _, removed = deduplicate(QUESTIONS, against=rows, return_removed=True)
     assert removed["representative_in"][:] == ["against"] * 4 and removed["representative_row"][:] == [0, 0, 2, 3]
 

@@ -21,9 +21,13 @@ def write(path, text, opener=open):
     return path
 
 
-@pytest.mark.parametrize(("name", "opener", "header"), [("v", open, ""), ("v.gz", gzip.open, "4 3\n")])
-def test_reads_glove_and_word2vec_layouts_plain_and_compressed(tmp_path, name, opener, header):
-    vectors = read_word_vectors(write(tmp_path / name, header + TEXT, opener))
+@pytest.mark.parametrize(
+    ("name", "opener", "header", "between"),
+    [("v", open, "", " "), ("v.gz", gzip.open, "4 3\n", " "), ("v", open, "5 3\n", " "), ("v", open, "4 3\n", "  ")],
+)
+def test_reads_glove_and_word2vec_layouts_plain_and_compressed(tmp_path, caplog, name, opener, header, between):
+    vectors = read_word_vectors(write(tmp_path / name, header + TEXT.replace(" ", between), opener))
+    assert ("promises 5 vectors, and it has 4" in caplog.text) == header.startswith("5")
     assert vectors.words == ["the", "cat", ". . ."]
     np.testing.assert_array_equal(vectors.matrix, np.array([[0.5, -1, 0.2], [1, 2, 3], [4, 5, 6]], np.float32))
     assert vectors.matrix.dtype == np.float32

@@ -19,6 +19,7 @@ from ...data.folder import DataFolder, write_split
 from ...data.records import arrow_tables, open_rows, schema_of, text_columns, texts_of
 from ...data.schema import columns_named
 from ...errors import InputError, UsageError
+from ...inputs import copied_inputs
 from ...messages import log, shown_line
 from ...settings import recipe, setting
 from ...tables import format_table, plain_markdown
@@ -110,9 +111,10 @@ def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False,
     if isinstance(by := settings.get("by", []), str):
         settings["by"] = [by]
     checked = DeduplicateSettings(input=["rows"], output="none", **settings)
-    checked.check()
     opened = [_as_dataset(given) for given in (rows, against) if given is not None]
-    work = _Work(checked, opened, ["the rows", "the rows of against"])
+    with copied_inputs(checked, {"encoder": False}):
+        checked.check()
+        work = _Work(checked, opened, ["the rows", "the rows of against"])
     kept = opened[0].select(np.flatnonzero(work.found.stays))
     if not return_removed:
         return kept
