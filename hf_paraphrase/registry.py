@@ -164,8 +164,7 @@ ENCODERS = Registry(
 """Sentence encoders to train: `PreTrainedModel` classes, or `hf_paraphrase.encoders.kinds.EncoderKind` objects."""
 
 MATCHERS = Registry(
-    "way to match evaluation sentences",
-    {"similarity": "hf_paraphrase.encoders.known_texts:SimilarSentences"},
+    "way to match evaluation sentences", {"similarity": "hf_paraphrase.encoders.known_texts:SimilarSentences"}
 )
 """What decontamination compares with besides words, `hf_paraphrase.data.fingerprints.Matcher` classes."""
 

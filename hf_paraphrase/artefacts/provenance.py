@@ -102,11 +102,7 @@ def write_provenance(
         "seed": settings.get("seed"),
         "versions": versions(),
         "inputs": [
-            {
-                **origin_of(fetched_folder(item) or item),
-                "name": repository_name(item) or _name(item),
-                "sha256": sha256,
-            }
+            {**origin_of(fetched_folder(item) or item), "name": repository_name(item) or _name(item), "sha256": sha256}
             | ({_KEPT_OUT: True} if as_given(str(item)) in kept_out else {})
             for item, sha256 in (inputs or {}).items()
         ],

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..artefacts.artefact import check_early
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
 from ..data.records import arrow_tables, kind_of_rows, open_rows, schema_of, text_columns
@@ -80,18 +79,10 @@ class ParaphraseSettings(SearchJobSettings):
         """Returns the batch function of these settings."""
         from .paraphraser import Paraphraser
 
-        return Paraphraser(
-            tuple(self.models),
-            num=self.num,
-            options=self.options(device, num_return_sequences=self.num_beams),
-            language=self.language,
-            pivots=tuple(self.pivots),
-            encoder=self.encoder,
-            min_similarity=self.min_similarity,
-            min_edit_distance=self.min_edit_distance,
-            device=device,
-            keep=tuple(self.keep_columns),
-        )
+        names = ("num", "language", "pivots", "encoder", "min_similarity", "min_edit_distance")
+        given = {name: getattr(self, name) for name in names}
+        options = self.options(device, num_return_sequences=self.num_beams)
+        return Paraphraser(tuple(self.models), options=options, device=device, keep=tuple(self.keep_columns), **given)
 
 
 def paraphrase(
@@ -136,16 +127,9 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     Returns:
         The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
     """
-    if not settings.resume and settings.shard is None:
-        check_early(settings.output, overwrite=settings.overwrite)
     kept = list(dict.fromkeys(columns_named(settings.keep_columns, ())))
     settings = dataclasses.replace(settings, keep_columns=kept)
     function = settings.paraphraser(settings.device or (None if settings.computes_here else "cpu"))
-    here = settings.here(function)
-    encoder, trips = here.used_encoder, here.trips
-    here.check_kept()
-    if encoder is None:
-        log("similarity is not measured: the built-in encoder knows English alone; --encoder names another")
     output = ShardedOutput(
         settings.output,
         settings,
@@ -155,10 +139,15 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         job={"bf16": function.options.bf16},
         free=["device", "precision"],
     )
+    here = settings.here(function)
+    encoder, trips = here.used_encoder, here.trips
+    here.check_kept()
+    if encoder is None:
+        log("similarity is not measured: the built-in encoder knows English alone; --encoder names another")
     with output:
         if output.finished:
             return DataFolder(output.target)
-        staging = output.begin()
+        output.begin()
         try:
             sentences = _sentences(settings, output.work)
         except HfParaphraseError:
@@ -168,13 +157,26 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
         shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
         job = ShardJob(sentences, {"train": function}, settings.shard_size)
         output.run(job, output.own(shards), what="paraphrase", unit="sentence")
-        if output.is_whole(shards):
-            results = merged_reports(output.current, reports(shards, output.current), function.COUNTS)
-            results["search"] = dataclasses.asdict(function.options)
-            results["encoder"] = None if encoder is None else model_name(encoder)
-            results["pivots"] = [trip.pivot for trip in trips]
-            _finish(settings, output, results)
-    return DataFolder(staging if staging.is_dir() else output.target)
+        if not output.is_whole(shards):
+            return DataFolder(output.current)
+        pivots, models = [trip.pivot for trip in trips], [model_name(model) for model in settings.models]
+        models = models * 2 * len(pivots) if len(models) == 1 else models
+        values = {
+            "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
+            "settings": settings.record(),
+            "trips": list(zip(models[::2], models[1::2], pivots, strict=True)),
+        }
+        results = merged_reports(output.current, reports(shards, output.current), function.COUNTS) | {
+            "search": dataclasses.asdict(function.options),
+            "encoder": None if encoder is None else model_name(encoder),
+            "pivots": pivots,
+        }
+        finish_pairs(output, results, "paraphrased", values)
+    log(
+        f"of {results['candidates']:,} candidates {results['copies']:,} are copies, {results['near_copies']:,} "
+        f"near-copies, {results['loops']:,} loops, {results['dissimilar']:,} dissimilar"
+    )
+    return DataFolder(output.target)
 
 
 def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
@@ -217,19 +219,3 @@ def _numbered(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -
         count += table.num_rows
         if count == most:
             return
-
-
-def _finish(settings: ParaphraseSettings, output: ShardedOutput, results: dict[str, Any]) -> None:
-    """Turns the finished shards into a data folder, with provenance and card."""
-    models, pivots = [model_name(model) for model in settings.models], results["pivots"]
-    models = models * 2 * len(pivots) if len(models) == 1 else models
-    values = {
-        "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
-        "settings": settings.record(),
-        "trips": list(zip(models[::2], models[1::2], pivots, strict=True)),
-    }
-    finish_pairs(output, results, "paraphrased", values)
-    log(
-        f"of {results['candidates']:,} candidates {results['copies']:,} are copies, {results['near_copies']:,} "
-        f"near-copies, {results['loops']:,} loops, {results['dissimilar']:,} dissimilar"
-    )

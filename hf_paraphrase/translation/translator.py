@@ -59,11 +59,7 @@ class Translator:
         self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
 
     def nbest_lists(
-        self,
-        sources: Sequence[str],
-        language: str | None = None,
-        *,
-        progress: Progress = no_progress,
+        self, sources: Sequence[str], language: str | None = None, *, progress: Progress = no_progress
     ) -> list[list[Hypothesis] | str]:
         """Translates sentences.
 
@@ -85,9 +81,9 @@ class Translator:
         todo = [index for index, ids in enumerate(input_ids) if 0 < len(ids) <= longest]
         progress(len(sources) - len(todo))
         # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
-        sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
+        most = {"sentences": _SENTENCES_PER_BATCH} if self.model.device.type == "cpu" else {}
         lengths = [len(input_ids[index]) for index in todo]
-        parts = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
+        parts = search_batches(self.search_model, lengths, self.options.num_beams, **most)
         batches = [[todo[place] for place in part] for part in parts]
 
         def search(indices: list[int]) -> list[list[Hypothesis] | str]:

@@ -115,9 +115,7 @@ class ReferenceProbability(Measure):
     models = ("classifier",)
     columns = ("reference_probability", "classifier_seen")
     classifier: str | None = setting(
-        "reference classifier folder, for reference_probability and classifier_seen",
-        None,
-        path=True,
+        "reference classifier folder, for reference_probability and classifier_seen", None, path=True
     )
     device: str = device_setting()
 
