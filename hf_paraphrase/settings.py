@@ -243,11 +243,8 @@ def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
 def check_type(name: str, value: Any, hint: Any) -> None:
     """Refuses a value of another type than its field has, as `typing.get_type_hints` gives it."""
     if not _fits(value, hint):
-        raise UsageError(f"{name} is {value!r}, of another type than {_shown(hint)}", remedy="give one of that type")
-
-
-def _shown(hint: Any) -> str:
-    return str(hint).replace("NoneType", "None") if typing.get_origin(hint) else str(hint.__name__)
+        wanted = inspect.formatannotation(hint)
+        raise UsageError(f"{name} is {value!r}, of another type than {wanted}", remedy="give one of that type")
 
 
 def _fits(value: Any, hint: Any) -> bool:

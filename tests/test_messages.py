@@ -12,12 +12,7 @@ import pytest
 from hf_paraphrase.commands import shown_messages
 from hf_paraphrase.commands.results import show
 from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, UsageError, error_of_the_system
-from hf_paraphrase.messages import (
-    LOGGER,
-    log,
-    printable,
-    without_secrets,
-)
+from hf_paraphrase.messages import LOGGER, log, printable, without_secrets
 from hf_paraphrase.tables import format_table
 
 WHOLE = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}

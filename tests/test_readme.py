@@ -12,9 +12,11 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from documented_blocks import blocks, commands_of, quick_blocks, run_line
+from fresh_python import MAIN
 
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import VERBS, recipe_and_flags
@@ -25,7 +27,7 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
-README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide"
+README, GUIDE, CONTRIBUTING = ROOT / "README.md", ROOT / "docs" / "guide", ROOT / "CONTRIBUTING.md"
 DOCUMENTS = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOT_RUN = ("hf-paraphrase push", "hf-paraphrase demo", "hf-paraphrase serve")
 """What would need an account, and what serves until it is interrupted."""
@@ -221,7 +223,7 @@ def there_is(name):
 
 @pytest.mark.parametrize(
     "document",
-    [*DOCUMENTS, ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("*_cards/*.md"))],
+    [*DOCUMENTS, CONTRIBUTING, *sorted(ROOT.glob("*_cards/*.md"))],
     ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_every_name_and_every_script_that_is_mentioned_is_there(document):
@@ -242,3 +244,47 @@ def test_the_table_names_every_extra():
     table = (GUIDE / "install.md").read_text("utf-8").splitlines()
     rows = {line.split("|")[1].strip() for line in table if line.startswith("| `")}
     assert rows == {f"`{name}`" for name in configuration["options.extras_require"]}
+
+
+# ----- the page for contributors
+
+REMARKS = {
+    "the dog sleeps .": "the dog is asleep .",
+    "a cat lies on the mat .": "there is a cat on the mat .",
+    "where is he ?": "where did he go ?",
+    "it rains today .": "it rains today .",
+    "she reads .": "she is reading a book .",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, run_python):
+    """Where the commands of the page have run, in their order, with the file that it shows beside them."""
+    path = tmp_path_factory.mktemp("newcomer")
+    code = dict(blocks(CONTRIBUTING.read_text("utf-8")))
+    (path / "mine.py").write_text(code["python"])
+    (path / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in REMARKS.items()))
+    for command in commands_of(code["bash"]):
+        done = run_python(MAIN, *shlex.split(command)[1:], folder=path)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return path
+
+
+def test_the_examples_run_as_they_are_printed_one_after_the_other(folder):
+    scored = DataFolder(folder / "scored").table()
+    assert scored.column("marks").to_pylist() == [0, 0, 1, 0, 0]
+    # The question went by its mark, the repetition by its BLEU.
+    kept = DataFolder(folder / "kept").table().column("sentence1").to_pylist()
+    assert kept and set(kept) <= set(REMARKS) - {"where is he ?", "it rains today ."}
+    assert "| loss | InBatchLoss |" in (folder / "my_encoder" / "README.md").read_text()
+    assert np.isfinite(SentenceEncoder.from_pretrained(folder / "my_encoder").encode(list(REMARKS))).all()
+
+
+def test_the_picture_has_every_package_and_every_module_at_its_top():
+    (picture,) = re.findall(r"```\n(hf_paraphrase/\n.*?)```", CONTRIBUTING.read_text("utf-8"), re.DOTALL)
+    package = ROOT / "hf_paraphrase"
+    packages = {path.parent for path in package.rglob("__init__.py")} - {package}
+    # A metric is a folder of its own, and is not shown.
+    wanted = [f"{folder.name}/" for folder in packages if folder.parent.name != "metrics"]
+    wanted += [path.name for path in package.glob("[!_]*.py")]
+    assert len(wanted) > 20 and not [name for name in wanted if f" {name}" not in picture]

@@ -13,15 +13,7 @@ import pytest
 
 from hf_paraphrase.errors import HfParaphraseError, OutputError, UsageError
 from hf_paraphrase.registry import MEASURES, Registry
-from hf_paraphrase.settings import (
-    Settings,
-    check_fields,
-    check_overlap,
-    recipe,
-    setting,
-    with_options,
-    words_of,
-)
+from hf_paraphrase.settings import Settings, check_fields, check_overlap, recipe, setting, with_options, words_of
 
 KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
 

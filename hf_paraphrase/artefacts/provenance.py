@@ -102,8 +102,8 @@ def write_provenance(
         "seed": settings.get("seed"),
         "versions": versions(),
         "inputs": [
-            {**origin_of(fetched_folder(item) or item), "name": repository_name(item) or _name(item), "sha256": sha256}
-            | ({_KEPT_OUT: True} if as_given(str(item)) in kept_out else {})
+            {**origin_of(fetched_folder(item) or item), "name": _name(item), "sha256": sha256}
+            | ({_KEPT_OUT: True} if as_given(item) in kept_out else {})
             for item, sha256 in (inputs or {}).items()
         ],
         "results": dict(results or {}),
@@ -113,8 +113,8 @@ def write_provenance(
     return record
 
 
-def _name(item: str | os.PathLike[str]) -> str:
-    return as_given(os.fspath(item)) if os.fspath(item) in INPUT_COPIES else to_path(item).name
+def _name(item: str) -> str:
+    return repository_name(item) or (as_given(item) if item in INPUT_COPIES else to_path(item).name)
 
 
 def record_text(record: Mapping[str, Any]) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from unittest import mock
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from random_texts import write_pairs
 
 from hf_paraphrase.artefacts.artefact import Card
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.sharded_output import ShardedOutput
 from hf_paraphrase.jobs.shards import cut
@@ -20,14 +19,7 @@ from hf_paraphrase.jobs.shards import cut
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    generator = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(12)]
-    sentences = [" ".join(generator.choice(words, size=generator.integers(0, 9))) for _ in range(160)]
-    table = pa.table({"sentence1": sentences[:80], "sentence2": sentences[80:], "note": list(range(80))})
-    folder = tmp_path_factory.mktemp("data") / "pairs"
-    write_split(folder, "train", table.to_batches(max_chunksize=17), table.schema, rows_per_shard=50)
-    write_split(folder, "test", [table.slice(3, 11)], table.schema)
-    return folder
+    return write_pairs(tmp_path_factory.mktemp("data") / "pairs", 80, slice(3, 14), rows_per_shard=50)
 
 
 def score(pairs, output, *words):

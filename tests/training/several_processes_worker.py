@@ -14,11 +14,7 @@ from hf_paraphrase.training.processes import check_in_common
 from hf_paraphrase.training.sparse_gradients import average_gradients
 
 ROWS = 50
-GRADIENTS = {
-    "dense": ("dense", "dense"),
-    "rows": ([3, 7, 3], [7, 9]),
-    "no rows on one": ([5], []),
-}
+GRADIENTS = {"dense": ("dense", "dense"), "rows": ([3, 7, 3], [7, 9]), "no rows on one": ([5], [])}
 """By parameter what each process has: a dense gradient, or one of some rows."""
 
 

@@ -17,11 +17,7 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.supervised.sentence_classification import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
 
-ARGUMENTS = [
-    DistillationTrainingArguments,
-    EncoderTrainingArguments,
-    SupervisedTrainingArguments,
-]
+ARGUMENTS = [DistillationTrainingArguments, EncoderTrainingArguments, SupervisedTrainingArguments]
 PAIRS = [{"sentence1": f"w{row % 7} w{row % 5}", "sentence2": f"w{row % 3} w{row % 7}"} for row in range(20)]
 STEPS = 5
 """Updates of an epoch of 20 pairs in batches of 4."""

@@ -13,7 +13,7 @@ from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, translated
 from transformers import BertConfig, BertModel
 
 from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_translation
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
@@ -193,29 +193,22 @@ def test_what_is_no_translation_model_or_incomplete_is_one_line(folders, tmp_pat
 
 
 def bitext(folder, rows):
-    columns = {name: [row[name] for row in rows] for name in BITEXT.names}
-    write_split(folder, "train", [pa.table(columns, schema=BITEXT)], BITEXT)
+    write_split(folder, "train", [pa.Table.from_pylist(rows, schema=BITEXT)], BITEXT)
     return folder
 
 
 def rows_of(sources):
-    return [
-        {"id": str(place), "source": text, "target": f"reference {place}", "source_lang": "fr", "target_lang": "en"}
-        for place, text in enumerate(sources)
-    ]
+    rows = [(str(place), text, f"reference {place}", "fr", "en") for place, text in enumerate(sources)]
+    return [dict(zip(BITEXT.names, row, strict=True)) for row in rows]
 
 
 def test_sources_longer_than_the_model_reads_are_skipped_or_cut_and_counted(folders):
     long = " ".join(["un"] * 80)
-    function = BackTranslator(
-        str(folders("mbart")), SearchOptions(num_beams=2, num_return_sequences=1), device="cpu", **LANGUAGES["mbart"]
-    )
-    sources = [SOURCES[0], long, "\u200e"]
-    table = pa.Table.from_pylist(rows_of(sources), schema=BITEXT)
+    function = BackTranslator(str(folders("mbart")), SearchOptions(2, 1), device="cpu", **LANGUAGES["mbart"])
+    table = pa.Table.from_pylist(rows_of([SOURCES[0], long, "\u200e"]), schema=BITEXT)
     pairs, report = function.reported(table)
-    assert [entry["id"] for entry in report["skipped"]] == ["1", "2"]
-    assert report["skipped"][0]["reason"].endswith("more than 60")
-    assert report["skipped"][1]["reason"] == "empty source"
+    (first, reason), second = report["skipped"][0].values(), report["skipped"][1]
+    assert first == "1" and reason.endswith("more than 60") and second == {"id": "2", "reason": "empty source"}
     assert pairs.num_rows == 1
     opened = function.translator.model, function.translator.tokenizer
     assert translate(*opened, [long])[0]
@@ -230,52 +223,31 @@ def test_copies_and_loops_are_recognised():
 # ----- the verbs
 
 
-def test_shards_do_not_change_a_byte_and_the_card_says_what_was_done(folders, tmp_path):
-    kind = "nllb"
-    languages = {f"model_{name}": value for name, value in LANGUAGES[kind].items()}
-    common = {"model": str(folders(kind)), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES * 3)))}
-    common |= languages | {"num_beams": 3, "shard_size": 4, "precision": "fp32", "device": "cpu"}
-    whole = back_translate(**common, output=str(tmp_path / "whole"))
-    for part in ("2/2", "1/2"):
-        back_translate(**common, output=str(tmp_path / "parts"), shard=part)
-    files = sorted(path.name for path in (whole.path / "data").iterdir())
-    assert len(files) == 3
-    for name in files:
-        assert (whole.path / "data" / name).read_bytes() == (tmp_path / "parts" / "data" / name).read_bytes()
-    rows = DataFolder(whole.path).table().to_pylist()
+def test_pairs_of_any_model_have_ranks_and_scores_and_the_card_says_what_was_done(folders, tmp_path):
+    common = {"model": str(folders("nllb")), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES)))}
+    common |= {f"model_{name}": value for name, value in LANGUAGES["nllb"].items()}
+    common |= {"num_beams": 3, "precision": "fp32", "device": "cpu"}
+    made = back_translate(**common, output=str(tmp_path / "made"))
+    rows = made.table().to_pylist()
     assert {row["rank"] for row in rows} == {0, 1, 2} and all(math.isfinite(row["log_prob"]) for row in rows)
-    assert "copies of their source" in (whole.path / "README.md").read_text()
+    assert "copies of their source" in (made.path / "README.md").read_text()
     with pytest.raises(InputError, match="the source side is fr"):
         back_translate(**{**common, "model_source_lang": "deu_Latn"}, output=str(tmp_path / "wrong"))
 
 
-def test_any_model_is_evaluated_and_measures_cost(folders, tmp_path):
-    languages = {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
-    rows = rows_of(SOURCES)
-    for row in rows:
-        row["target"] = translated(row["source"])
-    data = bitext(tmp_path / "bitext", rows)
-    found = evaluate_translation(
-        model=str(folders("t5")), bitext=str(data), split="train", num_beams=[2], device="cpu", **languages
-    )
-    model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
-    assert found.translations == translate(model, tokenizer, SOURCES, num_beams=2)
-    pairs = pa.table({"source": SOURCES, "sentence1": SOURCES, "sentence2": [row["target"] for row in rows]})
-    options = {"translation_model": str(folders("t5"))} | languages
-    costs = add_measures(pairs, ["cost"], measures=Measures(**options)).column("cost").to_pylist()
-    scores = score_translations(model, tokenizer, SOURCES, [row["target"] for row in rows])
-    assert costs == pytest.approx((-scores.log_probs / scores.num_tokens).tolist())
-
-
-def test_the_demo_page_offers_any_model_with_its_list(folders):
-    kind = "mbart"
+def test_any_model_is_evaluated_measures_cost_and_is_offered_by_the_demo_page(folders, tmp_path):
     from hf_paraphrase.demo.model_catalogue import ModelCatalogue
-    from hf_paraphrase.demo.translation_tab import nbest_list
 
-    catalogue = ModelCatalogue([str(folders(kind))], device="cpu", languages=LANGUAGES[kind])
-    assert catalogue.translators == [kind] and catalogue.encoders == ["builtin", "multilingual"]
-    model, tokenizer = catalogue.translator(kind)
-    table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
-    units = source_units(model, tokenizer, SOURCES[:1])
-    (nbest,) = translate_batch(model, tokenizer, units, SearchOptions(3, 3), scorer=model)
-    assert set(table.column("sentence2").to_pylist()) <= {item.text for item in nbest}
+    folder, languages = str(folders("t5")), {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
+    options = {"bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES))), "split": "train", "num_beams": [2]}
+    found = evaluate_translation(model=folder, **options, device="cpu", **languages)
+    catalogue = ModelCatalogue([folder], device="cpu", languages=LANGUAGES["t5"])
+    assert catalogue.translators == ["t5"] and catalogue.encoders == ["builtin", "multilingual"]
+    model, tokenizer = catalogue.translator("t5")
+    assert found.translations == translate(model, tokenizer, SOURCES, num_beams=2)
+    targets = list(map(translated, SOURCES))
+    pairs = pa.table({"source": SOURCES, "sentence1": SOURCES, "sentence2": targets})
+    measures = Measures(translation_model=folder, **languages)
+    costs = add_measures(pairs, ["cost"], measures=measures).column("cost").to_pylist()
+    scores = score_translations(model, tokenizer, SOURCES, targets)
+    assert costs == pytest.approx((-scores.log_probs / scores.num_tokens).tolist())

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from random_texts import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
@@ -31,22 +32,10 @@ RANDOM, LOW, HIGH = (Cell("news", "avg", *key) for key in (("random", ""), ("ble
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    generator = np.random.default_rng(0)
-
-    def sentence():
-        return " ".join(f"w{i}" for i in generator.integers(9, size=generator.integers(1, 14)))
-
-    rows = 120
-    references = [sentence() for _ in range(rows // 3)]
-    table = pa.table(
-        {
-            "id": [f"n{i // 3}" for i in range(rows)],
-            "sentence1": [references[i // 3] for i in range(rows)],
-            "sentence2": [sentence() for _ in range(rows)],
-            "rank": pa.array([i % 3 for i in range(rows)]),
-            "quality": pa.array([None if i % 7 == 0 else i / rows for i in range(rows)], pa.float64()),
-        }
-    )
+    rows, texts = range(120), random_sentences(160, shortest=1)
+    columns = {"id": [f"n{row // 3}" for row in rows], "sentence1": [texts[row // 3] for row in rows]}
+    columns |= {"sentence2": texts[40:], "rank": [row % 3 for row in rows]}
+    table = pa.table({**columns, "quality": [None if row % 7 == 0 else row / 120 for row in rows]})
     folder = tmp_path_factory.mktemp("data") / "pairs"
     write_split(folder, "train", [table.slice(0, 50), table.slice(50)], table.schema)
     return folder
