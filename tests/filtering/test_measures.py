@@ -102,13 +102,6 @@ def test_golden_values():
     assert table["repetition_reference_1"] == table["repetition_reference_3"] == [0.0]
 
 
-def test_cost_is_nats_per_token_with_the_end_or_without_and_undefined_without_tokens():
-    log_prob, num_tokens = pa.array([-6.0, 0.0, -1.0, None]), pa.array([3, 2, 0, 4], pa.int32())
-    table = add_measures(pairs_table([("a", "b")] * 4, log_prob=log_prob, num_tokens=num_tokens), ["cost"])
-    same(table.column("cost").to_pylist(), [2.0, 0.0, math.nan, math.nan])
-    same(table.column("cost_with_end").to_pylist(), [1.5, 0.0, math.nan, math.nan])
-
-
 def test_tokens_of_the_measures_are_the_words_that_encoders_have_by_default():
     backend = build_word_level_tokenizer(["a"]).backend_tokenizer
     texts = [pair.english for pair in sample_bitext()["train"][:2000]]

@@ -55,6 +55,8 @@ def test_cost_fills_in_only_what_the_pairs_lack(opened, tmp_path):
     expected = [2.0, rescored[1], rescored[2], math.nan, rescored[4]]
     assert found["cost"] == pytest.approx(expected, abs=1e-5, nan_ok=True)
     assert found["cost_with_end"][0] == 6.0 / 4
+    unscored = add_measures(pa.table(columns), ["cost"]).to_pydict()["cost"]
+    assert unscored == pytest.approx([2.0, *[math.nan] * 4], nan_ok=True)
 
 
 # ----- lists of RNNsearch
