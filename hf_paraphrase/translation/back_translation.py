@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _COLUMNS = ["id", "source", "target", "source_lang"]
 """The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
+_LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 
 @dataclass(kw_only=True)
@@ -108,8 +110,6 @@ def back_translated(
     The report has the numbers of `sentences` and `pairs`, of translations that are `copies` of their source or
     `loops`, and as `skipped` the `id` of every row that has no pair and the `reason`.
     """
-    from .translator import is_copy, is_loop
-
     rows = table.select(_COLUMNS).to_pylist()
     references = [row["target"] or "" for row in rows]
     # A row without a reference has no pair, whatever its source.
@@ -133,6 +133,16 @@ def back_translated(
             pairs.append({**row, "sentence1": reference, "sentence2": text, **scores})
     report["pairs"] = len(pairs)
     return pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), report
+
+
+def is_copy(translation: str, source: str) -> bool:
+    """Returns whether a model has only copied its source, but for case and white space."""
+    return translation.casefold().split() == source.casefold().split()
+
+
+def is_loop(text: str) -> bool:
+    """Returns whether a text repeats one to eight words four times in a row."""
+    return _LOOP.search(" ".join(text.casefold().split())) is not None
 
 
 @recipe(BackTranslationSettings)

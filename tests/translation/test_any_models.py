@@ -17,10 +17,10 @@ from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
+from hf_paraphrase.translation.back_translation import is_copy, is_loop
 from hf_paraphrase.translation.beam_search import translate, translate_batch
 from hf_paraphrase.translation.loading import decoder_start, load_translation_model, source_units
 from hf_paraphrase.translation.scoring import score_translations
-from hf_paraphrase.translation.translator import is_copy, is_loop
 
 FORCED = dict.fromkeys(("m2m100", "nllb"), "forced_bos_token_id") | {"mbart": "decoder_start_token_id"}
 PREFIX = {"t5": "two four: "}
