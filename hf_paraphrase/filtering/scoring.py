@@ -107,11 +107,14 @@ def score(settings: ScoreSettings) -> DataFolder:
     counts = {split: folder.count(split) for split in folder.splits}
     if not any(counts.values()):
         raise InputError("there are no pairs", path=folder.path, remedy="give a folder that has some")
+    for option in (option for measure in MEASURES.values() for option in measure.models):
+        if (model := getattr(settings, option)) is not None:
+            model_folder(model)  # fetched, so that it has a fingerprint
     with ShardedOutput(
         settings.output,
         settings,
         command="score",
-        inputs=_inputs(settings),
+        inputs=[path for _, path in settings.paths_read()],
         resume=settings.resume,
         job={"measures": chosen},
         free=["workers", "device", "measures"],
@@ -146,14 +149,6 @@ def score(settings: ScoreSettings) -> DataFolder:
         )
     log(f"{sum(rows.values()):,} pairs with {', '.join(scorer.columns)} in {settings.output}")
     return DataFolder(settings.output)
-
-
-def _inputs(settings: ScoreSettings) -> list[str]:
-    """Lists the pairs, and the files and models that the measures read, which are fetched."""
-    for option in (option for measure in MEASURES.values() for option in measure.models):
-        if (model := getattr(settings, option)) is not None:
-            model_folder(model)
-    return [path for _, path in settings.paths_read()]
 
 
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> list[str]:
