@@ -46,12 +46,6 @@ def section(document, heading):
     return text[1]
 
 
-def tour():
-    """The blocks of the quick tour, and those that go on with its folders."""
-    pages = ("python.md", "search.md", "commands.md")
-    return [block for page in pages for block in blocks((GUIDE / page).read_text("utf-8"))]
-
-
 def imported_packages(code):
     """What a block imports."""
     return re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
@@ -60,19 +54,6 @@ def imported_packages(code):
 def needs_ray(code):
     """Tells whether a block starts a Ray cluster, which takes long."""
     return "--engine ray" in code or "ray" in imported_packages(code)
-
-
-def run_blocks(blocks, monkeypatch, capsys):
-    """Runs blocks of the quick tour, where their packages are installed."""
-    for language, code in blocks:
-        capsys.readouterr()
-        if language == "bash":
-            for line in code.strip().splitlines():
-                if not line.startswith(NOT_RUN):
-                    run_line(line, monkeypatch)
-        elif language == "python" and all(map(importlib.util.find_spec, imported_packages(code))):
-            exec(compile(code, "README.md", "exec"), {})
-            assert capsys.readouterr().out.strip(), f"the block prints nothing:\n{code}"
 
 
 def commands(text):
@@ -91,29 +72,10 @@ def anchors(document):
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-QUICKSTART = {
-    "avg": "avg",
-    "gran": "gran",
-    "rnn_search": "translator",
-    "pairs": "pairs",
-    "paraphrases/validation": "graded",
-    "paraphrases/test": "judged",
-}
+QUICKSTART = {"avg": "avg", "gran": "gran", "rnn_search": "translator", "pairs": "pairs"}
+QUICKSTART |= {"paraphrases/validation": "graded", "paraphrases/test": "judged"}
 """The parts of the quickstart's folder, and the small outputs of verbs that are like them."""
-
-
-@pytest.fixture
-def quickstart(artefacts, tmp_path):
-    for name, made in QUICKSTART.items():
-        shutil.copytree(artefacts[made], tmp_path / "quickstart" / name)
-    rows = DataFolder(artefacts["pairs"]).table().select(["sentence1", "sentence2"])
-    numbers = [str(row) for row in range(len(rows))]
-    columns = {"id": numbers, "source": numbers, "source_lang": ["fr"] * len(rows), "rank": [0] * len(rows)}
-    columns |= {"log_prob": [-1.5] * len(rows), "num_tokens": [7] * len(rows)}
-    for name, values in columns.items():
-        rows = rows.append_column(name, pa.array(values))
-    write_split(tmp_path / "quickstart" / "back_translated", "train", [rows], rows.schema)
-    return tmp_path / "quickstart"
+BACK_TRANSLATED = {"id": "1", "source": "x", "source_lang": "fr", "rank": 0, "log_prob": -1.5, "num_tokens": 7}
 
 
 def test_the_first_lines_of_the_readme_print_what_they_say(capsys):
@@ -148,13 +110,28 @@ def test_both_journeys_of_the_readme_run_as_they_are_printed(tmp_path, monkeypat
     assert "my_encoder" in capsys.readouterr().out
 
 
-def test_every_block_of_the_quick_tour_runs(quickstart, monkeypatch, capsys):
-    monkeypatch.chdir(quickstart.parent)
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(quickstart.parent / "cache"))
-    blocks = tour()
-    assert [language for language, _ in blocks].count("python") >= 6
-    run_blocks([block for block in blocks if not needs_ray(block[1])], monkeypatch, capsys)
-    assert (quickstart.parent / "vectors.npy").is_file() and (quickstart.parent / "mined" / "README.md").is_file()
+def test_every_block_of_the_quick_tour_runs(artefacts, tmp_path, monkeypatch, capsys):
+    for name, made in QUICKSTART.items():
+        shutil.copytree(artefacts[made], tmp_path / "quickstart" / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    rows = DataFolder(artefacts["pairs"]).table().select(["sentence1", "sentence2"])
+    for name, value in BACK_TRANSLATED.items():
+        rows = rows.append_column(name, pa.array([value] * len(rows)))
+    write_split(Path("quickstart/back_translated"), "train", [rows], rows.schema)
+    # Those of the other pages go on with its folders.
+    pages = [blocks((GUIDE / page).read_text("utf-8")) for page in ("python.md", "search.md", "commands.md")]
+    assert sum(language == "python" for page in pages for language, _ in page) >= 6
+    for language, code in (block for page in pages for block in page if not needs_ray(block[1])):
+        capsys.readouterr()
+        if language == "bash":
+            for line in code.strip().splitlines():
+                if not line.startswith(NOT_RUN):
+                    run_line(line, monkeypatch)
+        elif language == "python" and all(map(importlib.util.find_spec, imported_packages(code))):
+            exec(compile(code, "README.md", "exec"), {})
+            assert capsys.readouterr().out.strip(), f"the block prints nothing:\n{code}"
+    assert Path("vectors.npy").is_file() and Path("mined/README.md").is_file()
 
 
 RECIPES = {}
