@@ -27,6 +27,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
+from .bitext import check_languages
 from .evaluate import translation_table
 from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
 
@@ -156,8 +157,6 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     """
     bitext = DataFolder(settings.bitext)
     bitext.require(*_COLUMNS, split=settings.split)
-
-    from .bitext import check_languages
 
     available = bitext.count(settings.split)
     rows = available if settings.max_sentences is None else min(available, settings.max_sentences)

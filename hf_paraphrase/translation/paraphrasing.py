@@ -195,15 +195,10 @@ class Paraphraser(BatchFunction):
                 raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the pairs, in the order of the sentences and their ranks.
+        """Returns the pairs of rows with `id` and `sentence`, with their measures, in the order of rows and ranks.
 
-        Args:
-            table: Rows with `id` and `sentence`.
-            progress: Called with the number of rows done since the last call.
-
-        Returns:
-            The pairs with their measures, and the numbers named in :attr:`COUNTS`, with as `skipped` the `id` of every
-            sentence without a paraphrase and the `reason`.
+        The report has the numbers named in :attr:`COUNTS`, and as `skipped` the `id` of every sentence without a
+        paraphrase and the `reason`.
         """
         rows = table.select(SENTENCES.names).to_pylist()
         candidates, reasons = self._candidates([row["sentence"] or "" for row in rows])
