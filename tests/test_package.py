@@ -27,10 +27,6 @@ SUBPACKAGES = sorted(
 ALL = {name: value for name, value in vars(registry).items() if isinstance(value, Registry)}
 
 
-def run(*words, **settings):
-    return subprocess.run(words, capture_output=True, text=True, check=False, **settings)
-
-
 def test_importing_the_package_imports_none_of_the_heavy_libraries():
     script = (
         "import sys, hf_paraphrase.commands, hf_paraphrase.encoders.encode_file\n"
@@ -39,7 +35,7 @@ def test_importing_the_package_imports_none_of_the_heavy_libraries():
         "heavy |= {'filelock', 'importlib.metadata'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    result = run(sys.executable, "-c", script)
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (0, "[]\n", "")
 
 
@@ -65,10 +61,6 @@ def test_a_subpackage_says_what_it_holds_and_every_public_name_imports(name):
 # ----- registries
 
 
-def new():
-    return Registry("dish", {"soup": "collections:OrderedDict", "salad": "collections:deque"})
-
-
 def test_an_entry_is_imported_when_it_is_asked_for():
     dishes = Registry("dish", {"soup": "collections:OrderedDict", "broken": "no_such_module:Name"})
     assert list(dishes) == ["soup", "broken"] and "broken" in dishes and len(dishes) == 2
@@ -80,7 +72,7 @@ def test_an_entry_is_imported_when_it_is_asked_for():
 
 
 def test_a_name_is_given_once_but_a_file_may_be_imported_again():
-    dishes = new()
+    dishes = Registry("dish", {})
 
     @dishes.register("stew")
     class Stew: ...

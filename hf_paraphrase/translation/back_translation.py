@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from .translator import Translator
 
 _COLUMNS = ["id", "source", "target", "source_lang"]
-"""The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
 _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
@@ -164,9 +163,9 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     device = settings.device or (None if settings.computes_here else "cpu")
-    names = ["num_return_sequences"]
-    names += ["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []
-    options = settings.options(device, **{name: getattr(settings, name) for name in names})
+    candidates = ["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []
+    given = {name: getattr(settings, name) for name in ("num_return_sequences", *candidates)}
+    options = settings.options(device, **given)
     translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     output = ShardedOutput(
         settings.output,
