@@ -119,6 +119,16 @@ def translated(sentence):
     return " ".join(WORDS[word] for word in sentence.split())
 
 
+@torch.no_grad()
+def log_prob_of(model, row, first, **batch):
+    """Σ log p of the units of a row from the place `first` on, each from a forward pass of its own."""
+    total = 0.0
+    for place in range(first, len(row)):
+        logits = model(**batch, decoder_input_ids=torch.tensor([row[:place]]), use_cache=False).logits
+        total += float(logits[0, -1].double().log_softmax(-1)[row[place]])
+    return total
+
+
 def save_model(kind, folder, *, steps=80):
     """Trains a model a little as transformers does, so that it ends its translations; returns its folder."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,8 +8,7 @@ import shutil
 
 import pyarrow as pa
 import pytest
-import torch
-from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, translated
+from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, log_prob_of, translated
 from transformers import BertConfig, BertModel
 
 from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_translation
@@ -59,16 +58,6 @@ def as_users_do(folder, kind, texts, **settings):
     return model, tokenizer, lists
 
 
-@torch.no_grad()
-def unit_by_unit(model, batch, row, first, end):
-    """Σ log p of the units of a row from `first` to the end, each from a forward pass of its own."""
-    total = 0.0
-    for place in range(first, row.index(end, first) + 1):
-        logits = model(**batch, decoder_input_ids=torch.tensor([row[:place]]), use_cache=False).logits
-        total += float(logits[0, -1].double().log_softmax(-1)[row[place]])
-    return total
-
-
 def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened, folders):
     kind, model, tokenizer = opened
     first = 1 + (FORCED.get(kind) == "forced_bos_token_id")
@@ -81,11 +70,12 @@ def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened,
     for nbest, others in zip(found, expected, strict=True):
         # What was cut at the limit is no translation; there it takes the place of one in the list.
         rows = [item for item in others if end in item[2][first:] and item[2].index(end, first) - first < LIMIT]
-        scores = [unit_by_unit(theirs, batch, row, first, end) for batch, _, row in rows]
+        rows = [(batch, text, row[: row.index(end, first) + 1]) for batch, text, row in rows]
+        scores = [log_prob_of(theirs, row, first, **batch) for batch, _, row in rows]
         assert all(item.finished for item in nbest) and len(nbest) >= len(rows) > 0
         nbest = nbest[: len(rows)]
         assert [item.text for item in nbest] == [text for _, text, _ in rows]
-        assert [item.num_tokens for item in nbest] == [row.index(end, first) - first for _, _, row in rows]
+        assert [item.num_tokens for item in nbest] == [len(row) - first - 1 for _, _, row in rows]
         assert [item.log_prob for item in nbest] == pytest.approx(scores, abs=1e-4)
 
 
@@ -105,7 +95,7 @@ def test_scores_of_given_translations_equal_those_of_one_unit_at_a_time(opened):
     for source, target, log_prob, count in zip(SOURCES, targets, *scores, strict=False):
         batch = tokenizer(PREFIX.get(kind, "") + source, return_tensors="pt")
         units = tokenizer(text_target=target, add_special_tokens=False)["input_ids"]
-        expected = unit_by_unit(model, batch, [*start, *units, end], len(start), end)
+        expected = log_prob_of(model, [*start, *units, end], len(start), **batch)
         assert log_prob == pytest.approx(expected, abs=1e-4) and count == len(units)
     assert [math.isnan(value) for value in scores.log_probs] == [False] * 3 + [True] * 2
 
