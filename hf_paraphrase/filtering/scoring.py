@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
-from ..settings import flag, is_given, recipe, seed_setting, setting, with_options, words_of
+from ..settings import flag, is_given, recipe, seed_setting, setting, words_of
 from .language_model import draw_held_out, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of
@@ -89,7 +88,7 @@ class ScoreSettings(ShardSettings):
         return {name: getattr(self, name) for name in names if is_given(self, name)}
 
 
-@recipe(partial(with_options, ScoreSettings, MEASURES))
+@recipe(ScoreSettings, MEASURES)
 def score(settings: ScoreSettings) -> DataFolder:
     """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 
