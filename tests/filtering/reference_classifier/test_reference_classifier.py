@@ -91,17 +91,10 @@ def test_accuracy_equals_counting(tokenizer):
     assert found["accuracy"] == pytest.approx(50 * (human.mean() + machine.mean())) and found["sentences"] == 60
 
 
-def trainer(tokenizer, folder, hardest=False, embedding_penalty=0.0, **settings):
-    arguments = {"num_train_epochs": 4.0, "per_device_train_batch_size": 5, "learning_rate": 0.01, **settings}
+def trainer(tokenizer, folder, **options):
+    settings = {"output_dir": str(folder), "report_to": "none", "use_cpu": True, "per_device_train_batch_size": 5}
     train, dev = (ReferenceExamples.encode(lists(seed), tokenizer) for seed in (0, 1))
-    return ClassifierTrainer(
-        classifier(seed=5),
-        EpochTrainingArguments(output_dir=str(folder), report_to="none", use_cpu=True, **arguments),
-        train,
-        dev,
-        hardest=hardest,
-        embedding_penalty=embedding_penalty,
-    )
+    return ClassifierTrainer(classifier(seed=5), EpochTrainingArguments(**settings), train, dev, **options)
 
 
 @pytest.mark.parametrize("hardest", [False, True])
@@ -132,8 +125,7 @@ def test_the_penalty_pulls_the_word_vectors_towards_zero(tokenizer, tmp_path):
 
 
 def write(folder, rows):
-    columns = ("id", "sentence1", "sentence2")[-len(rows[0]) :]
-    table = pa.table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True)))
+    table = pa.table(dict(zip(("id", "sentence1", "sentence2"), map(list, zip(*rows, strict=True)), strict=True)))
     write_split(folder, "train", [table], table.schema)
     return folder
 
