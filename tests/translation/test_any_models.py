@@ -35,12 +35,6 @@ def opened(request, folders):
     return kind, *load_translation_model(folders(kind), device="cpu", **LANGUAGES.get(kind, {}))
 
 
-def language_id(tokenizer, kind):
-    """The unit of the target language, as the model cards of these types say to find it."""
-    code = LANGUAGES[kind]["target_lang"]
-    return tokenizer.get_lang_id(code) if kind == "m2m100" else tokenizer.convert_tokens_to_ids(code)
-
-
 def as_users_do(folder, kind, texts, **settings):
     """Translates with transformers alone, sentence by sentence; returns lists of (text, decoder units)."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -48,7 +42,9 @@ def as_users_do(folder, kind, texts, **settings):
     model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     if kind in FORCED:
         tokenizer.src_lang = LANGUAGES[kind]["source_lang"]
-        settings[FORCED[kind]] = language_id(tokenizer, kind)
+        # As the model cards of these types say to find the unit of the target language.
+        unit_of = tokenizer.get_lang_id if kind == "m2m100" else tokenizer.convert_tokens_to_ids
+        settings[FORCED[kind]] = unit_of(LANGUAGES[kind]["target_lang"])
     first, lists = 1 + (FORCED.get(kind) == "forced_bos_token_id"), []
     for text in texts:
         batch = tokenizer(PREFIX.get(kind, "") + text, return_tensors="pt")
