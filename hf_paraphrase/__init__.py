@@ -42,24 +42,7 @@ if TYPE_CHECKING:
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
     from .hub.publishing import push
-    from .models import (
-        AvgConfig,
-        AvgModel,
-        GranConfig,
-        GranModel,
-        ParallelBiGruConfig,
-        ParallelBiGruModel,
-        RecurrentConfig,
-        RecurrentModel,
-        ReferenceClassifier,
-        ReferenceClassifierConfig,
-        RnnSearchConfig,
-        RnnSearchForConditionalGeneration,
-        SdaeConfig,
-        SdaeModel,
-        SentenceClassifier,
-        SentenceClassifierConfig,
-    )
+    from .models import *  # noqa: F403
     from .quickstart_run import quickstart
     from .studies.analysis.pairs import analyze_pairs
     from .studies.detection.human_scores import analyze_human_scores
@@ -79,8 +62,7 @@ if TYPE_CHECKING:
     from .translation.back_translation import BackTranslator, back_translate
     from .translation.evaluate import evaluate_translation
     from .translation.lexical_table import estimate_lexical_table
-    from .translation.paraphraser import Paraphraser
-    from .translation.paraphrasing import paraphrase, paraphrase_file
+    from .translation.paraphrasing import Paraphraser, paraphrase, paraphrase_file
     from .translation.search_settings import SearchOptions
     from .translation.train import train_translation
 

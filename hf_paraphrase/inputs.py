@@ -132,6 +132,7 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
 def dataset_builder(name: str, subset: str | None = None) -> Any:
     """Opens a folder, a file or a dataset on the Hub with `datasets`, whose errors are its own."""
     import datasets
+    import fsspec
 
     options: dict[str, Any] = {"name": subset or None}
     path = Path(name).resolve()
@@ -145,19 +146,13 @@ def dataset_builder(name: str, subset: str | None = None) -> Any:
     builder = datasets.load_dataset_builder(name, **options)
     if hasattr(builder.config, "keep_default_na"):
         if path.exists() and builder.config.sep == ",":
-            options["sep"] = _delimiter_of_files(builder.config.data_files)
+            # That in the header of the first file, which may be compressed.
+            first = next(iter(builder.config.data_files.values()))[0]
+            with fsspec.open(first, "rt", compression="infer", encoding="utf-8", errors="replace") as stream:
+                options["sep"] = delimiter_of(stream.readline())
         # The words "None" and "NA" are text.
         builder = datasets.load_dataset_builder(name, **options, keep_default_na=False, na_values=[""])
     return builder
-
-
-def _delimiter_of_files(files: Mapping[str, list[str]]) -> str:
-    """Returns the delimiter in the header of the first of CSV files, which may be compressed."""
-    import fsspec
-
-    first = next(iter(files.values()))[0]
-    with fsspec.open(first, "rt", compression="infer", encoding="utf-8", errors="replace") as stream:
-        return delimiter_of(stream.readline())
 
 
 def delimiter_of(header: str) -> str:

@@ -20,7 +20,7 @@ from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
 from .errors import OutputError
 from .messages import log
-from .settings import Settings, constraints_of, flag, recipe, seed_setting, setting
+from .settings import Settings, flag, recipe, seed_setting, setting
 from .tables import format_table, number
 
 _MODEL_TYPES = ("avg", "gran")
@@ -117,8 +117,7 @@ class _Steps:
         given = {flag(key): value if isinstance(value, list) else [value] for key, value in fields.items()}
         words = [str(word) for key, values in given.items() for word in (key, *values) if word is not True]
         log(f"\n$ hf-paraphrase {verb} {shlex.join(words)}")
-        field = function.settings.__dataclass_fields__.get("resume")
-        resumes = self.resume and field is not None and not constraints_of(field).only_with
+        resumes = self.resume and "resume" in function.settings.__dataclass_fields__
         made = function(**fields, **{"resume" if resumes else "overwrite": True})
         if verb == "evaluate":
             log(str(made))

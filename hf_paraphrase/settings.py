@@ -22,7 +22,7 @@ import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 
 from .errors import HfParaphraseError, OutputError, StrPath, UsageError, choice_of, error_of_the_system
 from .inputs import copied_inputs
@@ -243,11 +243,8 @@ def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
 def check_type(name: str, value: Any, hint: Any) -> None:
     """Refuses a value of another type than its field has, as `typing.get_type_hints` gives it."""
     if not _fits(value, hint):
-        raise UsageError(f"{name} is {value!r}, of another type than {_shown(hint)}", remedy="give one of that type")
-
-
-def _shown(hint: Any) -> str:
-    return str(hint).replace("NoneType", "None") if typing.get_origin(hint) else str(hint.__name__)
+        wanted = inspect.formatannotation(hint)
+        raise UsageError(f"{name} is {value!r}, of another type than {wanted}", remedy="give one of that type")
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -325,19 +322,13 @@ def words_of(given: Iterable[str], known: Iterable[str], option: str) -> list[st
     return words
 
 
-@overload
-def recipe(settings_class: Callable[P, S]) -> Callable[[Callable[[S], R]], Recipe[P, R]]: ...
-
-
-@overload
-def recipe(settings_class: Callable[[], type[S]]) -> Callable[[Callable[[S], R]], Recipe[..., R]]: ...
-
-
-def recipe(settings_class: Any) -> Any:
-    """Turns a function of settings, a dataclass or what makes one, into a function of their fields."""
+def recipe(
+    settings_class: Callable[P, S], options_of: Mapping[str, Any] | None = None
+) -> Callable[[Callable[[S], R]], Recipe[P, R]]:
+    """Turns a function of settings into a function of their fields, and the options of what is in a registry."""
 
     def current() -> Any:
-        return settings_class if isinstance(settings_class, type) else settings_class()
+        return settings_class if options_of is None else with_options(cast(Any, settings_class), options_of)
 
     def decorate(function: Callable[[Any], Any]) -> Any:
         def run(settings: Any) -> Any:

@@ -45,24 +45,18 @@ def bitext(artefacts):
     return DataFolder(artefacts["bitext"]).table().slice(0, ROWS)
 
 
-@pytest.fixture(scope="module")
-def given(artefacts, pairs, tmp_path_factory):
-    """A folder with a language model, and sentences to evaluate on, some of which are among the pairs."""
-    folder = tmp_path_factory.mktemp("given")
-    lines = (artefacts["sample"] / "text.txt").read_text(encoding="utf-8").splitlines()
-    train_language_model([lines], folder / "model.arpa", source="text")
-    texts = pairs.column("sentence1").to_pylist()[:9]
-    (folder / "set.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-    return folder
-
-
 NAMES = ("BackTranslator", "Decontaminator", "PairFilter", "PairScorer", "SentenceEmbedder")
 
 
 @pytest.fixture(scope="module")
-def functions(artefacts, given):
-    sets, encoder, classifier = (str(path) for path in (given / "set.txt", artefacts["avg"], artefacts["classifier"]))
-    measures = Measures(encoder=encoder, classifier=classifier, language_model=str(given / "model.arpa"))
+def functions(artefacts, pairs, tmp_path_factory):
+    sets, model = (str(tmp_path_factory.mktemp("given") / name) for name in ("set.txt", "model.arpa"))
+    texts = pairs.column("sentence1").to_pylist()
+    train_language_model([texts], model, source="text")
+    # Some of the pairs have a sentence to evaluate on.
+    Path(sets).write_text("".join(f"{text}\n" for text in texts[:9]), encoding="utf-8")
+    encoder = str(artefacts["avg"])
+    measures = Measures(encoder=encoder, classifier=str(artefacts["classifier"]), language_model=model)
     made = (
         BackTranslator(str(artefacts["translator"]), SearchOptions(3, 2, max_source_tokens=30), device="cpu"),
         Decontaminator((sets,)),

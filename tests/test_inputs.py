@@ -28,38 +28,19 @@ from hf_paraphrase.data.text_blocks import BLOCK_BYTES
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.settings import Settings, constraints_of, recipe, setting
 
-# More than a pipe and the first block of a reader hold together, so that a second reading would be short.
-ROWS = 9_000
-FILLING = " ".join(["something", "unheard", "of"] * 25)
-
 
 @pytest.fixture
-def pipe():
+def pipe(tmp_path_factory):
     """Makes pipes that are fed from another thread, and gives their names."""
-    opened, threads = [], []
+    folder = tmp_path_factory.mktemp("pipes")
 
-    def make(content):
-        if isinstance(content, str):
-            content = content.encode()
-        reading, writing = os.pipe()
-        opened.append(reading)
+    def make(content, name="pipe"):
+        path = folder / f"{len(list(folder.iterdir()))}{name}"
+        os.mkfifo(path)
+        threading.Thread(target=path.write_text, args=(content,), daemon=True).start()
+        return str(path)
 
-        def feed():
-            try:
-                with os.fdopen(writing, "wb") as stream:
-                    stream.write(content)
-            except BrokenPipeError:
-                pass
-
-        threads.append(threading.Thread(target=feed))
-        threads[-1].start()
-        return f"/dev/fd/{reading}"
-
-    yield make
-    for descriptor in opened:
-        os.close(descriptor)
-    for thread in threads:
-        thread.join()
+    return make
 
 
 @pytest.fixture(autouse=True)
@@ -71,21 +52,16 @@ def temporary(tmp_path_factory, monkeypatch):
     assert not list(folder.glob("hf_paraphrase_*"))
 
 
-PAIRS = "".join(
-    f"The first sentence of row {row} is rather long, with {FILLING}.\tSo is the second of row {row}.\n"
-    for row in range(ROWS)
-)
-
-
 def test_all_rows_of_a_pipe_become_pairs_and_the_record_has_their_hash(pipe, tmp_path):
-    assert len(PAIRS) > BLOCK_BYTES
-    name = pipe(PAIRS)
-    output = tmp_path / "pairs"
+    # More than a pipe and the first block of a reader hold together, so that a second reading would be short.
+    text = "".join(f"{row}{' and so on' * 1_000}\tThe second of {row}.\n" for row in range(500))
+    name, output = pipe(text), tmp_path / "pairs"
+    assert len(text) > BLOCK_BYTES
     assert main(["prepare", "pairs", "--tsv", name, "--lang", "en", "--output", str(output)]) == 0
-    assert DataFolder(output).count() == ROWS
     record = read_provenance(output)
     (read,) = (item for item in record["inputs"] if item["name"] == name)
-    assert read["sha256"] == hashlib.sha256(PAIRS.encode()).hexdigest() and record["settings"]["tsv"] == name
+    assert DataFolder(output).count() == 500 and record["settings"]["tsv"] == name
+    assert read["sha256"] == hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(kw_only=True)
@@ -97,32 +73,23 @@ class ReadingSettings(Settings):
     named: list[str] = setting("NAME=FILE", [], path=True)
 
 
-seen: dict[str, object] = {}
-
-
 @recipe(ReadingSettings)
 def read_twice(settings):
     paths = [*settings.text, *filter(None, [settings.vectors])]
-    seen["first"] = [Path(path).read_bytes() for path in paths]
-    seen["named"] = [item.partition("=")[0] + Path(item.partition("=")[2]).read_text() for item in settings.named]
-    return [Path(path).read_bytes() for path in paths], settings.record()
+    first, again = ([Path(path).read_bytes() for path in paths] for _ in range(2))
+    named = [item.partition("=")[0] + Path(item.partition("=")[2]).read_text() for item in settings.named]
+    return first, again, named, settings.record()
 
 
 def test_each_stream_of_any_field_is_kept_for_a_second_reading(pipe, tmp_path):
-    fifo = tmp_path / "fifo.gz"
-    os.mkfifo(fifo)
-    feed = threading.Thread(target=fifo.write_bytes, args=(b"named",))
-    feed.start()
-    names = [pipe("one"), pipe("two")]
-    third = pipe("three")
+    one, two, three, fifo = pipe("one"), pipe("two"), pipe("three"), Path(pipe("named", ".gz"))
     plain = tmp_path / "plain"
     plain.write_bytes(b"plain")
-    again, record = read_twice(text=[*names, names[0], str(plain), fifo], named=[f"c={third}"], vectors=names[1])
-    feed.join()
-    assert again == seen["first"] == [b"one", b"two", b"one", b"plain", b"named", b"two"]
-    assert seen["named"] == ["cthree"]
-    assert record["text"] == [*names, names[0], str(plain), str(fifo)]
-    assert (record["vectors"], record["named"]) == (names[1], [f"c={third}"])
+    text = [one, two, one, str(plain), fifo]
+    first, again, named, record = read_twice(text=text, named=[f"c={three}"], vectors=two)
+    assert again == first == [b"one", b"two", b"one", b"plain", b"named", b"two"]
+    assert named == ["cthree"] and record["text"] == [*text[:4], str(fifo)]
+    assert (record["vectors"], record["named"]) == (two, [f"c={three}"])
 
 
 def test_copies_are_private_and_an_error_names_the_pipe(pipe, temporary):

@@ -12,9 +12,11 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from documented_blocks import blocks, commands_of, quick_blocks, run_line
+from fresh_python import MAIN
 
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import VERBS, recipe_and_flags
@@ -25,7 +27,7 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
-README, GUIDE = ROOT / "README.md", ROOT / "docs" / "guide"
+README, GUIDE, CONTRIBUTING = ROOT / "README.md", ROOT / "docs" / "guide", ROOT / "CONTRIBUTING.md"
 DOCUMENTS = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NOT_RUN = ("hf-paraphrase push", "hf-paraphrase demo", "hf-paraphrase serve")
 """What would need an account, and what serves until it is interrupted."""
@@ -44,12 +46,6 @@ def section(document, heading):
     return text[1]
 
 
-def tour():
-    """The blocks of the quick tour, and those that go on with its folders."""
-    pages = ("python.md", "search.md", "commands.md")
-    return [block for page in pages for block in blocks((GUIDE / page).read_text("utf-8"))]
-
-
 def imported_packages(code):
     """What a block imports."""
     return re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
@@ -58,19 +54,6 @@ def imported_packages(code):
 def needs_ray(code):
     """Tells whether a block starts a Ray cluster, which takes long."""
     return "--engine ray" in code or "ray" in imported_packages(code)
-
-
-def run_blocks(blocks, monkeypatch, capsys):
-    """Runs blocks of the quick tour, where their packages are installed."""
-    for language, code in blocks:
-        capsys.readouterr()
-        if language == "bash":
-            for line in code.strip().splitlines():
-                if not line.startswith(NOT_RUN):
-                    run_line(line, monkeypatch)
-        elif language == "python" and all(map(importlib.util.find_spec, imported_packages(code))):
-            exec(compile(code, "README.md", "exec"), {})
-            assert capsys.readouterr().out.strip(), f"the block prints nothing:\n{code}"
 
 
 def commands(text):
@@ -89,29 +72,10 @@ def anchors(document):
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-QUICKSTART = {
-    "avg": "avg",
-    "gran": "gran",
-    "rnn_search": "translator",
-    "pairs": "pairs",
-    "paraphrases/validation": "graded",
-    "paraphrases/test": "judged",
-}
+QUICKSTART = {"avg": "avg", "gran": "gran", "rnn_search": "translator", "pairs": "pairs"}
+QUICKSTART |= {"paraphrases/validation": "graded", "paraphrases/test": "judged"}
 """The parts of the quickstart's folder, and the small outputs of verbs that are like them."""
-
-
-@pytest.fixture
-def quickstart(artefacts, tmp_path):
-    for name, made in QUICKSTART.items():
-        shutil.copytree(artefacts[made], tmp_path / "quickstart" / name)
-    rows = DataFolder(artefacts["pairs"]).table().select(["sentence1", "sentence2"])
-    numbers = [str(row) for row in range(len(rows))]
-    columns = {"id": numbers, "source": numbers, "source_lang": ["fr"] * len(rows), "rank": [0] * len(rows)}
-    columns |= {"log_prob": [-1.5] * len(rows), "num_tokens": [7] * len(rows)}
-    for name, values in columns.items():
-        rows = rows.append_column(name, pa.array(values))
-    write_split(tmp_path / "quickstart" / "back_translated", "train", [rows], rows.schema)
-    return tmp_path / "quickstart"
+BACK_TRANSLATED = {"id": "1", "source": "x", "source_lang": "fr", "rank": 0, "log_prob": -1.5, "num_tokens": 7}
 
 
 def test_the_first_lines_of_the_readme_print_what_they_say(capsys):
@@ -146,13 +110,28 @@ def test_both_journeys_of_the_readme_run_as_they_are_printed(tmp_path, monkeypat
     assert "my_encoder" in capsys.readouterr().out
 
 
-def test_every_block_of_the_quick_tour_runs(quickstart, monkeypatch, capsys):
-    monkeypatch.chdir(quickstart.parent)
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(quickstart.parent / "cache"))
-    blocks = tour()
-    assert [language for language, _ in blocks].count("python") >= 6
-    run_blocks([block for block in blocks if not needs_ray(block[1])], monkeypatch, capsys)
-    assert (quickstart.parent / "vectors.npy").is_file() and (quickstart.parent / "mined" / "README.md").is_file()
+def test_every_block_of_the_quick_tour_runs(artefacts, tmp_path, monkeypatch, capsys):
+    for name, made in QUICKSTART.items():
+        shutil.copytree(artefacts[made], tmp_path / "quickstart" / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    rows = DataFolder(artefacts["pairs"]).table().select(["sentence1", "sentence2"])
+    for name, value in BACK_TRANSLATED.items():
+        rows = rows.append_column(name, pa.array([value] * len(rows)))
+    write_split(Path("quickstart/back_translated"), "train", [rows], rows.schema)
+    # Those of the other pages go on with its folders.
+    pages = [blocks((GUIDE / page).read_text("utf-8")) for page in ("python.md", "search.md", "commands.md")]
+    assert sum(language == "python" for page in pages for language, _ in page) >= 6
+    for language, code in (block for page in pages for block in page if not needs_ray(block[1])):
+        capsys.readouterr()
+        if language == "bash":
+            for line in code.strip().splitlines():
+                if not line.startswith(NOT_RUN):
+                    run_line(line, monkeypatch)
+        elif language == "python" and all(map(importlib.util.find_spec, imported_packages(code))):
+            exec(compile(code, "README.md", "exec"), {})
+            assert capsys.readouterr().out.strip(), f"the block prints nothing:\n{code}"
+    assert Path("vectors.npy").is_file() and Path("mined/README.md").is_file()
 
 
 RECIPES = {}
@@ -221,7 +200,7 @@ def there_is(name):
 
 @pytest.mark.parametrize(
     "document",
-    [*DOCUMENTS, ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("*_cards/*.md"))],
+    [*DOCUMENTS, CONTRIBUTING, *sorted(ROOT.glob("*_cards/*.md"))],
     ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_every_name_and_every_script_that_is_mentioned_is_there(document):
@@ -242,3 +221,47 @@ def test_the_table_names_every_extra():
     table = (GUIDE / "install.md").read_text("utf-8").splitlines()
     rows = {line.split("|")[1].strip() for line in table if line.startswith("| `")}
     assert rows == {f"`{name}`" for name in configuration["options.extras_require"]}
+
+
+# ----- the page for contributors
+
+REMARKS = {
+    "the dog sleeps .": "the dog is asleep .",
+    "a cat lies on the mat .": "there is a cat on the mat .",
+    "where is he ?": "where did he go ?",
+    "it rains today .": "it rains today .",
+    "she reads .": "she is reading a book .",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, run_python):
+    """Where the commands of the page have run, in their order, with the file that it shows beside them."""
+    path = tmp_path_factory.mktemp("newcomer")
+    code = dict(blocks(CONTRIBUTING.read_text("utf-8")))
+    (path / "mine.py").write_text(code["python"])
+    (path / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in REMARKS.items()))
+    for command in commands_of(code["bash"]):
+        done = run_python(MAIN, *shlex.split(command)[1:], folder=path)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return path
+
+
+def test_the_examples_run_as_they_are_printed_one_after_the_other(folder):
+    scored = DataFolder(folder / "scored").table()
+    assert scored.column("marks").to_pylist() == [0, 0, 1, 0, 0]
+    # The question went by its mark, the repetition by its BLEU.
+    kept = DataFolder(folder / "kept").table().column("sentence1").to_pylist()
+    assert kept and set(kept) <= set(REMARKS) - {"where is he ?", "it rains today ."}
+    assert "| loss | InBatchLoss |" in (folder / "my_encoder" / "README.md").read_text()
+    assert np.isfinite(SentenceEncoder.from_pretrained(folder / "my_encoder").encode(list(REMARKS))).all()
+
+
+def test_the_picture_has_every_package_and_every_module_at_its_top():
+    (picture,) = re.findall(r"```\n(hf_paraphrase/\n.*?)```", CONTRIBUTING.read_text("utf-8"), re.DOTALL)
+    package = ROOT / "hf_paraphrase"
+    packages = {path.parent for path in package.rglob("__init__.py")} - {package}
+    # A metric is a folder of its own, and is not shown.
+    wanted = [f"{folder.name}/" for folder in packages if folder.parent.name != "metrics"]
+    wanted += [path.name for path in package.glob("[!_]*.py")]
+    assert len(wanted) > 20 and not [name for name in wanted if f" {name}" not in picture]

@@ -294,8 +294,7 @@ def check_early(output: str | os.PathLike[str], *, overwrite: bool = False) -> N
 def is_ours(folder: Path) -> bool:
     """Returns whether the provenance of a folder says that this package made it."""
     with suppress(HfParaphraseError):
-        command = read_json_object(folder / PROVENANCE).get("command")
-        return isinstance(command, str) and command.startswith("hf-paraphrase ")
+        return str(read_json_object(folder / PROVENANCE).get("command")).startswith("hf-paraphrase ")
     return False
 
 
@@ -311,15 +310,13 @@ def incomplete_runs(target: Path) -> list[Path]:
 
 def _hidden(target: Path) -> list[Path]:
     pattern = f".{glob.escape(shortened(target.name))}.{'[0-9a-f]' * 16}.partial"
-    return [path for path in sorted(target.parent.glob(pattern)) if _is_own(path)]
-
-
-def _is_own(path: Path) -> bool:
-    try:
-        status = path.lstat()
-    except FileNotFoundError:
-        return False  # the run that was writing it has just ended
-    return not stat.S_ISLNK(status.st_mode) and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
+    found = []
+    for path in sorted(target.parent.glob(pattern)):
+        with suppress(FileNotFoundError):  # the run that was writing it has just ended
+            status = path.lstat()
+            is_own = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+            found += [path] if is_own and not stat.S_ISLNK(status.st_mode) else []
+    return found
 
 
 def _replace_folder(new: Path, target: Path, previous: Path) -> None:

@@ -84,6 +84,8 @@ def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
 
     `model_license` among the values is for a model whose record does not name a licence.
     """
+    from huggingface_hub import ModelCard
+
     from .report import write_report
 
     path = Path(folder) / CARD
@@ -93,7 +95,12 @@ def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
     values = {"name": path.parent.name, "origins": described(inputs), "model_license": license, **card.values}
     text = render_card(card.kind, card.template, values)
     if card.kind == "model_cards":
-        text = _model_card(text, license, hub_datasets(inputs), card, str(values["name"]))
+        parsed = ModelCard(text)
+        parsed.data["license"] = license or UNKNOWN_LICENSE
+        if datasets := hub_datasets(inputs):
+            parsed.data["datasets"] = datasets
+        set_results(parsed, str(values["name"]), card.measurements)
+        text = str(parsed)
     elif text.startswith("---\n"):  # a report on data has no head
         text = _data_card(text, hub_datasets(inputs), path.parent)
     text = without_secrets(text).rstrip() + "\n"
@@ -102,17 +109,6 @@ def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
         write_report(folder, text)
     write_text_whole(path, text)
     return path
-
-
-def _model_card(text: str, license: str | None, datasets: list[str], card: Card, name: str) -> str:
-    from huggingface_hub import ModelCard
-
-    parsed = ModelCard(text)
-    parsed.data["license"] = license or UNKNOWN_LICENSE
-    if datasets:
-        parsed.data["datasets"] = datasets
-    set_results(parsed, name, card.measurements)
-    return str(parsed)
 
 
 def _data_card(text: str, datasets: list[str], folder: Path) -> str:

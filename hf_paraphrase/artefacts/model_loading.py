@@ -11,7 +11,7 @@ from ..errors import ModelError
 from ..models.joined_tokenizers import PARTS_FILE
 from .files import opening, read_json_object
 from .hub_models import model_folder
-from .weights import check_finite, is_int8_folder, load_int8_table, read_headers
+from .weights import DTYPE_KEY, INT8, check_finite, load_int8_table, read_headers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -72,7 +72,7 @@ def load_weights(
     """Loads the weights of a model folder, whose model type was checked."""
     _check_json(Path(folder), ("config.json", "generation_config.json", "model.safetensors.index.json"))
     check_class(folder, model_class)
-    if is_int8_folder(folder):
+    if read_json_object(Path(folder) / "config.json", ModelError).get(DTYPE_KEY) == INT8:
         return load_int8_table(folder, model_class, **settings)
     read_headers(folder)  # names the file that is damaged
     with opening("the model", folder, _REMEDY):

@@ -38,8 +38,6 @@ _ELSEWHERE = re.compile(
 _URL = re.compile(r"https?://[^\s<>\"'`\\()\[\]{}|]+", re.ASCII)
 _HUB_DATASETS = "https://huggingface.co/datasets/"
 _HUB_DATASET = re.compile(rf"^{re.escape(_HUB_DATASETS)}([\w.-]+(?:/[\w.-]+)?)/?$", re.ASCII)
-_KEPT_OUT = "kept_out"
-"""The key of such data among the inputs."""
 _KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
 _PACKAGES = "hf-paraphrase torch transformers datasets tokenizers accelerate sacrebleu sacremoses onnx onnxruntime"
 
@@ -51,9 +49,8 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
         digest = hashlib.sha256()
         for file in sorted(p for p in path.rglob("*") if p.is_file()):
             name = file.relative_to(path)
-            is_log = file.name.startswith("events.out.tfevents.") or (
-                name.parts[0] == "logs" and "wandb" in name.parts
-            )
+            is_wandb = name.parts[0] == "logs" and "wandb" in name.parts
+            is_log = is_wandb or file.name.startswith("events.out.tfevents.")
             is_hidden = any(part.startswith(".") for part in name.parts)
             if not is_log and not is_hidden and file.name not in {PROVENANCE, REPORT, CARD}:
                 digest.update(name.as_posix().encode())
@@ -102,12 +99,8 @@ def write_provenance(
         "seed": settings.get("seed"),
         "versions": versions(),
         "inputs": [
-            {
-                **origin_of(fetched_folder(item) or item),
-                "name": repository_name(item) or _name(item),
-                "sha256": sha256,
-            }
-            | ({_KEPT_OUT: True} if as_given(str(item)) in kept_out else {})
+            {**origin_of(fetched_folder(item) or item), "name": _name(item), "sha256": sha256}
+            | ({"kept_out": True} if as_given(item) in kept_out else {})
             for item, sha256 in (inputs or {}).items()
         ],
         "results": dict(results or {}),
@@ -117,8 +110,8 @@ def write_provenance(
     return record
 
 
-def _name(item: str | os.PathLike[str]) -> str:
-    return as_given(os.fspath(item)) if os.fspath(item) in INPUT_COPIES else to_path(item).name
+def _name(item: str) -> str:
+    return repository_name(item) or (as_given(item) if item in INPUT_COPIES else to_path(item).name)
 
 
 def record_text(record: Mapping[str, Any]) -> str:
@@ -190,7 +183,7 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
     lines, kept_out = [], []
     for item in inputs:
         name = f"`{_shown(item['name'])}`"
-        if item.get(_KEPT_OUT):
+        if item.get("kept_out"):
             kept_out.append(name)
             continue
         facts = [f"`{_shown(item['made_by'])}`"] if "made_by" in item else []
@@ -209,7 +202,7 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
 
 def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
     """Lists the datasets of the Hub that the inputs of an artefact are, or are made from, each once."""
-    used = [item for item in inputs if not item.get(_KEPT_OUT)]
+    used = [item for item in inputs if not item.get("kept_out")]
     found = [_HUB_DATASET.findall(str(item.get("url"))) + item.get("datasets", []) for item in used]
     return list(dict.fromkeys(chain.from_iterable(found)))
 

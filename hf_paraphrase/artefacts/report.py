@@ -30,22 +30,13 @@ Points = Sequence[tuple[float, float]]
 
 
 def write_report(folder: str | os.PathLike[str], card: str) -> Path:
-    """Writes `report.html` of a folder from its record and pictures and the text of its card; returns the path."""
-    path = Path(folder) / REPORT
-    write_text_whole(path, render_report(split_card(card)[1], read_provenance(folder), pictures=Path(folder)))
+    """Writes `report.html` of a folder from its record and pictures and its card, whose first heading is the title."""
+    path, record = Path(folder) / REPORT, read_provenance(folder)
+    title, body = _page(split_card(card)[1], Path(folder))
+    command = record.get("command", "hf-paraphrase")
+    page = _template().render(title=title, body=body, command=command, plots=recorded_plots(record))
+    write_text_whole(path, printable(without_secrets(page)).rstrip() + "\n")
     return path
-
-
-def render_report(markdown: str, record: Mapping[str, Any], *, pictures: Path | None = None) -> str:
-    """Renders a Markdown text, whose first heading is the title, with a record as in `provenance.json`."""
-    title, body = _page(markdown, pictures)
-    values = {
-        "title": title,
-        "body": body,
-        "command": record.get("command", "hf-paraphrase"),
-        "plots": recorded_plots(record),
-    }
-    return printable(without_secrets(_template().render(values))).rstrip() + "\n"
 
 
 @cache
@@ -57,7 +48,7 @@ def _template() -> jinja2.Template:
     return environment.get_template("report.html")
 
 
-def _page(markdown: str, pictures: Path | None) -> tuple[str, str]:
+def _page(markdown: str, pictures: Path) -> tuple[str, str]:
     from markdown_it import MarkdownIt
 
     # Tags are shown as text, and links to scripts are not made.
@@ -76,9 +67,9 @@ def _page(markdown: str, pictures: Path | None) -> tuple[str, str]:
     return title, parser.renderer.render(tokens, parser.options, {})
 
 
-def _picture(folder: Path | None, name: str) -> str | None:
-    path = (folder or Path()).joinpath(name).resolve()
-    if folder is None or path.suffix not in _KINDS or folder.resolve() not in path.parents or not path.is_file():
+def _picture(folder: Path, name: str) -> str | None:
+    path = (folder / name).resolve()
+    if path.suffix not in _KINDS or folder.resolve() not in path.parents or not path.is_file():
         return None
     return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ModelError
-from .files import opening, read_json_object
+from .files import opening
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,12 +66,6 @@ def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike
             if not (least.item() > -_LARGEST and greatest.item() < _LARGEST):
                 problem = f"the training diverged: weights of {name} are NaN, infinite or too large"
                 raise ModelError(problem, path=folder, remedy="train again with a lower --learning-rate")
-
-
-def is_int8_folder(folder: str | os.PathLike[str]) -> bool:
-    """Returns whether `config.json` says that the table of a folder is stored as integers."""
-    path = Path(folder) / "config.json"
-    return path.is_file() and read_json_object(path, ModelError).get(DTYPE_KEY) == INT8
 
 
 def load_int8_table(

@@ -18,7 +18,7 @@ from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..registry import BUILTINS
 
 if TYPE_CHECKING:
-    from ..translation.paraphraser import Paraphraser
+    from ..translation.paraphrasing import Paraphraser
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
 _TRANSLATORS = ("ForConditionalGeneration", "MTModel")
@@ -75,7 +75,7 @@ class ModelCatalogue:
 
     def _open_paraphraser(self, forward: str, backward: str) -> Paraphraser:
         """Opens a model and one that translates back, or one model of several languages."""
-        from ..translation.paraphraser import Paraphraser
+        from ..translation.paraphrasing import Paraphraser
 
         places = tuple(dict.fromkeys(self.place_of(name, self.translators) for name in (forward, backward)))
         source, target = self.languages.get("source_lang"), self.languages.get("target_lang")

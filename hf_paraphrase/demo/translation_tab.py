@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..data.schema import BITEXT
+from ..data.schema import BITEXT, SENTENCES
 from ..errors import InputError
 from ..filtering.measuring import add_measures
 from .answers import WITH_MODELS, answered, escaped, note, sentence_of, show_example
@@ -163,8 +163,6 @@ def paraphrased(
     catalogue: ModelCatalogue, forward: str, backward: str, sentence: str, num: int
 ) -> tuple[str, pa.Table]:
     """Paraphrases a sentence as the verb `paraphrase` does; returns a summary as HTML, and the pairs."""
-    from ..translation.paraphraser import SENTENCES
-
     function = catalogue.paraphraser(forward, backward)
     pairs, report = function.reported(pa.table({"id": ["1"], "sentence": [sentence]}, schema=SENTENCES))
     pairs = pairs.slice(0, num)  # the best ones come first

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..data.fingerprints import is_among
 from ..data.row_selection import text_keys
 from ..data.schema import with_column
 from ..errors import InputError
@@ -115,9 +116,7 @@ def _known(
 ) -> np.ndarray:
     """Returns which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
     own, candidates = first[chosen], second[rows[chosen]]
-    keys = _combined(own, candidates)
-    places = np.minimum(np.searchsorted(positives, keys), len(positives) - 1)
-    return (own == candidates) | (positives[places] == keys)
+    return (own == candidates) | is_among(_combined(own, candidates), positives)
 
 
 def _combined(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -80,10 +80,7 @@ class FilterSteps(DecontaminationSettings):
 class PairFilter(BatchFunction):
     """Keeps the pairs that pass the steps that look at one pair at a time; the columns that it computes stay.
 
-    Attributes:
-        keep: Selections, as :func:`~.selections.parse_selection` reads them.
-        drop_identical: Whether pairs whose sides are the same tokens go first.
-        decontaminator: Leaves out evaluation sentences.
+    The steps are, in this order, `drop_identical`, the selections `keep`, and a `decontaminator`.
     """
 
     keep: tuple[str, ...] = ()
@@ -116,17 +113,14 @@ class PairFilter(BatchFunction):
 
 @dataclass
 class Choice:
-    """Which rows of a split a filter keeps.
-
-    Attributes:
-        passed: How many steps of the funnel each row passed, uint16 (rows,).
-        funnel: For each step, in their order, the number of pairs left after it.
-        contamination: For each evaluation set that matched any row, how many it matched.
-    """
+    """Which rows of a split a filter keeps."""
 
     passed: np.ndarray
+    """How many steps of the funnel each row passed, uint16 (rows,)."""
     funnel: dict[str, int] = field(default_factory=dict)
+    """For each step, in their order, the number of pairs left after it."""
     contamination: dict[str, int] = field(default_factory=dict)
+    """For each evaluation set that matched any row, how many it matched."""
 
     @property
     def kept(self) -> np.ndarray:

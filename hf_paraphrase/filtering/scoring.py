@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
-from ..settings import flag, is_given, recipe, seed_setting, setting, with_options, words_of
+from ..settings import flag, is_given, recipe, seed_setting, setting, words_of
 from .language_model import draw_held_out, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of
@@ -89,7 +88,7 @@ class ScoreSettings(ShardSettings):
         return {name: getattr(self, name) for name in names if is_given(self, name)}
 
 
-@recipe(partial(with_options, ScoreSettings, MEASURES))
+@recipe(ScoreSettings, MEASURES)
 def score(settings: ScoreSettings) -> DataFolder:
     """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 
@@ -107,11 +106,14 @@ def score(settings: ScoreSettings) -> DataFolder:
     counts = {split: folder.count(split) for split in folder.splits}
     if not any(counts.values()):
         raise InputError("there are no pairs", path=folder.path, remedy="give a folder that has some")
+    for option in (option for measure in MEASURES.values() for option in measure.models):
+        if (model := getattr(settings, option)) is not None:
+            model_folder(model)  # fetched, so that it has a fingerprint
     with ShardedOutput(
         settings.output,
         settings,
         command="score",
-        inputs=_inputs(settings),
+        inputs=[path for _, path in settings.paths_read()],
         resume=settings.resume,
         job={"measures": chosen},
         free=["workers", "device", "measures"],
@@ -146,14 +148,6 @@ def score(settings: ScoreSettings) -> DataFolder:
         )
     log(f"{sum(rows.values()):,} pairs with {', '.join(scorer.columns)} in {settings.output}")
     return DataFolder(settings.output)
-
-
-def _inputs(settings: ScoreSettings) -> list[str]:
-    """Lists the pairs, and the files and models that the measures read, which are fetched."""
-    for option in (option for measure in MEASURES.values() for option in measure.models):
-        if (model := getattr(settings, option)) is not None:
-            model_folder(model)
-    return [path for _, path in settings.paths_read()]
 
 
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> list[str]:

@@ -33,11 +33,7 @@ def tokenize(text: str) -> list[str]:
     contractions: `don't` is `do` and `n't`, `it's` is `it` and `'s`, `well-known` three tokens. Curly apostrophes are
     straightened.
     """
-    return _TOKEN.findall(_straightened(text.lower()))
-
-
-def _straightened(text: str) -> str:
-    return text.replace("\u2019", "'")
+    return _TOKEN.findall(text.lower().replace("\u2019", "'"))
 
 
 @functools.lru_cache(maxsize=1)
@@ -74,7 +70,7 @@ class TokenSpans:
     def __init__(self, sentences: Sequence[str]) -> None:
         sizes = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences)) + 1
         # A line break after each sentence keeps a word from reaching into the next one.
-        text = _straightened("\n".join([*sentences, ""]))
+        text = "\n".join([*sentences, ""]).replace("\u2019", "'")
         if text.isascii():
             encoded = text.encode("ascii")
             codes = np.frombuffer(encoded, dtype=np.uint8)

@@ -14,7 +14,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ..artefacts.artefact import Artefact
+from ..artefacts.artefact import Artefact, check_early
 from ..errors import HfParaphraseError, UsageError
 from ..messages import log
 from .ray import connected, run_on_ray
@@ -28,6 +28,8 @@ class ShardedOutput(Artefact):
     def __init__(self, output: str, settings: ShardSettings, *, resume: bool = False, **others: Any) -> None:
         self.options, self.part = settings, settings.part
         others |= {"overwrite": settings.overwrite, "shared": self.part is not None}
+        if not resume and self.part is None:
+            check_early(output, overwrite=settings.overwrite)  # before models are opened
         super().__init__(output, settings=settings, resume=resume or self.part is not None, **others)
         self._stack = ExitStack()
 
@@ -58,15 +60,7 @@ class ShardedOutput(Artefact):
             raise UsageError(problem, remedy="make fewer parts, or give all of them a smaller --shard-size")
         return list(shards[number - 1 :: count])
 
-    def run(
-        self,
-        job: ShardJob,
-        shards: Sequence[Shard],
-        *,
-        what: str,
-        unit: str,
-        workers: int = 1,
-    ) -> None:
+    def run(self, job: ShardJob, shards: Sequence[Shard], *, what: str, unit: str, workers: int = 1) -> None:
         """Makes those of some shards that are not there yet; after an error those that are finished stay."""
         staging = self.begin()
         left = [shard for shard in shards if not shard.is_finished(staging)]

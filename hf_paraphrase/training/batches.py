@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, Sampler
 
 from ..errors import UsageError
 
 Item = tuple[int, int]
 """An epoch (from 0) and the number of a pair."""
+_BATCHES_PER_MAXI_BATCH = 20
+"""That of the reference of translation."""
 
 
 class PairItems(Dataset[Item]):
@@ -92,3 +95,44 @@ class EpochBatches:
         for number in range(len(self)):
             start, end = self.share(*divmod(number, self.num_processes))
             yield [(epoch, int(pair)) for pair in order[start : max(end, start + 1)]]
+
+
+class MaxiBatchSampler(Sampler[list[int]]):
+    """Mini-batches of similar length: maxi-batches are shuffled, sorted by length and cut (the reference's way).
+
+    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
+    Several processes take every so many-th mini-batch each, and all the same number, or those that are done would
+    leave the others waiting for ever: some of the first come again at the end.
+    """
+
+    def __init__(self, lengths: np.ndarray, pairs_per_batch: int, *, seed: int = 0, processes: int = 1) -> None:
+        self.lengths = lengths
+        self.pairs_per_batch = pairs_per_batch
+        self.seed = seed
+        self.processes = processes
+        self.epoch = 0
+        # Accelerate looks for `set_epoch` here when it has wrapped this sampler to skip batches after a resume.
+        self.sampler = self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Chooses the order of the given epoch."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        batches = math.ceil(len(self.lengths) / self.pairs_per_batch)
+        return math.ceil(batches / self.processes) * self.processes
+
+    def __iter__(self) -> Iterator[list[int]]:
+        generator = np.random.default_rng([self.seed, self.epoch])
+        order = generator.permutation(len(self.lengths))
+        size = self.pairs_per_batch * _BATCHES_PER_MAXI_BATCH
+        batches: list[np.ndarray] = []
+        for start in range(0, len(order), size):
+            maxi_batch = order[start : start + size]
+            maxi_batch = maxi_batch[np.argsort(self.lengths[maxi_batch], kind="stable")]
+            batches += [
+                maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
+            ]
+        shuffled = generator.permutation(len(batches))
+        for position in range(len(self)):
+            yield batches[shuffled[position % len(batches)]].tolist()

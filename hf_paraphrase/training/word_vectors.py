@@ -65,10 +65,7 @@ class Coverage:
 
 
 def read_word_vectors(
-    path: str | os.PathLike[str],
-    words: Collection[str] | None = None,
-    *,
-    first: int | None = None,
+    path: str | os.PathLike[str], words: Collection[str] | None = None, *, first: int | None = None
 ) -> WordVectors:
     """Reads the vectors of the wanted words, by default of all; a word may contain spaces.
 

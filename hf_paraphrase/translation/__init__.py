@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from .evaluate import corpus_scores, evaluate_translation
     from .lexical_table import estimate_lexical_table
     from .loading import load_translation_model
-    from .paraphraser import Paraphraser
-    from .paraphrasing import paraphrase, paraphrase_file
+    from .paraphrasing import Paraphraser, paraphrase, paraphrase_file
     from .scoring import score_translations
     from .search_settings import SearchOptions
     from .train import train_translation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..artefacts.artefact import Card, check_early
+from ..artefacts.artefact import Card
 from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import repository_name
 from ..artefacts.provenance import inherited_metadata, read_provenance
@@ -26,6 +27,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
+from .bitext import check_languages
 from .evaluate import translation_table
 from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
 
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
     from .translator import Translator
 
 _COLUMNS = ["id", "source", "target", "source_lang"]
-"""The columns of a bitext that are read."""
 _COUNTS = ("sentences", "pairs", "copies", "loops")
+_LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 
 @dataclass(kw_only=True)
@@ -96,25 +98,18 @@ class BackTranslator(BatchFunction):
         return Translator(model, tokenizer, self.options, self.lexical_table)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the pairs, in the order of the rows and their ranks.
-
-        Args:
-            table: Rows with `id`, `source`, `target` and `source_lang`.
-            progress: Called with the number of rows done since the last call.
-
-        Returns:
-            The pairs, and the numbers of `sentences` and `pairs`, of translations that are `copies` of their source
-            or `loops`, and as `skipped` the `id` of every row that has no pair and the `reason`.
-        """
+        """Returns the pairs of rows with `id`, `source`, `target` and `source_lang`; see :func:`back_translated`."""
         return back_translated(self.translator, table, progress)
 
 
 def back_translated(
     translator: Translator, table: pa.Table, progress: Progress = no_progress
 ) -> tuple[pa.Table, Report]:
-    """Translates rows of a bitext with an open model; see :meth:`BackTranslator.reported`."""
-    from .translator import is_copy, is_loop
+    """Translates rows of a bitext with an open model; returns the pairs, in the order of the rows and their ranks.
 
+    The report has the numbers of `sentences` and `pairs`, of translations that are `copies` of their source or
+    `loops`, and as `skipped` the `id` of every row that has no pair and the `reason`.
+    """
     rows = table.select(_COLUMNS).to_pylist()
     references = [row["target"] or "" for row in rows]
     # A row without a reference has no pair, whatever its source.
@@ -140,6 +135,16 @@ def back_translated(
     return pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), report
 
 
+def is_copy(translation: str, source: str) -> bool:
+    """Returns whether a model has only copied its source, but for case and white space."""
+    return translation.casefold().split() == source.casefold().split()
+
+
+def is_loop(text: str) -> bool:
+    """Returns whether a text repeats one to eight words four times in a row."""
+    return _LOOP.search(" ".join(text.casefold().split())) is not None
+
+
 @recipe(BackTranslationSettings)
 def back_translate(settings: BackTranslationSettings) -> DataFolder:
     """Translates the foreign side of a bitext, and keeps the n-best lists as paraphrases of its English side.
@@ -149,12 +154,8 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     Returns:
         The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
     """
-    if not settings.resume and settings.shard is None:
-        check_early(settings.output, overwrite=settings.overwrite)
     bitext = DataFolder(settings.bitext)
     bitext.require(*_COLUMNS, split=settings.split)
-
-    from .bitext import check_languages
 
     available = bitext.count(settings.split)
     rows = available if settings.max_sentences is None else min(available, settings.max_sentences)
@@ -162,11 +163,9 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     device = settings.device or (None if settings.computes_here else "cpu")
-    names = [
-        "num_return_sequences",
-        *(["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []),
-    ]
-    options = settings.options(device, **{name: getattr(settings, name) for name in names})
+    candidates = ["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []
+    given = {name: getattr(settings, name) for name in ("num_return_sequences", *candidates)}
+    options = settings.options(device, **given)
     translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
     output = ShardedOutput(
         settings.output,
@@ -183,31 +182,27 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     with output:
         if output.finished:
             return DataFolder(output.target)
-        staging = output.begin()
         job = ShardJob(bitext, {"train": translator}, settings.shard_size)
         output.run(job, output.own(shards), what="back-translate", unit="sentence")
-        if output.is_whole(shards):
-            results = merged_reports(output.current, reports(shards, output.current), _COUNTS)
-            results["lower_case"] = bool(getattr(model.config, "lowercase", False))
-            results["search"] = {**dataclasses.asdict(options), "device": str(model.device)}
-            _finish(settings, output, results)
-    return DataFolder(staging if staging.is_dir() else output.target)
-
-
-def _finish(settings: BackTranslationSettings, output: ShardedOutput, results: dict[str, Any]) -> None:
-    """Turns the finished shards into a data folder, with provenance and card."""
-    record = read_provenance(settings.model)
-    results["model_results"] = {key: value for key, value in record.get("results", {}).items() if key != "log"}
-    # A card is published: the paths of the folders are in the provenance alone.
-    names = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
-    values = {
-        "license": inherited_metadata(settings.bitext)["license"],
-        "settings": {**settings.record(), **names},
-        "tested": translation_table(record.get("evaluations", {})),
-    }
-    finish_pairs(output, results, "back_translated", values)
+        if not output.is_whole(shards):
+            return DataFolder(output.current)
+        record = read_provenance(settings.model)
+        # A card is published: the paths of the folders are in the provenance alone.
+        names_shown = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
+        values = {
+            "license": inherited_metadata(settings.bitext)["license"],
+            "settings": {**settings.record(), **names_shown},
+            "tested": translation_table(record.get("evaluations", {})),
+        }
+        results = merged_reports(output.current, reports(shards, output.current), _COUNTS) | {
+            "lower_case": bool(getattr(model.config, "lowercase", False)),
+            "search": {**dataclasses.asdict(options), "device": str(model.device)},
+            "model_results": {key: value for key, value in record.get("results", {}).items() if key != "log"},
+        }
+        finish_pairs(output, results, "back_translated", values)
     if results["copies"] + results["loops"]:
         log(f"{results['copies']:,} translations are copies of their sources, {results['loops']:,} are loops")
+    return DataFolder(output.target)
 
 
 # ----- what the outputs of this verb and of `paraphrase` have in common

@@ -11,6 +11,7 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, 
 from transformers.generation import LogitNormalization
 
 from ..data.batch_function import Progress, no_progress
+from ..encoders.padded_batches import batches_of_like_length, evaluation_mode
 from ..tokenization.token_lookup import list_of_texts
 from .decoder_steps import DecoderSteps
 from .fast_search import CUT, fast_beam_search, fast_search_applies
@@ -68,24 +69,17 @@ class SentenceLengths(LogitsProcessor):
 
 
 def search_batches(
-    model: PreTrainedModel, lengths: Sequence[int], num_beams: int, *, sentences: int | None = None
+    model: PreTrainedModel, lengths: Sequence[int], num_beams: int, *, sentences: int = _HYPOTHESES_PER_BATCH
 ) -> Iterator[list[int]]:
     """Yields indices of sentences of similar length, longest first, as many as a search has the memory for.
 
     There are at most `sentences` in a batch; there may always be one.
     """
-    rows, units_of_sentence = _HYPOTHESES_PER_BATCH, 1
+    rows, units = _HYPOTHESES_PER_BATCH, _SOURCE_UNITS_PER_BATCH
     if not fast_search_applies(model):
         # The fast search has annotations once a sentence, whatever the width.
-        rows, units_of_sentence = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size)), num_beams
-    most = rows // num_beams if sentences is None else min(rows // num_beams, sentences)
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    start = 0
-    while start < len(order):
-        units = units_of_sentence * lengths[order[start]]
-        batch = order[start : start + max(1, min(most, _SOURCE_UNITS_PER_BATCH // units))]
-        yield batch
-        start += len(batch)
+        rows, units = min(rows, _LOGITS_PER_STEP // int(model.config.vocab_size)), units // num_beams
+    return batches_of_like_length(lengths, max(1, min(rows // num_beams, sentences)), units)
 
 
 @torch.inference_mode()
@@ -201,15 +195,11 @@ def translate(
     input_ids = source_units(model, tokenizer, texts, truncation=True)
     filled = [index for index, ids in enumerate(input_ids) if ids]
     translations = [""] * len(texts)
-    was_training = model.training
-    model.eval()
-    try:
+    with evaluation_mode(model):
         for chosen in search_batches(model, [len(input_ids[index]) for index in filled], num_beams):
             indices = [filled[position] for position in chosen]
             nbest_lists = translate_batch(model, tokenizer, [input_ids[index] for index in indices], options)
             for index, nbest in zip(indices, nbest_lists, strict=True):
                 translations[index] = nbest[0].text
             progress(len(indices))
-    finally:
-        model.train(was_training)
     return translations

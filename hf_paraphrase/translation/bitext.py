@@ -14,7 +14,7 @@ from ..data.languages import primary_language
 from ..data.same_text import is_blank
 from ..errors import InputError
 
-_COLUMNS = ["source", "target", "source_lang", "target_lang"]
+COLUMNS = ["source", "target", "source_lang", "target_lang"]
 
 
 class BitextSides(NamedTuple):
@@ -32,11 +32,11 @@ class BitextSides(NamedTuple):
 def read_bitext(folder: str, split: str) -> pa.Table:
     """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`."""
     bitext = DataFolder(folder)
-    bitext.require(*_COLUMNS, split=bitext.splits[0])
+    bitext.require(*COLUMNS, split=bitext.splits[0])
     if split not in bitext.splits:
         remedy = "prepare bitext --validation-size N makes a split `validation`"
         raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
-    return bitext.table(split, _COLUMNS)
+    return bitext.table(split, COLUMNS)
 
 
 def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:

@@ -24,10 +24,8 @@ from ..errors import InputError
 from ..messages import log
 from ..settings import recipe, setting
 from ..tables import format_table
+from .bitext import check_languages, normalized_sources
 from .search_settings import SearchSettings
-
-_CARD_SECTION = "hf-paraphrase evaluate-nmt"
-"""The name of the section that `--update-card` writes, in the comments that enclose it."""
 
 
 @dataclass(kw_only=True)
@@ -99,7 +97,6 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext)
 
     from .beam_search import translate
-    from .bitext import check_languages, normalized_sources
     from .loading import load_translation_model, source_limit, source_units
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
@@ -111,19 +108,12 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         log(f"{cut:,} of {len(sources):,} sources have more than the {limit:,} units that the model reads and are cut")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
+    limits = {"length_penalty": settings.length_penalty, "max_length_ratio": settings.max_length_ratio}
     scores: list[dict[str, Any]] = []
     translations: list[str] = []
     for num_beams in settings.num_beams:
         with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
-            translations = translate(
-                model,
-                tokenizer,
-                sources,
-                num_beams=num_beams,
-                length_penalty=settings.length_penalty,
-                max_length_ratio=settings.max_length_ratio,
-                progress=bar.update,
-            )
+            translations = translate(model, tokenizer, sources, num_beams=num_beams, **limits, progress=bar.update)
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}
         scores.append(measured | corpus_scores(translations, references, lowercase=not settings.cased))
     if settings.output is not None:
@@ -164,5 +154,6 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[dict[str,
         for metric, title, key in (("sacrebleu", "BLEU", "bleu"), ("chrf", "chrF2", "chrf"))
     ]
     text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{table}"
-    add_results(settings.model, name, evaluation, measurements, section=_CARD_SECTION, text=text)
+    section = "hf-paraphrase evaluate-nmt"
+    add_results(settings.model, name, evaluation, measurements, section=section, text=text)
     log(f"scores in {Path(settings.model) / 'README.md'}")

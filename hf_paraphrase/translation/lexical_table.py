@@ -23,6 +23,7 @@ from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, recipe, setting
+from .bitext import COLUMNS, check_languages, trainable_rows
 
 _NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
@@ -214,11 +215,9 @@ class LexicalTableSettings(Settings):
 def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
     """Estimates how the source units of a translation model are translated, and writes it to a file."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
-        columns = ["source", "target", "source_lang", "target_lang"]
         folders = [DataFolder(folder) for folder in settings.bitext]
-        tables = [folder.table(settings.split, columns).slice(0, settings.max_sentences) for folder in folders]
+        tables = [folder.table(settings.split, COLUMNS).slice(0, settings.max_sentences) for folder in folders]
 
-        from .bitext import check_languages, trainable_rows
         from .loading import load_translation_model
 
         model, tokenizer = load_translation_model(settings.model, device="cpu")

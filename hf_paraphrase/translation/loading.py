@@ -113,7 +113,11 @@ def _set_languages(
         target_lang = target_lang or own.init_kwargs.get("tgt_lang") or next(of_model, None)
         target_lang = _checked_code(target_lang, codes, "target")
         own.src_lang, own.tgt_lang = source_lang, target_lang
-        _force_first_unit(model, codes[target_lang], codes)
+        start = settings.decoder_start_token_id
+        start = getattr(config, "decoder_start_token_id", None) if start is None else start
+        # Translations begin with a language: as the start of the decoder in some models, behind it in others.
+        is_start = start is None or start in codes.values()
+        setattr(settings, "decoder_start_token_id" if is_start else "forced_bos_token_id", codes[target_lang])
     elif marks := getattr(tokenizer, "supported_language_codes", None):
         # A Marian model of several target languages, of which a mark begins the source.
         prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
@@ -149,18 +153,6 @@ def _tasks(config: Any) -> dict[tuple[str, str], str]:
     named = getattr(config, "task_specific_params", None) or {}
     matches = {name: _TASK.fullmatch(name) for name in named}
     return {(match[1], match[2]): str(named[name].get("prefix", "")) for name, match in matches.items() if match}
-
-
-def _force_first_unit(model: PreTrainedModel, unit: int, codes: dict[str, int]) -> None:
-    """Makes translations begin with a language: as the start of the decoder in some models, behind it in others."""
-    settings: Any = model.generation_config
-    start = settings.decoder_start_token_id
-    if start is None:
-        start = getattr(model.config, "decoder_start_token_id", None)
-    if start is None or start in codes.values():
-        settings.decoder_start_token_id = unit
-    else:
-        settings.forced_bos_token_id = unit
 
 
 def _only_language(

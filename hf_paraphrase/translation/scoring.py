@@ -86,11 +86,7 @@ def padded_sources(
 
 @torch.no_grad()
 def hypothesis_scores(
-    model: PreTrainedModel,
-    sources: Tensor,
-    mask: Tensor,
-    rows: Sequence[int],
-    hypotheses: Sequence[Sequence[int]],
+    model: PreTrainedModel, sources: Tensor, mask: Tensor, rows: Sequence[int], hypotheses: Sequence[Sequence[int]]
 ) -> list[float]:
     """Computes Σ log p of the units of hypotheses behind what every translation of the model begins with.
 

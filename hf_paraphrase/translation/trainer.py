@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Sampler
+from torch.utils.data import DataLoader
 from transformers import (
     DataCollatorForSeq2Seq,
     PreTrainedModel,
@@ -22,6 +22,7 @@ from transformers import (
 
 from ..errors import InputError
 from ..messages import log
+from ..training.batches import MaxiBatchSampler
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
 from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
@@ -30,18 +31,12 @@ from .bitext import BitextSides
 from .evaluate import corpus_scores
 
 _USUAL_WARMUP_STEPS = 400
-_BATCHES_PER_MAXI_BATCH = 20
-"""That of the reference."""
 TokenizedPair = dict[str, list[int]]
 """A sentence pair as unit numbers, `input_ids` and `labels`, both with the end token."""
 
 
 def tokenize_bitext(
-    tokenizer: PreTrainedTokenizerBase,
-    sources: Sequence[str],
-    targets: Sequence[str],
-    *,
-    max_units: int | None = None,
+    tokenizer: PreTrainedTokenizerBase, sources: Sequence[str], targets: Sequence[str], *, max_units: int | None = None
 ) -> list[TokenizedPair]:
     """Turns sentence pairs into unit numbers.
 
@@ -61,56 +56,10 @@ def tokenize_bitext(
     return kept
 
 
-def lengths_of(pairs: Sequence[TokenizedPair]) -> np.ndarray:
-    """Returns the length of the longer side of every pair, in units, int64 (pairs,)."""
-    return np.array([max(map(len, pair.values())) for pair in pairs], dtype=np.int64)
-
-
-class MaxiBatchSampler(Sampler[list[int]]):
-    """Mini-batches of similar length: maxi-batches are shuffled, sorted by length and cut (the reference's way).
-
-    Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
-    Several processes take every so many-th mini-batch each, and all the same number, or those that are done would
-    leave the others waiting for ever: some of the first come again at the end.
-    """
-
-    def __init__(self, lengths: np.ndarray, pairs_per_batch: int, *, seed: int = 0, processes: int = 1) -> None:
-        self.lengths = lengths
-        self.pairs_per_batch = pairs_per_batch
-        self.seed = seed
-        self.processes = processes
-        self.epoch = 0
-        # Accelerate looks for `set_epoch` here when it has wrapped this sampler to skip batches after a resume.
-        self.sampler = self
-
-    def set_epoch(self, epoch: int) -> None:
-        """Chooses the order of the given epoch."""
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        batches = math.ceil(len(self.lengths) / self.pairs_per_batch)
-        return math.ceil(batches / self.processes) * self.processes
-
-    def __iter__(self) -> Iterator[list[int]]:
-        generator = np.random.default_rng([self.seed, self.epoch])
-        order = generator.permutation(len(self.lengths))
-        size = self.pairs_per_batch * _BATCHES_PER_MAXI_BATCH
-        batches: list[np.ndarray] = []
-        for start in range(0, len(order), size):
-            maxi_batch = order[start : start + size]
-            maxi_batch = maxi_batch[np.argsort(self.lengths[maxi_batch], kind="stable")]
-            batches += [
-                maxi_batch[cut : cut + self.pairs_per_batch] for cut in range(0, len(maxi_batch), self.pairs_per_batch)
-            ]
-        shuffled = generator.permutation(len(batches))
-        for position in range(len(self)):
-            yield batches[shuffled[position % len(batches)]].tolist()
-
-
 class TranslationTrainer(Trainer):
     """A Trainer with length-bucketed batches of a tokenised bitext, whose evaluation is BLEU of greedy translations.
 
-    Where the arguments have no `warmup_steps`, `usual_warmup` is for 400, or a tenth of the run if that is shorter.
+    With `usual_warmup` the rate rises for 400 steps, or for a tenth of the run if that is shorter.
     """
 
     def __init__(
@@ -124,8 +73,14 @@ class TranslationTrainer(Trainer):
         usual_warmup: bool = False,
         **settings: Any,
     ) -> None:
-        self.usual_warmup = usual_warmup
         take_one_gpu(args)
+        size, processes = args.per_device_train_batch_size, args.world_size
+        lengths = np.array([max(map(len, pair.values())) for pair in bitext])
+        self.batches = MaxiBatchSampler(lengths, size, seed=args.seed, processes=processes)
+        updates = math.ceil(len(self.batches) // processes / args.gradient_accumulation_steps)
+        if usual_warmup:
+            # A run that ends in its warm-up has hardly learned.
+            args.warmup_steps = min(_USUAL_WARMUP_STEPS, math.ceil(math.ceil(args.num_train_epochs * updates) / 10))
         super().__init__(
             model=model,
             args=args,
@@ -133,7 +88,7 @@ class TranslationTrainer(Trainer):
             train_dataset=bitext,
             eval_dataset=dev,
             processing_class=tokenizer,
-            callbacks=[LastStep()],
+            callbacks=[LastStep(), EpochOfBatches(self.batches.set_epoch, updates)],
             **settings,
         )
         keep_standard_output(self)
@@ -144,29 +99,13 @@ class TranslationTrainer(Trainer):
             state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
             if state.global_step >= state.max_steps > 0 and state.best_model_checkpoint is not None:
                 self.state = state
-                self._settle_warmup(state.max_steps)
                 self._load_best_model()
                 return None
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
-    def create_scheduler(self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None) -> Any:
-        """Makes the schedule of the learning rate for a run of so many steps."""
-        self._settle_warmup(num_training_steps)
-        return super().create_scheduler(num_training_steps, optimizer)
-
-    def _settle_warmup(self, steps: int) -> None:
-        if self.usual_warmup:
-            # A run that ends in its warm-up has hardly learned.
-            self.args.warmup_steps = min(_USUAL_WARMUP_STEPS, math.ceil(steps / 10))
-
     def get_train_dataloader(self) -> DataLoader[Any]:
         """Returns batches of similar length, shuffled again every epoch by the seed."""
-        pairs: Any = self.train_dataset
-        processes, size = self.args.world_size, self.args.per_device_train_batch_size
-        sampler = MaxiBatchSampler(lengths_of(pairs), size, seed=self.args.seed, processes=processes)
-        updates = math.ceil(len(sampler) // processes / self.args.gradient_accumulation_steps)
-        self.add_callback(EpochOfBatches(sampler.set_epoch, updates))
-        return training_batches(self, pairs, sampler)
+        return training_batches(self, self.train_dataset, self.batches)
 
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"

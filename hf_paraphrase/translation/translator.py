@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import re
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -29,7 +28,6 @@ _MOST_THREADS = 8
 """More threads than this wait for Python's lock more than they compute; more processes help then."""
 _MOST_PLAIN_THREADS = 2
 """The same for a search by `generate` itself, of which a batch may need more than a gibibyte."""
-_LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 
 class Translator:
@@ -59,11 +57,7 @@ class Translator:
         self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
 
     def nbest_lists(
-        self,
-        sources: Sequence[str],
-        language: str | None = None,
-        *,
-        progress: Progress = no_progress,
+        self, sources: Sequence[str], language: str | None = None, *, progress: Progress = no_progress
     ) -> list[list[Hypothesis] | str]:
         """Translates sentences.
 
@@ -85,9 +79,9 @@ class Translator:
         todo = [index for index, ids in enumerate(input_ids) if 0 < len(ids) <= longest]
         progress(len(sources) - len(todo))
         # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
-        sentences = _SENTENCES_PER_BATCH if self.model.device.type == "cpu" else None
+        most = {"sentences": _SENTENCES_PER_BATCH} if self.model.device.type == "cpu" else {}
         lengths = [len(input_ids[index]) for index in todo]
-        parts = search_batches(self.search_model, lengths, self.options.num_beams, sentences=sentences)
+        parts = search_batches(self.search_model, lengths, self.options.num_beams, **most)
         batches = [[todo[place] for place in part] for part in parts]
 
         def search(indices: list[int]) -> list[list[Hypothesis] | str]:
@@ -140,16 +134,6 @@ def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
     if not ended:
         return "no translation ends within the length limit"
     return list(first.values()) or "the model translates it into nothing"
-
-
-def is_copy(translation: str, source: str) -> bool:
-    """Returns whether a model has only copied its source, but for case and white space."""
-    return translation.casefold().split() == source.casefold().split()
-
-
-def is_loop(text: str) -> bool:
-    """Returns whether a text repeats one to eight words four times in a row."""
-    return _LOOP.search(" ".join(text.casefold().split())) is not None
 
 
 def _candidate_vocabulary(

@@ -15,13 +15,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts import cards
 from hf_paraphrase.artefacts.card_heads import Measurement, read_card, set_results, split_card
-from hf_paraphrase.artefacts.cards import (
-    Card,
-    add_results,
-    replace_section,
-    template_path,
-    write_card,
-)
+from hf_paraphrase.artefacts.cards import Card, add_results, replace_section, template_path, write_card
 from hf_paraphrase.artefacts.provenance import read_provenance, write_provenance
 from hf_paraphrase.data.sample import BITEXT_FILE, PARAPHRASE_FILE
 from hf_paraphrase.errors import InputError
@@ -38,27 +32,17 @@ PAIRS = {
     "license": "cc-by-2.0",
     "title": 'A "title": with # signs',
     "command": "prepare pairs",
-    "infos": [
-        {
-            "config_name": "default",
-            "features": [{"name": "sentence1", "dtype": "string"}],
-            "splits": [{"name": "train", "num_bytes": 1, "num_examples": 2}],
-        }
-    ],
     "files": ["a.txt"],
     "counts": {"train": {"lines": 3}},
     "example": "{}",
-    "skipped": False,
-    "ngrams": None,
-    "similarity": None,
-    "checked": [],
     "contamination": {},
+    **dict.fromkeys(("skipped", "ngrams", "similarity", "checked")),
 }
+SPLITS = [{"name": "train", "num_bytes": 1, "num_examples": 2}]
+PAIRS["infos"] = [{"config_name": "default", "features": [{"name": "sentence1", "dtype": "string"}], "splits": SPLITS}]
 TOKEN = "hf_" + "a1B2" * 8 + "cD"
 URL = f"https://me:password@host/a?token=s3cret&b={TOKEN}"
-HOSTILE = (
-    "x\n# Bought\n<img src=x onerror=alert(1)> ![a](http://evil/) [b](javascript:c) \x1b[31m\u202e \ud800 | y\r\n---"
-)
+HOSTILE = "x\n# Bought\n<img src=x onerror=a> ![a](http://evil/) [b](javascript:c) \x1b[31m\u202e \ud800 | y\r\n---"
 DEV = Measurement("sentence-similarity", "dev set", "pearsonr", 60.5, "Pearson", "Similarity", split="dev")
 LINES = st.lists(st.sampled_from(["", "text", "# Title", "## Limits", "é | ü", "---"]), max_size=8)
 CARD_TEXT = "---\ntags:\n- x\n---\n\n# Title\n\ntext\n\n## Limits\n\nnone\n"
@@ -122,14 +106,7 @@ def test_hostile_results_are_text_in_an_evaluated_card(tmp_path):
 # ----- heads
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        (b"---\na: b: c\n---\n", 2),
-        (b"---\n- a\n---\n", None),
-        (b"\xff", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "line"), [(b"---\na: b: c\n---\n", 2), (b"---\n- a\n---\n", None), (b"\xff", None)])
 def test_a_damaged_head_is_an_input_error_with_file_and_line(tmp_path, text, line):
     (tmp_path / "README.md").write_bytes(text)
     with pytest.raises(InputError) as caught:

@@ -6,18 +6,24 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from safetensors.numpy import load_file
+from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 from tiny_encoders import write_average
 
-from hf_paraphrase.artefacts.files import opening
+import hf_paraphrase
+from hf_paraphrase.artefacts.files import check_no_links, open_array, opening, read_json_object
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
 from hf_paraphrase.artefacts.weights import check_finite
+from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import ModelError
+from hf_paraphrase.errors import InputError, ModelError
+from hf_paraphrase.hub.publishing import plan_push
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.encoder_pieces import load_encoder_tokenizer
 
 TEXTS = ["one two", "three"]
+WORDS = ["the", "cat", "sat", "down"]
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +73,19 @@ def test_a_damaged_file_is_one_line_that_names_it(folder, opener, name, content)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 1_000
 
 
-def test_only_safetensors_are_opened_and_never_a_pickle(folder):
-    class Evil:
-        def __reduce__(self):
-            return (open, (str(folder / "owned"), "w"))
+class Evil:
+    """What leaves a file where it is unpickled."""
 
+    def __init__(self, folder):
+        self.path = folder / "owned"
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_only_safetensors_are_opened_and_never_a_pickle(folder):
     (folder / "model.safetensors").unlink()
-    torch.save({"embeddings": torch.zeros(5, 4), "x": Evil()}, folder / "pytorch_model.bin")
+    torch.save({"embeddings": torch.zeros(5, 4), "x": Evil(folder)}, folder / "pytorch_model.bin")
     for opener in OPENERS.values():
         with pytest.raises(ModelError, match=r"the model has no weights \(model.safetensors\)"):
             opener(folder)
@@ -131,3 +143,94 @@ def test_whatever_a_library_raises_becomes_one_short_error_and_interrupts_pass()
         assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
     with pytest.raises(KeyboardInterrupt), opening("the model", "x"):
         raise KeyboardInterrupt
+
+
+# ----- tables of integers
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """The folder of a little average in int8."""
+    root = tmp_path_factory.mktemp("models")
+    write_average(root / "avg", WORDS, initializer_range=1.0)
+    hf_paraphrase.export_encoder(model=root / "avg", output=root / "int8", format="safetensors", weights="int8")
+    return root / "int8"
+
+
+def damaged(tensors, name):
+    """Takes a tensor away, or changes it."""
+    if name == "absent":
+        return {"embeddings": tensors["embeddings"]}
+    return {**tensors, "weights": tensors["weights"][:-1] if name == "short" else tensors["weights"] * np.nan}
+
+
+@pytest.mark.parametrize(
+    ("damage", "settings", "text"),
+    [
+        ("absent", {}, "do not fit the configuration"),
+        ("short", {}, r"`weights` has the shape \[5\], and there are 6 tokens"),
+        ("nan", {}, "the vector of token 0 is not finite"),
+        (None, {"hidden_size": 4}, r"do not fit the configuration: \(6, 5\), wanted \(6, 4\)"),
+        (None, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
+    ],
+)
+def test_damage_of_an_int8_table_is_one_clear_line(exported, tmp_path, damage, settings, text):
+    folder = shutil.copytree(exported, tmp_path / "damaged")
+    tensors = load_file(folder / "model.safetensors")
+    save_arrays(tensors if damage is None else damaged(tensors, damage), folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **settings}))
+    with pytest.raises(ModelError, match=text) as caught:
+        SentenceEncoder.from_pretrained(folder)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_int8_folder_serves_as_initial_vectors_and_travels(exported):
+    opened = SentenceEncoder.from_pretrained(exported).model
+    assert opened.embeddings.requires_grad and opened.embeddings.is_leaf  # it can be trained on
+    vectors = read_initial_vectors(exported, WORDS)
+    rows = [2 + WORDS.index(word) for word in vectors.words[:-1]]
+    np.testing.assert_array_equal(vectors.matrix[:-1], opened.embeddings.detach().numpy()[rows])
+    plan = plan_push(exported, "someone/int8")
+    assert {"model.safetensors", "config.json", "tokenizer.json", "README.md", "provenance.json"} <= {
+        file.name for file in plan.files
+    }
+
+
+# ----- other files
+
+
+@pytest.mark.parametrize("content", [b"[]", b"\xff\xfe", b"[" * 100_000, b'{"a": 1'])
+def test_what_is_not_a_json_object_is_an_error_that_names_the_file(tmp_path, content):
+    path = tmp_path / "config.json"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"config\.json is damaged") as caught:
+        read_json_object(path, ModelError)
+    assert caught.value.path == str(path) and len(str(caught.value)) < 600
+
+
+def test_a_damaged_array_is_an_error_that_names_the_file(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros((100, 4), np.float32))
+    content = path.read_bytes()
+    unreadable = content.replace(b"(100, 4)", b"(100\0\xf4)"), content.replace(b"(100, 4), }", b"(100, 4    ")
+    for damaged in (content[:-1], content[:60], b"", b"text" * 50, *unreadable):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"a\.npy: not a readable NumPy file"):
+            open_array(path)
+
+
+def test_a_pickle_in_an_array_file_is_never_loaded(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([Evil(tmp_path)], object), allow_pickle=True)
+    with pytest.raises(InputError, match="not a readable NumPy file"):
+        open_array(tmp_path / "a.npy")
+    assert not (tmp_path / "owned").exists()
+
+
+def test_a_link_below_a_folder_that_is_written_to_is_refused(tmp_path):
+    (tmp_path / "out" / "data").mkdir(parents=True)
+    (tmp_path / "out" / "data" / "file").write_text("x")
+    check_no_links(tmp_path / "out")
+    (tmp_path / "out" / "data" / ".link").symlink_to("file")
+    with pytest.raises(ModelError, match=r"data/\.link: a link"):
+        check_no_links(tmp_path / "out", ModelError)

@@ -6,14 +6,13 @@ import pickle
 import sys
 
 import fsspec
-import numpy as np
-import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from random_texts import write_pairs
 
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 
 SECRET_URL = "guarded://me:secret@host"
 
@@ -40,10 +39,7 @@ class Unreliable(fsspec.AbstractFileSystem):
 @pytest.fixture
 def folder(tmp_path):
     """A local folder with a card and a record, and the same in two stores."""
-    generator = np.random.default_rng(0)
-    texts = [" ".join(generator.choice(["one", "two", "three"], size=4)) for _ in range(80)]
-    table = pa.table({"sentence1": texts[:40], "sentence2": texts[40:]})
-    write_split(tmp_path / "pairs", "train", table.to_batches(max_chunksize=7), table.schema, rows_per_shard=15)
+    write_pairs(tmp_path / "pairs", 40, slice(0, 5), rows_per_shard=15)
     (tmp_path / "pairs" / "README.md").write_text("---\nlicense: cc0-1.0\nlanguage: [en]\n---\n# Pairs\n")
     (tmp_path / "pairs" / "provenance.json").write_text('{"command": "hf-paraphrase prepare pairs"}')
     for store in (Guarded, Unreliable):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from html.parser import HTMLParser
 
 import pytest
 
 from hf_paraphrase.artefacts.provenance import fingerprint, write_provenance
-from hf_paraphrase.artefacts.report import curve, recorded_plots, render_report, write_report
+from hf_paraphrase.artefacts.report import curve, recorded_plots, write_report
 
 HOSTILE = "x</script><script>alert(1)</script>\"'><img src=//evil onerror=a> \x1b[31m\u202e\ud800 http://me:pw@host/"
 PIXEL = base64.b64decode(
@@ -80,10 +81,12 @@ def test_only_pictures_inside_of_the_folder_are_in_a_report(tmp_path):
     assert f"of {names[1]}" in page
 
 
-def test_hostile_text_does_nothing_in_a_report():
+def test_hostile_text_does_nothing_in_a_report(tmp_path):
     record = {"command": HOSTILE, "results": {"dev_scores": [{"epoch": 1, HOSTILE: 1.0}]}}
     assert len(recorded_plots(record)) == 1
-    check_harmless(render_report(f"# {HOSTILE}\n\n{HOSTILE}\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |", record))
+    (tmp_path / "provenance.json").write_text(json.dumps(record))
+    text = f"# {HOSTILE}\n\n{HOSTILE}\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |"
+    check_harmless(write_report(tmp_path, text).read_text())
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures, measures_of
-from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.filtering.tokens import TokenSpans, tokenize
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 WORDS = ["a", "A", "b", "The", "the", "cat", "dogs", "sat,", "don't", "ÉTÉ", "été", ".", ""]
@@ -102,13 +102,6 @@ def test_golden_values():
     assert table["repetition_reference_1"] == table["repetition_reference_3"] == [0.0]
 
 
-def test_cost_is_nats_per_token_with_the_end_or_without_and_undefined_without_tokens():
-    log_prob, num_tokens = pa.array([-6.0, 0.0, -1.0, None]), pa.array([3, 2, 0, 4], pa.int32())
-    table = add_measures(pairs_table([("a", "b")] * 4, log_prob=log_prob, num_tokens=num_tokens), ["cost"])
-    same(table.column("cost").to_pylist(), [2.0, 0.0, math.nan, math.nan])
-    same(table.column("cost_with_end").to_pylist(), [1.5, 0.0, math.nan, math.nan])
-
-
 def test_tokens_of_the_measures_are_the_words_that_encoders_have_by_default():
     backend = build_word_level_tokenizer(["a"]).backend_tokenizer
     texts = [pair.english for pair in sample_bitext()["train"][:2000]]
@@ -141,3 +134,40 @@ def test_no_two_measures_have_a_column_in_common_and_all_give_what_they_announce
     announced = [column for name in names for column in Measures()[name].columns]
     assert add_measures(table, names).column_names == [*table.column_names, *announced]
     assert measures_of(["overlap_2", "cost", "other"]) == ["overlap", "cost"]
+
+
+# ----- tokens
+
+TEXT = st.text(
+    st.sampled_from("abAB1 _'’ntsdrel-.,\n\t\u0301\u0130ßΣéı中\u200b\u00a0\U0001f600\ud800\x00"), max_size=14
+) | st.text(max_size=10)
+
+
+def texts_of(spans, sentences):
+    joined = "\n".join(sentences).replace("\u2019", "'")
+    return [joined[start : start + size] for start, size in zip(spans.starts, spans.sizes, strict=True)]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TEXT, max_size=6))
+@example(
+    [
+        "don't 'tis rock'n'roll ''",
+        "a'",
+        "'b",
+        "a''b",
+        "e\u0301'a",
+        "it's we'll I'd’ve n't nn’t can'ts 'sn't n't's",
+        "x'r",
+        "n",
+    ]
+)
+@example(["'"])
+@example(["n't"])
+def test_spans_are_the_tokens_of_the_regular_expression(texts):
+    lowered = [text.lower() for text in texts]
+    spans = TokenSpans(lowered)
+    tokens = texts_of(spans, lowered)
+    found = [tokens[first : first + count] for first, count in zip(spans.first, spans.counts, strict=True)]
+    assert found == [tokenize(text) for text in lowered]
+    assert spans.sizes.tolist() == [len(token) for tokens in found for token in tokens]

@@ -5,18 +5,16 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
+from tiny_encoders import write_average
 
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.filtering.language_model import train_language_model
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.filtering.reference_classifier.reference_classification import ReferenceScorer
 from hf_paraphrase.filtering.reference_classifier.references import write_seen
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
 def pairs_table(pairs, **columns):
@@ -55,18 +53,10 @@ def test_a_file_that_is_no_language_model_is_named(language_model, tmp_path):
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("encoder")
-    tokenizer = build_word_level_tokenizer(["a", "b", "c", "d"])
-    torch.manual_seed(0)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=0.5))
-    model.save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    return folder
+    return write_average(tmp_path_factory.mktemp("encoder"), ["a", "b", "c", "d"])
 
 
 def test_similarity_is_the_cosine_of_the_embeddings(encoder):
-    from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-
     pairs = [("a b", "b a"), ("a c", "d"), ("", "a"), ("", "")]
     found = scored(pairs_table(pairs), "similarity", encoder=str(encoder))["similarity"]
     opened = SentenceEncoder.from_pretrained(encoder)
@@ -79,11 +69,8 @@ def test_similarity_is_the_cosine_of_the_embeddings(encoder):
 
 
 def test_a_classifier_gives_its_probabilities_of_the_translations_and_marks_what_it_has_seen(encoder, tmp_path):
-    torch.manual_seed(0)
-    tokenizer = build_word_level_tokenizer(["a", "b", "c"])
-    config = ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4, initializer_range=1.0)
-    ReferenceClassifier(config).save_pretrained(tmp_path)
-    save_tokenizer(tokenizer, tmp_path)
+    kind = {"classes": (ReferenceClassifier, ReferenceClassifierConfig), "embedding_size": 5}
+    write_average(tmp_path, ["a", "b", "c"], **kind, initializer_range=1.0)
     write_seen(tmp_path, {"train": ["B c."], "test": ["c"]})
     pairs = [("a", "a b"), ("b C", None), (None, "zzz"), ("c!", "c c a")]
     found = scored(pairs_table(pairs), "reference_probability", classifier=str(tmp_path))

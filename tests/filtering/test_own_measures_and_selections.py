@@ -8,7 +8,6 @@ import pytest
 from fresh_python import MAIN
 
 import hf_paraphrase
-from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering import Measures, PairFilter, PairScorer
@@ -38,8 +37,6 @@ class Marks(Measure):
 @SELECTIONS.register("calm")
 def calm(marks, length, sentence2):
     return (marks < 1) & (length < 4) & np.array([text != "go" for text in sentence2], dtype=bool)
-
-
 '''
 
 
@@ -64,10 +61,6 @@ def own(tmp_path):
     sys.modules.pop("hf_paraphrase_import.mine", None)
 
 
-def run(*words):
-    return main([str(word) for word in words])
-
-
 def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_number_of_processes(
     pairs, own, tmp_path, run_python
 ):
@@ -85,21 +78,13 @@ def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_num
         hf_paraphrase.score(**options, measures=["length"], output=str(tmp_path / "refused"))
 
 
-def test_a_selection_of_ones_own_is_a_step_of_the_filter_and_computes_what_it_looks_at(pairs, own, tmp_path, capsys):
-    words = ["filter", "--pairs", pairs, "--output", tmp_path / "kept", "--keep", "calm", "length>0"]
-    assert run("--import", own, *words) == 0
-    assert "| calm " in capsys.readouterr().err
-    table = DataFolder(tmp_path / "kept").table()
-    assert table.column("sentence2").to_pylist() == ["wait", "no ?"]
-    assert table.column_names == ["sentence1", "sentence2", "length", "marks"]
-
-
 def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, own):
     import_file(own)
     scorer, keeps = PairScorer(("marks", "length"), Measures(mark="o")), PairFilter(("calm",), drop_identical=True)
     table = DataFolder(pairs).table()
     expected = scorer(table).column("marks").to_pylist(), keeps(table).column("sentence2").to_pylist()
     assert expected == ([1, 0, 1, 0, 3, 1], ["wait", None, "no ?"])
+    assert keeps(table).column_names[2:] == ["length", "marks"], "what a selection looks at is computed and stays"
     dumped = pickle.dumps((scorer, keeps))
     for registry in (MEASURES, SELECTIONS):
         registry.data.pop("marks", None), registry.data.pop("calm", None)

@@ -27,11 +27,14 @@ def made(source, batch=7, **settings):
     return pa.concat_tables(with_random_pairs(pairs, **settings))
 
 
+def pairs_of(table):
+    return list(zip(table["sentence1"].to_pylist(), table["sentence2"].to_pylist(), strict=True))
+
+
 def test_noise_exchanges_the_second_sentences_of_exactly_its_share_and_marks_them():
     source = table()
-    result = made(source, noise=0.3, seed=5)
+    result, true = made(source, noise=0.3, seed=5), set(pairs_of(source))
     assert result.num_rows == 40 and sum(result["noise"].to_pylist()) == 12
-    true = set(zip(source["sentence1"].to_pylist(), source["sentence2"].to_pylist(), strict=True))
     for row, (own, new) in enumerate(zip(source.to_pylist(), result.to_pylist(), strict=True)):
         assert new["sentence1"] == own["sentence1"] and new["lang"] == "fi"
         if new["noise"]:
@@ -46,9 +49,8 @@ def test_negatives_stand_behind_the_positives_and_are_neither_true_nor_noisy_pai
     source = table()
     result = made(source, noise=0.5, seed=1, negatives=2)
     assert result["label"].to_pylist() == [1] * 40 + [0] * 40 and sum(result["noise"].to_pylist()) == 20
-    drawn = list(zip(result["sentence1"].to_pylist(), result["sentence2"].to_pylist(), strict=True))
-    true = set(zip(source["sentence1"].to_pylist(), source["sentence2"].to_pylist(), strict=True))
-    assert not set(drawn[40:]) & (true | set(drawn[:40]))
+    drawn = pairs_of(result)
+    assert not set(drawn[40:]) & {*pairs_of(source), *drawn[:40]}
     assert sorted(second for _, second in drawn[40:]) == sorted(source["sentence2"].to_pylist())
     assert result["score"].to_pylist()[40:] == [None] * 40
 

@@ -6,34 +6,26 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
+from random_texts import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.filtering.row_choice import (
-    FilterSteps,
-    choose_rows,
-    draw_shared,
-    kept_batches,
-)
+from hf_paraphrase.filtering.row_choice import FilterSteps, choose_rows, draw_shared, kept_batches
 
 
-def random_pairs(size=300, seed=0):
-    generator = np.random.default_rng(seed)
-    words = [f"w{i}" for i in range(12)]
-    sentences = [" ".join(generator.choice(words, size=generator.integers(1, 9))) for _ in range(2 * size)]
-    return pa.table(
-        {
-            "id": [f"r{i % 60}" for i in range(size)],
-            "sentence1": [f"reference {i % 60}" for i in range(size)],
-            "sentence2": sentences[:size],
-            "rank": pa.array([i // 60 for i in range(size)], pa.int32()),
-            "note": [f"{i} {text}" for i, text in enumerate(sentences[size:])],
-        }
-    )
+@pytest.fixture(scope="module")
+def table():
+    rows = range(300)
+    columns = {"id": [f"r{row % 60}" for row in rows], "sentence1": [f"reference {row % 60}" for row in rows]}
+    columns |= {"sentence2": random_sentences(300, shortest=1), "rank": pa.array([row // 60 for row in rows])}
+    return pa.table({**columns, "note": list(map(str, rows))})
 
 
-def write(folder, table, rows=37):
-    """Writes shards and row groups of odd sizes, so that batch borders fall everywhere."""
-    write_split(folder, "train", table.to_batches(max_chunksize=rows), table.schema, rows_per_shard=100)
+@pytest.fixture(scope="module")
+def folder(table, tmp_path_factory):
+    """Shards and row groups of odd sizes, so that batch borders fall everywhere."""
+    folder = tmp_path_factory.mktemp("pairs")
+    write_split(folder, "train", table.to_batches(max_chunksize=37), table.schema, rows_per_shard=100)
+    return folder
 
 
 def kept(folder, options):
@@ -43,11 +35,8 @@ def kept(folder, options):
     return pa.concat_tables(tables), choice
 
 
-def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(tmp_path):
-    table = random_pairs()
-    write(tmp_path, table)
-    options = FilterSteps(keep=["3<=length<=6", "rank<4"])
-    result, choice = kept(tmp_path, options)
+def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(table, folder):
+    result, choice = kept(folder, FilterSteps(keep=["3<=length<=6", "rank<4"]))
     expected = [row for row in table.to_pylist() if 3 <= len(row["sentence2"].split()) <= 6 and row["rank"] < 4]
     assert [{key: row[key] for key in table.column_names} for row in result.to_pylist()] == expected
     assert result.column("length").to_pylist() == [len(row["sentence2"].split()) for row in expected]
@@ -55,13 +44,11 @@ def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(tmp_pa
     assert choice.funnel["rank<4"] == len(expected)
 
 
-def test_best_keeps_the_lowest_rank_that_survived_the_selections(tmp_path):
-    write(tmp_path, random_pairs())
-    options = FilterSteps(keep=["rank>=1"], one_per_reference="best")
-    result, _ = kept(tmp_path, options)
+def test_best_keeps_the_lowest_rank_that_survived_the_selections(folder):
+    result, _ = kept(folder, FilterSteps(keep=["rank>=1"], one_per_reference="best"))
     assert result.num_rows == 60 == len(set(result.column("id").to_pylist()))
     assert set(result.column("rank").to_pylist()) == {1}
-    assert kept(tmp_path, FilterSteps(one_per_reference="best", first=2))[0].column("rank").to_pylist() == [0, 0]
+    assert kept(folder, FilterSteps(one_per_reference="best", first=2))[0].column("rank").to_pylist() == [0, 0]
 
 
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):
@@ -81,17 +68,15 @@ def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_
 
 
 @pytest.mark.parametrize("limit", [5, 40, 900])
-def test_the_first_pairs_are_taken_until_their_tokens_reach_the_limit(tmp_path, limit):
-    table = random_pairs()
-    write(tmp_path, table)
+def test_the_first_pairs_are_taken_until_their_tokens_reach_the_limit(table, folder, limit):
     expected, tokens = [], 0
     for row in table.to_pylist():
         if tokens >= limit:
             break
         expected.append(row["note"])
         tokens += len(row["sentence1"].split()) + len(row["sentence2"].split())
-    assert kept(tmp_path, FilterSteps(max_tokens=limit))[0].column("note").to_pylist() == expected
-    assert kept(tmp_path, FilterSteps(first=limit))[0].num_rows == min(limit, 300)
+    assert kept(folder, FilterSteps(max_tokens=limit))[0].column("note").to_pylist() == expected
+    assert kept(folder, FilterSteps(first=limit))[0].num_rows == min(limit, 300)
 
 
 def test_draws_with_one_seed_share_all_that_both_may_take_and_those_with_others_what_chance_gives():

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from unittest import mock
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from random_texts import write_pairs
 
 from hf_paraphrase.artefacts.artefact import Card
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.jobs.shard_settings import ShardSettings
 from hf_paraphrase.jobs.sharded_output import ShardedOutput
 from hf_paraphrase.jobs.shards import cut
@@ -20,14 +19,7 @@ from hf_paraphrase.jobs.shards import cut
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    generator = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(12)]
-    sentences = [" ".join(generator.choice(words, size=generator.integers(0, 9))) for _ in range(160)]
-    table = pa.table({"sentence1": sentences[:80], "sentence2": sentences[80:], "note": list(range(80))})
-    folder = tmp_path_factory.mktemp("data") / "pairs"
-    write_split(folder, "train", table.to_batches(max_chunksize=17), table.schema, rows_per_shard=50)
-    write_split(folder, "test", [table.slice(3, 11)], table.schema)
-    return folder
+    return write_pairs(tmp_path_factory.mktemp("data") / "pairs", 80, slice(3, 14), rows_per_shard=50)
 
 
 def score(pairs, output, *words):
@@ -126,17 +118,13 @@ def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_ou
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("score --pairs p --output o --ray-cpus 2", "--ray-cpus is for --engine ray"),
-        ("score --pairs p --output o --engine ray --workers 2", "--workers is for --engine local"),
-        ("encode --input p --output o.npy --engine ray", "--engine ray is for data folders (give --columns too)"),
-        (
-            "encode --input p --output o --columns a --engine ray --device cuda:1",
-            "--engine ray and --device cuda:1 exclude each other (--device cpu or cuda)",
-        ),
-        ("score --pairs p --output o --engine spark", "--engine `spark` is unknown (one of local, ray)"),
+        ("score --pairs p --ray-cpus 2", "--ray-cpus is for --engine ray"),
+        ("score --pairs p --engine ray --workers 2", "--workers is for --engine local"),
+        ("encode --input p.txt --engine ray", "--engine ray is for data folders (give --columns too)"),
+        ("encode --input p --columns a --engine ray --device cuda:1", "exclude each other (--device cpu or cuda)"),
     ],
 )
 def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
-    assert main(words.split()) == 2
+    assert main([*words.split(), "--output", "o"]) == 2
     error = capsys.readouterr().err
     assert problem in error and error.count("\n") == 1

@@ -5,13 +5,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
+from random_texts import write_pairs
 
 from hf_paraphrase.data.batch_function import BatchFunction, no_progress
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.filtering.measuring import PairScorer, add_measures
 from hf_paraphrase.jobs.shards import ShardJob, cut, reports, run_shards
@@ -21,14 +20,7 @@ NAMES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 
 @pytest.fixture
 def pairs(tmp_path):
-    generator = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(12)]
-    sentences = [" ".join(generator.choice(words, size=generator.integers(0, 9))) for _ in range(400)]
-    table = pa.table({"sentence1": sentences[:200], "sentence2": sentences[200:], "note": list(range(200))})
-    folder = tmp_path / "pairs"
-    write_split(folder, "train", table.to_batches(max_chunksize=17), table.schema, rows_per_shard=90)
-    write_split(folder, "test", [table.slice(0, 0)], table.schema)
-    return folder
+    return write_pairs(tmp_path / "pairs", 200, rows_per_shard=90)
 
 
 def job_of(pairs, batch_size=16):

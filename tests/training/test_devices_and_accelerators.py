@@ -6,6 +6,7 @@ from transformers import TrainingArguments
 
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.training.devices import AcceleratorSettings
+from hf_paraphrase.training.threads import in_threads, one_thread
 
 settings = AcceleratorSettings
 
@@ -25,14 +26,12 @@ def test_a_training_takes_the_kind_of_device_that_is_named_and_else_a_gpu_where_
     assert settings().is_on_cpu
 
 
-def test_one_of_several_devices_is_chosen_otherwise(two_cards):
-    with pytest.raises(UsageError, match="takes the first GPU"):
-        settings(device="cuda:1").check()
-
-
-def test_an_absent_device_is_refused_before_anything_is_made():
+def test_an_absent_device_and_one_of_several_are_refused(request):
     with pytest.raises(UsageError, match="there is no --device cuda here"):
         settings(device="cuda").check()
+    request.getfixturevalue("two_cards")
+    with pytest.raises(UsageError, match="takes the first GPU"):
+        settings(device="cuda:1").check()
 
 
 def test_a_process_trains_on_one_gpu_however_many_there_are_and_says_so(tmp_path, monkeypatch, caplog):
@@ -41,3 +40,19 @@ def test_a_process_trains_on_one_gpu_however_many_there_are_and_says_so(tmp_path
     caplog.set_level("INFO")
     assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1
     assert "training on one GPU" in caplog.text
+
+
+def test_operations_have_one_thread_meanwhile_and_three_again_after_an_error_or_an_end_before_time():
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with pytest.raises(KeyError), one_thread():
+            assert set(in_threads(lambda block: torch.get_num_threads(), range(4), 2)) == {1}
+            raise KeyError
+        assert torch.get_num_threads() == 3
+        results = in_threads(lambda block: torch.get_num_threads(), range(4), 2)
+        assert next(results) == 1
+        results.close()
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
-from toy_run import DEATH, train_toy
+from killed_runs import KillAt, Killed
+from toy_run import train_toy
 
 from hf_paraphrase.artefacts.artefact import incomplete_runs
 from hf_paraphrase.artefacts.provenance import fingerprint
@@ -22,22 +24,6 @@ def data(tmp_path):
 
 def weights(output):
     return (Path(output) / "model.safetensors").read_bytes()
-
-
-class Killed(BaseException):
-    """Stands for a signal that nobody can catch."""
-
-
-def killed():
-    raise Killed
-
-
-def killed_at_step(monkeypatch, step, **settings):
-    with monkeypatch.context() as deadly:
-        deadly.setitem(DEATH, "step", step)
-        deadly.setitem(DEATH, "kill", killed)
-        with pytest.raises(Killed):
-            train_toy(**settings)
 
 
 def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_path):
@@ -58,8 +44,10 @@ def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_
 def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_path, monkeypatch):
     undisturbed, output = tmp_path / "undisturbed", tmp_path / "killed"
     train_toy(data=data, output=str(undisturbed))
-    # A checkpoint is written after 2 steps.
-    killed_at_step(monkeypatch, 3, data=data, output=str(output))
+    with monkeypatch.context() as deadly, pytest.raises(Killed):
+        # A checkpoint is written after 2 steps.
+        deadly.setattr("toy_run.CALLBACKS", [KillAt(3)])
+        train_toy(data=data, output=str(output))
     assert not output.exists() and len(incomplete_runs(output)) == 1
     with pytest.raises(OutputError, match="incomplete run for this output exists"):
         train_toy(data=data, output=str(output))
@@ -77,9 +65,9 @@ def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_pat
 
 def test_a_run_that_is_killed_when_all_is_trained_trains_no_step_again(data, tmp_path, monkeypatch):
     with monkeypatch.context() as deadly, pytest.raises(Killed):
-        deadly.setattr("hf_paraphrase.artefacts.artefact._replace_folder", lambda *paths: killed())
+        deadly.setattr("hf_paraphrase.artefacts.artefact._replace_folder", Mock(side_effect=Killed))
         train_toy(data=data, output=str(tmp_path / "toy"))
-    monkeypatch.setattr("toy_run.ToyTrainer.training_step", lambda *words, **more: pytest.fail("trained again"))
+    monkeypatch.setattr("toy_run.Trainer.training_step", lambda *words, **more: pytest.fail("trained again"))
     train_toy(data=data, output=str(tmp_path / "toy"), resume=True)
     assert {path.name for path in (tmp_path / "toy").iterdir()} == WHOLE
 
@@ -88,10 +76,8 @@ def test_a_finished_run_that_is_resumed_says_so_and_changes_nothing(data, tmp_pa
     output = tmp_path / "toy"
     train_toy(data=data, output=str(output), steps=2)
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in output.iterdir()}
-    monkeypatch.setattr("toy_run.ToyTrainer.train", lambda *words, **more: pytest.fail("trained again"))
+    monkeypatch.setattr("toy_run.Trainer.train", lambda *words, **more: pytest.fail("trained again"))
     assert train_toy(data=data, output=str(output), steps=2, resume=True)["weight"].shape == (1, 1)
-    with pytest.raises(OutputError, match="made with other settings or inputs"):
-        train_toy(data=data, output=str(output), steps=3, resume=True)
     Path(data).write_text("1 2")
     with pytest.raises(OutputError, match="made with other settings or inputs"):
         train_toy(data=data, output=str(output), steps=2, resume=True)

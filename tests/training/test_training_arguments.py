@@ -17,11 +17,7 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.studies.supervised.sentence_classification import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
 
-ARGUMENTS = [
-    DistillationTrainingArguments,
-    EncoderTrainingArguments,
-    SupervisedTrainingArguments,
-]
+ARGUMENTS = [DistillationTrainingArguments, EncoderTrainingArguments, SupervisedTrainingArguments]
 PAIRS = [{"sentence1": f"w{row % 7} w{row % 5}", "sentence2": f"w{row % 3} w{row % 7}"} for row in range(20)]
 STEPS = 5
 """Updates of an epoch of 20 pairs in batches of 4."""
@@ -112,6 +108,14 @@ def test_the_last_batch_of_an_epoch_is_left_out_where_that_is_asked_for_also_aft
     assert torch.equal(resumed.model.embeddings, trainer.model.embeddings) and resumed.state.global_step == 2 * 3
     with pytest.raises(UsageError, match="leaves nothing of 20 examples"):
         trained(tmp_path / "none", **{**settings, "per_device_train_batch_size": 21})
+
+
+@pytest.mark.parametrize("accumulated", [1, 3])
+def test_every_epoch_has_an_order_of_its_own_however_many_batches_an_update_has(tmp_path, monkeypatch, accumulated):
+    begun, begin = [], EncoderTrainer.begin_epoch
+    monkeypatch.setattr(EncoderTrainer, "begin_epoch", lambda own, epoch: begun.append(epoch) or begin(own, epoch))
+    trained(tmp_path, num_train_epochs=3, gradient_accumulation_steps=accumulated)
+    assert begun == [0, 1, 2]
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import torch
@@ -15,14 +14,14 @@ from hf_paraphrase.settings import recipe, setting
 from hf_paraphrase.training.callbacks import keep_standard_output
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
 
-DEATH: dict[str, Any] = {"step": None, "kill": None}
+CALLBACKS = []
+"""Those of the next training."""
 
 
 @dataclass(kw_only=True)
 class ToySettings(TrainingRunSettings):
     data: str = setting("a file of numbers")
     steps: int = setting("updates", 8)
-    keep: bool = setting("says something of the result", False)
 
 
 class ToyModel(torch.nn.Module):
@@ -34,30 +33,15 @@ class ToyModel(torch.nn.Module):
         return {"loss": ((self.weight * number - 2 * number) ** 2).mean()}
 
 
-class ToyTrainer(Trainer):
-    def training_step(self, *arguments, **settings):
-        if self.state.global_step + 1 == DEATH["step"]:
-            DEATH["kill"]()
-        return super().training_step(*arguments, **settings)
-
-
 @recipe(ToySettings)
 def train_toy(settings):
-    with TrainingRun(settings, command="train-toy", inputs=[settings.data], of_the_result=["keep"]) as run:
+    with TrainingRun(settings, command="train-toy", inputs=[settings.data]) as run:
         if not run.is_finished:
-            try:
-                numbers = [{"number": torch.tensor(float(word))} for word in Path(settings.data).read_text().split()]
-            except OSError:
-                numbers = []
+            numbers = [{"number": torch.tensor(float(word))} for word in Path(settings.data).read_text().split()]
             set_seed(settings.seed)
-            arguments = run.arguments(
-                TrainingArguments,
-                max_steps=settings.steps,
-                per_device_train_batch_size=2,
-                save_steps=2,
-                logging_steps=3,
-            )
-            trainer = ToyTrainer(ToyModel(), arguments, train_dataset=numbers)
+            sizes = {"max_steps": settings.steps, "per_device_train_batch_size": 2}
+            arguments = run.arguments(TrainingArguments, **sizes, save_steps=2, logging_steps=3)
+            trainer = Trainer(ToyModel(), arguments, train_dataset=numbers, callbacks=[*CALLBACKS])
             keep_standard_output(trainer)
             run.train(trainer)
             if run.writes:

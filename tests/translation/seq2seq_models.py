@@ -35,16 +35,9 @@ LANGUAGES = {
 """The languages to open a model for; a Marian model knows no others."""
 _ALL_WORDS = [*WORDS, *WORDS.values()]
 _PIECES = ["▁", *sorted(set("".join(_ALL_WORDS))), *(f"▁{word}" for word in _ALL_WORDS)]
-_SIZES = {
-    "d_model": 16,
-    "encoder_layers": 1,
-    "decoder_layers": 1,
-    "encoder_attention_heads": 2,
-    "decoder_attention_heads": 2,
-    "encoder_ffn_dim": 24,
-    "decoder_ffn_dim": 24,
-    "max_position_embeddings": 60,
-}
+_SIZES = {"layers": 1, "attention_heads": 2, "ffn_dim": 24}
+_SIZES = {f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in _SIZES.items()}
+_SIZES |= {"d_model": 16, "max_position_embeddings": 60}
 
 
 def _unigram(*special):
@@ -89,16 +82,9 @@ def _marian(folder):
     files = [folder / name for name in ("source.spm", "target.spm", "vocab.json")]
     tokenizer = MarianTokenizer(*map(str, files), source_lang="fr", target_lang="en")
     pad = vocabulary["<pad>"]
-    config = MarianConfig(
-        vocab_size=len(vocabulary),
-        pad_token_id=pad,
-        eos_token_id=0,
-        bos_token_id=None,
-        decoder_start_token_id=pad,
-        forced_eos_token_id=0,
-        **_SIZES,
-    )
-    model = MarianMTModel(config)
+    special = {"pad_token_id": pad, "bos_token_id": None, "decoder_start_token_id": pad}
+    special |= {"eos_token_id": 0, "forced_eos_token_id": 0}
+    model = MarianMTModel(MarianConfig(vocab_size=len(vocabulary), **special, **_SIZES))
     model.generation_config.update(bad_words_ids=[[pad]], renormalize_logits=True)
     return model, tokenizer
 
@@ -106,9 +92,8 @@ def _marian(folder):
 def _nllb(folder):
     merges = [(f"▁{word}"[:end], word[end - 1]) for word in _ALL_WORDS for end in range(1, len(word) + 1)]
     pieces = [*_PIECES, *("".join(merge) for merge in merges)]
-    vocabulary = {
-        piece: number for number, piece in enumerate(dict.fromkeys(["<s>", "<pad>", "</s>", "<unk>", *pieces]))
-    }
+    vocabulary = dict.fromkeys(["<s>", "<pad>", "</s>", "<unk>", *pieces])
+    vocabulary = {piece: number for number, piece in enumerate(vocabulary)}
     tokenizer = NllbTokenizer(vocab=vocabulary, merges=list(dict.fromkeys(merges)))
     config = M2M100Config(vocab_size=len(tokenizer), decoder_start_token_id=2, **_SIZES)
     model = M2M100ForConditionalGeneration(config)
@@ -123,25 +108,25 @@ def _mbart(folder):
 
 def _t5(folder):
     tokenizer = T5Tokenizer(vocab=_unigram("<pad>", "</s>", "<unk>"), extra_ids=2)
-    config = T5Config(
-        vocab_size=len(tokenizer) + 5,
-        d_model=16,
-        d_kv=8,
-        d_ff=24,
-        num_layers=1,
-        num_heads=2,
-        decoder_start_token_id=0,
-        task_specific_params={
-            "translation_fr_to_en": {"prefix": "two four: "},
-            "translation_fr_to_de": {"prefix": "three: "},
-        },
-    )
+    sizes = {"vocab_size": len(tokenizer) + 5, "d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1, "num_heads": 2}
+    tasks = {f"translation_fr_to_{code}": {"prefix": text} for code, text in (("en", "two four: "), ("de", "three: "))}
+    config = T5Config(**sizes, decoder_start_token_id=0, task_specific_params=tasks)
     return T5ForConditionalGeneration(config), tokenizer
 
 
 def translated(sentence):
     """Translates word by word."""
     return " ".join(WORDS[word] for word in sentence.split())
+
+
+@torch.no_grad()
+def log_prob_of(model, row, first, **batch):
+    """Σ log p of the units of a row from the place `first` on, each from a forward pass of its own."""
+    total = 0.0
+    for place in range(first, len(row)):
+        logits = model(**batch, decoder_input_ids=torch.tensor([row[:place]]), use_cache=False).logits
+        total += float(logits[0, -1].double().log_softmax(-1)[row[place]])
+    return total
 
 
 def save_model(kind, folder, *, steps=80):

@@ -8,19 +8,18 @@ import shutil
 
 import pyarrow as pa
 import pytest
-import torch
-from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, translated
+from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, log_prob_of, translated
 from transformers import BertConfig, BertModel
 
 from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_translation
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
+from hf_paraphrase.translation.back_translation import is_copy, is_loop
 from hf_paraphrase.translation.beam_search import translate, translate_batch
 from hf_paraphrase.translation.loading import decoder_start, load_translation_model, source_units
 from hf_paraphrase.translation.scoring import score_translations
-from hf_paraphrase.translation.translator import is_copy, is_loop
 
 FORCED = dict.fromkeys(("m2m100", "nllb"), "forced_bos_token_id") | {"mbart": "decoder_start_token_id"}
 PREFIX = {"t5": "two four: "}
@@ -36,12 +35,6 @@ def opened(request, folders):
     return kind, *load_translation_model(folders(kind), device="cpu", **LANGUAGES.get(kind, {}))
 
 
-def language_id(tokenizer, kind):
-    """The unit of the target language, as the model cards of these types say to find it."""
-    code = LANGUAGES[kind]["target_lang"]
-    return tokenizer.get_lang_id(code) if kind == "m2m100" else tokenizer.convert_tokens_to_ids(code)
-
-
 def as_users_do(folder, kind, texts, **settings):
     """Translates with transformers alone, sentence by sentence; returns lists of (text, decoder units)."""
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
@@ -49,7 +42,9 @@ def as_users_do(folder, kind, texts, **settings):
     model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
     if kind in FORCED:
         tokenizer.src_lang = LANGUAGES[kind]["source_lang"]
-        settings[FORCED[kind]] = language_id(tokenizer, kind)
+        # As the model cards of these types say to find the unit of the target language.
+        unit_of = tokenizer.get_lang_id if kind == "m2m100" else tokenizer.convert_tokens_to_ids
+        settings[FORCED[kind]] = unit_of(LANGUAGES[kind]["target_lang"])
     first, lists = 1 + (FORCED.get(kind) == "forced_bos_token_id"), []
     for text in texts:
         batch = tokenizer(PREFIX.get(kind, "") + text, return_tensors="pt")
@@ -57,16 +52,6 @@ def as_users_do(folder, kind, texts, **settings):
         texts_of_rows = [tokenizer.decode(row[first:], skip_special_tokens=True).strip() for row in rows]
         lists.append([(batch, text_of_row, row) for text_of_row, row in zip(texts_of_rows, rows, strict=True)])
     return model, tokenizer, lists
-
-
-@torch.no_grad()
-def unit_by_unit(model, batch, row, first, end):
-    """Σ log p of the units of a row from `first` to the end, each from a forward pass of its own."""
-    total = 0.0
-    for place in range(first, row.index(end, first) + 1):
-        logits = model(**batch, decoder_input_ids=torch.tensor([row[:place]]), use_cache=False).logits
-        total += float(logits[0, -1].double().log_softmax(-1)[row[place]])
-    return total
 
 
 def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened, folders):
@@ -81,11 +66,12 @@ def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened,
     for nbest, others in zip(found, expected, strict=True):
         # What was cut at the limit is no translation; there it takes the place of one in the list.
         rows = [item for item in others if end in item[2][first:] and item[2].index(end, first) - first < LIMIT]
-        scores = [unit_by_unit(theirs, batch, row, first, end) for batch, _, row in rows]
+        rows = [(batch, text, row[: row.index(end, first) + 1]) for batch, text, row in rows]
+        scores = [log_prob_of(theirs, row, first, **batch) for batch, _, row in rows]
         assert all(item.finished for item in nbest) and len(nbest) >= len(rows) > 0
         nbest = nbest[: len(rows)]
         assert [item.text for item in nbest] == [text for _, text, _ in rows]
-        assert [item.num_tokens for item in nbest] == [row.index(end, first) - first for _, _, row in rows]
+        assert [item.num_tokens for item in nbest] == [len(row) - first - 1 for _, _, row in rows]
         assert [item.log_prob for item in nbest] == pytest.approx(scores, abs=1e-4)
 
 
@@ -105,7 +91,7 @@ def test_scores_of_given_translations_equal_those_of_one_unit_at_a_time(opened):
     for source, target, log_prob, count in zip(SOURCES, targets, *scores, strict=False):
         batch = tokenizer(PREFIX.get(kind, "") + source, return_tensors="pt")
         units = tokenizer(text_target=target, add_special_tokens=False)["input_ids"]
-        expected = unit_by_unit(model, batch, [*start, *units, end], len(start), end)
+        expected = log_prob_of(model, [*start, *units, end], len(start), **batch)
         assert log_prob == pytest.approx(expected, abs=1e-4) and count == len(units)
     assert [math.isnan(value) for value in scores.log_probs] == [False] * 3 + [True] * 2
 
@@ -193,29 +179,22 @@ def test_what_is_no_translation_model_or_incomplete_is_one_line(folders, tmp_pat
 
 
 def bitext(folder, rows):
-    columns = {name: [row[name] for row in rows] for name in BITEXT.names}
-    write_split(folder, "train", [pa.table(columns, schema=BITEXT)], BITEXT)
+    write_split(folder, "train", [pa.Table.from_pylist(rows, schema=BITEXT)], BITEXT)
     return folder
 
 
 def rows_of(sources):
-    return [
-        {"id": str(place), "source": text, "target": f"reference {place}", "source_lang": "fr", "target_lang": "en"}
-        for place, text in enumerate(sources)
-    ]
+    rows = [(str(place), text, f"reference {place}", "fr", "en") for place, text in enumerate(sources)]
+    return [dict(zip(BITEXT.names, row, strict=True)) for row in rows]
 
 
 def test_sources_longer_than_the_model_reads_are_skipped_or_cut_and_counted(folders):
     long = " ".join(["un"] * 80)
-    function = BackTranslator(
-        str(folders("mbart")), SearchOptions(num_beams=2, num_return_sequences=1), device="cpu", **LANGUAGES["mbart"]
-    )
-    sources = [SOURCES[0], long, "\u200e"]
-    table = pa.Table.from_pylist(rows_of(sources), schema=BITEXT)
+    function = BackTranslator(str(folders("mbart")), SearchOptions(2, 1), device="cpu", **LANGUAGES["mbart"])
+    table = pa.Table.from_pylist(rows_of([SOURCES[0], long, "\u200e"]), schema=BITEXT)
     pairs, report = function.reported(table)
-    assert [entry["id"] for entry in report["skipped"]] == ["1", "2"]
-    assert report["skipped"][0]["reason"].endswith("more than 60")
-    assert report["skipped"][1]["reason"] == "empty source"
+    (first, reason), second = report["skipped"][0].values(), report["skipped"][1]
+    assert first == "1" and reason.endswith("more than 60") and second == {"id": "2", "reason": "empty source"}
     assert pairs.num_rows == 1
     opened = function.translator.model, function.translator.tokenizer
     assert translate(*opened, [long])[0]
@@ -230,52 +209,31 @@ def test_copies_and_loops_are_recognised():
 # ----- the verbs
 
 
-def test_shards_do_not_change_a_byte_and_the_card_says_what_was_done(folders, tmp_path):
-    kind = "nllb"
-    languages = {f"model_{name}": value for name, value in LANGUAGES[kind].items()}
-    common = {"model": str(folders(kind)), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES * 3)))}
-    common |= languages | {"num_beams": 3, "shard_size": 4, "precision": "fp32", "device": "cpu"}
-    whole = back_translate(**common, output=str(tmp_path / "whole"))
-    for part in ("2/2", "1/2"):
-        back_translate(**common, output=str(tmp_path / "parts"), shard=part)
-    files = sorted(path.name for path in (whole.path / "data").iterdir())
-    assert len(files) == 3
-    for name in files:
-        assert (whole.path / "data" / name).read_bytes() == (tmp_path / "parts" / "data" / name).read_bytes()
-    rows = DataFolder(whole.path).table().to_pylist()
+def test_pairs_of_any_model_have_ranks_and_scores_and_the_card_says_what_was_done(folders, tmp_path):
+    common = {"model": str(folders("nllb")), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES)))}
+    common |= {f"model_{name}": value for name, value in LANGUAGES["nllb"].items()}
+    common |= {"num_beams": 3, "precision": "fp32", "device": "cpu"}
+    made = back_translate(**common, output=str(tmp_path / "made"))
+    rows = made.table().to_pylist()
     assert {row["rank"] for row in rows} == {0, 1, 2} and all(math.isfinite(row["log_prob"]) for row in rows)
-    assert "copies of their source" in (whole.path / "README.md").read_text()
+    assert "copies of their source" in (made.path / "README.md").read_text()
     with pytest.raises(InputError, match="the source side is fr"):
         back_translate(**{**common, "model_source_lang": "deu_Latn"}, output=str(tmp_path / "wrong"))
 
 
-def test_any_model_is_evaluated_and_measures_cost(folders, tmp_path):
-    languages = {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
-    rows = rows_of(SOURCES)
-    for row in rows:
-        row["target"] = translated(row["source"])
-    data = bitext(tmp_path / "bitext", rows)
-    found = evaluate_translation(
-        model=str(folders("t5")), bitext=str(data), split="train", num_beams=[2], device="cpu", **languages
-    )
-    model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
-    assert found.translations == translate(model, tokenizer, SOURCES, num_beams=2)
-    pairs = pa.table({"source": SOURCES, "sentence1": SOURCES, "sentence2": [row["target"] for row in rows]})
-    options = {"translation_model": str(folders("t5"))} | languages
-    costs = add_measures(pairs, ["cost"], measures=Measures(**options)).column("cost").to_pylist()
-    scores = score_translations(model, tokenizer, SOURCES, [row["target"] for row in rows])
-    assert costs == pytest.approx((-scores.log_probs / scores.num_tokens).tolist())
-
-
-def test_the_demo_page_offers_any_model_with_its_list(folders):
-    kind = "mbart"
+def test_any_model_is_evaluated_measures_cost_and_is_offered_by_the_demo_page(folders, tmp_path):
     from hf_paraphrase.demo.model_catalogue import ModelCatalogue
-    from hf_paraphrase.demo.translation_tab import nbest_list
 
-    catalogue = ModelCatalogue([str(folders(kind))], device="cpu", languages=LANGUAGES[kind])
-    assert catalogue.translators == [kind] and catalogue.encoders == ["builtin", "multilingual"]
-    model, tokenizer = catalogue.translator(kind)
-    table = nbest_list(model, tokenizer, SOURCES[0], "one cat", beams=3)
-    units = source_units(model, tokenizer, SOURCES[:1])
-    (nbest,) = translate_batch(model, tokenizer, units, SearchOptions(3, 3), scorer=model)
-    assert set(table.column("sentence2").to_pylist()) <= {item.text for item in nbest}
+    folder, languages = str(folders("t5")), {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
+    options = {"bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES))), "split": "train", "num_beams": [2]}
+    found = evaluate_translation(model=folder, **options, device="cpu", **languages)
+    catalogue = ModelCatalogue([folder], device="cpu", languages=LANGUAGES["t5"])
+    assert catalogue.translators == ["t5"] and catalogue.encoders == ["builtin", "multilingual"]
+    model, tokenizer = catalogue.translator("t5")
+    assert found.translations == translate(model, tokenizer, SOURCES, num_beams=2)
+    targets = list(map(translated, SOURCES))
+    pairs = pa.table({"source": SOURCES, "sentence1": SOURCES, "sentence2": targets})
+    measures = Measures(translation_model=folder, **languages)
+    costs = add_measures(pairs, ["cost"], measures=measures).column("cost").to_pylist()
+    scores = score_translations(model, tokenizer, SOURCES, targets)
+    assert costs == pytest.approx((-scores.log_probs / scores.num_tokens).tolist())

@@ -1,33 +1,18 @@
 from __future__ import annotations
 
-import math
-
 import pyarrow as pa
 import pytest
 
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.translation.back_translation import merged_reports
-from hf_paraphrase.translation.bitext import normalize_punctuation, trainable_rows
-from hf_paraphrase.translation.evaluate import corpus_scores, translation_table
+from hf_paraphrase.translation.bitext import trainable_rows
+from hf_paraphrase.translation.evaluate import translation_table
 
 
 def bitext(rows):
     columns = [(str(index), source, target, "fr", "en") for index, (source, target) in enumerate(rows)]
     return pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True)) for row in columns], schema=BITEXT)
-
-
-def test_bleu_equals_its_formula():
-    # Precisions 5/6, 3/5, 2/4, 1/3, lengths 6 and 7: worked out by hand from Papineni et al. 2002.
-    score = corpus_scores(["the cat sat on a mat"], ["the cat sat on the big mat"])
-    precisions = [5 / 6, 3 / 5, 2 / 4, 1 / 3]
-    expected = 100 * math.exp(1 - 7 / 6) * math.prod(precisions) ** 0.25
-    assert score["bleu"] == pytest.approx(expected)
-
-
-def test_typographic_characters_become_plain_ones_as_in_moses():
-    assert normalize_punctuation(["“Yes” – it’s…", "", "a"], "en") == ['"Yes" - it\'s...', "", "a"]
-    assert normalize_punctuation(["«\u00a0oui\u00a0»"], "fr") == ['"oui"']
 
 
 def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_its_language():

@@ -5,6 +5,7 @@ import math
 import pyarrow as pa
 import pytest
 import torch
+from seq2seq_models import log_prob_of
 
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.translation import scoring
@@ -20,15 +21,9 @@ def opened(make_model, tiny_tokenizer):
     return make_model(), tiny_tokenizer
 
 
-@torch.no_grad()
 def naive(model, source, units):
-    """Σ log p of the units, each from a forward pass of its own, without batches or padding."""
-    total = 0.0
-    for place, unit in enumerate(units):
-        prefix = torch.tensor([[START, *units[:place]]])
-        logits = model(input_ids=torch.tensor([source]), decoder_input_ids=prefix, use_cache=False).logits
-        total += float(logits[0, -1].double().log_softmax(-1)[unit])
-    return total
+    """Σ log p of the units, without batches or padding."""
+    return log_prob_of(model, [START, *units], 1, input_ids=torch.tensor([source]))
 
 
 def test_scores_equal_those_of_one_unit_at_a_time_however_they_are_batched(opened, monkeypatch):
@@ -55,6 +50,8 @@ def test_cost_fills_in_only_what_the_pairs_lack(opened, tmp_path):
     expected = [2.0, rescored[1], rescored[2], math.nan, rescored[4]]
     assert found["cost"] == pytest.approx(expected, abs=1e-5, nan_ok=True)
     assert found["cost_with_end"][0] == 6.0 / 4
+    unscored = add_measures(pa.table(columns), ["cost"]).to_pydict()["cost"]
+    assert unscored == pytest.approx([2.0, *[math.nan] * 4], nan_ok=True)
 
 
 # ----- lists of RNNsearch

@@ -115,9 +115,7 @@ class ReferenceProbability(Measure):
     models = ("classifier",)
     columns = ("reference_probability", "classifier_seen")
     classifier: str | None = setting(
-        "reference classifier folder, for reference_probability and classifier_seen",
-        None,
-        path=True,
+        "reference classifier folder, for reference_probability and classifier_seen", None, path=True
     )
     device: str = device_setting()
 
@@ -237,7 +235,7 @@ class LanguageIdentification(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): text, float64."""
-        return dict(zip(self.columns, _identified(batch.lowered2, self.language or "en", "--language"), strict=True))
+        return _identified(self, batch.lowered2, self.language or "en", "--language")
 
 
 @dataclass(frozen=True)
@@ -260,8 +258,7 @@ class SourceLanguageIdentification(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the two columns (pairs,): text, float64."""
         sources = list(map(str.lower, batch.texts("source")))
-        identified = _identified(sources, str(self.source_language), "--source-language")
-        return dict(zip(self.columns, identified, strict=True))
+        return _identified(self, sources, str(self.source_language), "--source-language")
 
 
 @cache
@@ -269,18 +266,18 @@ def _language_identifier() -> Any:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
-        raise UsageError(
-            "language identification needs the package py3langid", remedy="pip install 'hf-paraphrase[language]'"
-        ) from error
+        remedy = "pip install 'hf-paraphrase[language]'"
+        raise UsageError("language identification needs the package py3langid", remedy=remedy) from error
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
-def _identified(texts: Sequence[str], expected: str, option: str) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the language of lower-cased texts and the probability of the expected one: (texts,) both."""
+def _identified(measure: Measure, texts: Sequence[str], expected: str, option: str) -> dict[str, np.ndarray]:
+    """Computes the columns of a measure: languages of lower-cased texts, and the probabilities of the expected one."""
     model = _language_identifier()
     if expected not in model.labels:
         problem = f"{option}: `{expected}` is not a language that py3langid knows"
         raise UsageError(problem, remedy=f"one of {', '.join(sorted(model.labels))}")
     rankings = [model.rank(text) if any(map(str.isalpha, text)) else [("und", np.nan)] for text in texts]
     codes = np.array([ranking[0][0] for ranking in rankings], dtype=np.str_)
-    return codes, np.array([dict(ranking).get(expected, np.nan) for ranking in rankings], dtype=np.float64)
+    probabilities = np.array([dict(ranking).get(expected, np.nan) for ranking in rankings], dtype=np.float64)
+    return dict(zip(measure.columns, (codes, probabilities), strict=True))

@@ -11,10 +11,7 @@ from ..tokens import TokenSpans, shared_ngrams
 from . import Measure
 
 SHORTEST_WORD = 3
-"""Tokens of fewer characters are no words to :class:`Repetition` and :class:`SourceCopyRate`.
-
-Punctuation is the same in most languages, and so are many articles.
-"""
+"""Tokens of fewer characters are no words to some measures: punctuation and many articles are the same everywhere."""
 
 
 @dataclass(frozen=True)

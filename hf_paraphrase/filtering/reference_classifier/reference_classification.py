@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
-from ...encoders.padded_batches import batches_of_like_length
+from ...encoders.padded_batches import batches_of_like_length, evaluation_mode
 from ...models.registry import model_class
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
@@ -34,15 +34,12 @@ def reference_probabilities(model: PreTrainedModel, ids: TokenIds) -> NDArray[np
     label = model.config.label2id["reference"]
     lengths = np.maximum(ids.lengths, 1)
     result = np.empty(len(lengths))
-    training = model.training
-    model.eval()
-    for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
-        tokens, mask = ids.padded(np.array(rows), model.config.pad_token_id or 0)
-        logits = model(
-            input_ids=torch.from_numpy(tokens).to(model.device), attention_mask=torch.from_numpy(mask).to(model.device)
-        ).logits
-        result[rows] = logits.cpu().double().softmax(-1)[:, label].numpy()
-    model.train(training)
+    with evaluation_mode(model):
+        for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
+            batch = ids.padded(np.array(rows), model.config.pad_token_id or 0)
+            tokens, mask = (torch.from_numpy(item).to(model.device) for item in batch)
+            logits = model(input_ids=tokens, attention_mask=mask).logits
+            result[rows] = logits.cpu().double().softmax(-1)[:, label].numpy()
     return result.round(6)
 
 

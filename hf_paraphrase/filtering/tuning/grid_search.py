@@ -18,16 +18,7 @@ from ...messages import log
 from ...registry import ENCODERS
 from ...settings import Settings, recipe, seed_setting, setting, words_of
 from ..selections import parse_selection
-from .results import (
-    RANDOM,
-    Cell,
-    ComparedCell,
-    Runs,
-    cells_table,
-    choose_by_dev,
-    compare_cells,
-    filters_table,
-)
+from .results import RANDOM, Cell, ComparedCell, Runs, cells_table, choose_by_dev, compare_cells, filters_table
 from .runs import RUNS, SelectionPool, TuningRuns
 
 _BINS = "length_bins"
@@ -66,8 +57,7 @@ class TuneSettings(Settings):
         dataset=True,
     )
     filters: list[str] = setting(
-        f"which filters, separated by commas or spaces: {', '.join(GRIDS)} [default: length, or none with --keep]",
-        [],
+        f"which filters, separated by commas or spaces: {', '.join(GRIDS)} [default: length, or none with --keep]", []
     )
     keep: list[str] = setting(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "

@@ -3,11 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from random_texts import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation.correlation import pearson
-from hf_paraphrase.evaluation.verdicts import Difference
+from hf_paraphrase.evaluation.verdicts import Difference, bootstrap_means
 from hf_paraphrase.filtering.row_choice import FilterSteps, choose_rows
 from hf_paraphrase.filtering.tuning.grid_search import GRIDS, filter_ranges
 from hf_paraphrase.filtering.tuning.results import (
@@ -31,22 +32,10 @@ RANDOM, LOW, HIGH = (Cell("news", "avg", *key) for key in (("random", ""), ("ble
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    generator = np.random.default_rng(0)
-
-    def sentence():
-        return " ".join(f"w{i}" for i in generator.integers(9, size=generator.integers(1, 14)))
-
-    rows = 120
-    references = [sentence() for _ in range(rows // 3)]
-    table = pa.table(
-        {
-            "id": [f"n{i // 3}" for i in range(rows)],
-            "sentence1": [references[i // 3] for i in range(rows)],
-            "sentence2": [sentence() for _ in range(rows)],
-            "rank": pa.array([i % 3 for i in range(rows)]),
-            "quality": pa.array([None if i % 7 == 0 else i / rows for i in range(rows)], pa.float64()),
-        }
-    )
+    rows, texts = range(120), random_sentences(160, shortest=1)
+    columns = {"id": [f"n{row // 3}" for row in rows], "sentence1": [texts[row // 3] for row in rows]}
+    columns |= {"sentence2": texts[40:], "rank": [row % 3 for row in rows]}
+    table = pa.table({**columns, "quality": [None if row % 7 == 0 else row / 120 for row in rows]})
     folder = tmp_path_factory.mktemp("data") / "pairs"
     write_split(folder, "train", [table.slice(0, 50), table.slice(50)], table.schema)
     return folder
@@ -108,21 +97,10 @@ def run_with_noise(gold, noise, seed):
     return TuningRun(seed, 60, 40, 50.0, tests=tests, similarities=found)
 
 
-def mean_of(runs, gold, rows):
-    return np.mean(
-        [np.mean([100 * pearson(run.similarities[s][rows[s]], gold[s][rows[s]]) for s in gold]) for run in runs]
-    )
-
-
-def naive_differences(runs, baseline, gold, replicates):
-    """The paired bootstrap word for word: the pairs of a replicate are the same for all runs."""
-    generator = np.random.default_rng(0)
-    drawn = {}
-    for name, values in gold.items():
-        counts = generator.multinomial(len(values), np.full(len(values), 1 / len(values)), size=replicates)
-        drawn[name] = [np.repeat(np.arange(len(values)), count) for count in counts]
-    rows = [{name: drawn[name][replicate] for name in gold} for replicate in range(replicates)]
-    return np.array([mean_of(runs, gold, item) - mean_of(baseline, gold, item) for item in rows])
+def resampled_means(runs, gold):
+    """The means of runs on 60 draws of test pairs."""
+    similarities = [np.array([run.similarities[name] for run in runs]) for name in gold]
+    return bootstrap_means(similarities, list(gold.values()), replicates=60).mean(1)
 
 
 @pytest.mark.parametrize(("noises", "verdict"), [((0.3, 2.0), "holds"), ((2.0, 0.3), "fails")])
@@ -131,9 +109,9 @@ def test_the_comparison_is_a_paired_bootstrap_of_cell_minus_random(noises, verdi
     gold = {name: generator.normal(size=size) for name, size in SIZES.items()}
     runs, baseline = ([run_with_noise(gold, noise, seed) for seed in (1, 2, 3)] for noise in noises)
     compared = compare_cells(LOW, runs, baseline, gold, replicates=60)
-    assert compared.difference.over_pairs == pytest.approx(naive_differences(runs, baseline, gold, 60), abs=1e-9)
-    every = {name: np.arange(size) for name, size in SIZES.items()}
-    value = mean_of(runs, gold, every) - mean_of(baseline, gold, every)
+    expected = resampled_means(runs, gold) - resampled_means(baseline, gold)
+    assert compared.difference.over_pairs == pytest.approx(expected, abs=1e-9)
+    value = np.mean([run.test for run in runs]) - np.mean([run.test for run in baseline])
     assert compared.difference.value == pytest.approx(value, abs=1e-9)
     # Seeds are a part of it, and belong together.
     assert [degrees for _, degrees in compared.difference.seed_parts] == [2]

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 from transformers import TrainerState
 
+from hf_paraphrase.training.batches import MaxiBatchSampler
 from hf_paraphrase.training.callbacks import EpochOfBatches
-from hf_paraphrase.translation.trainer import MaxiBatchSampler, lengths_of
 
 
-def pairs_of(count):
-    return [{"input_ids": [index, 2], "labels": [2]} for index in range(count)]
-
-
-def first_units(pairs):
-    return torch.tensor([pair["input_ids"][0] for pair in pairs])
+def loader_of(pairs, processes, rank):
+    """The batches of one of several processes, as the Trainer shares them, and their sampler."""
+    sampler = MaxiBatchSampler(np.full(pairs, 2), 4, processes=processes)
+    loader = DataLoader(range(pairs), batch_sampler=sampler, collate_fn=torch.tensor)
+    settings = {"put_on_device": False, "even_batches": False}
+    return prepare_data_loader(loader, num_processes=processes, process_index=rank, **settings), sampler
 
 
 @settings(max_examples=30, deadline=None)
@@ -45,16 +45,11 @@ def test_batches_hold_pairs_of_similar_length_and_come_in_random_order():
 @pytest.mark.parametrize(("pairs", "processes"), [(60, 2), (61, 3), (1, 2)])
 def test_several_processes_take_the_same_number_of_steps_and_see_every_pair(pairs, processes):
     # As the Trainer does it: with a different number of steps the processes would wait for each other for ever.
-    dataset = pairs_of(pairs)
     epochs = []
     for epoch in range(2):
         seen, steps = [], []
         for rank in range(processes):
-            sampler = MaxiBatchSampler(lengths_of(dataset), 4, processes=processes)
-            loader = DataLoader(dataset, batch_sampler=sampler, collate_fn=first_units)
-            shared = prepare_data_loader(
-                loader, num_processes=processes, process_index=rank, put_on_device=False, even_batches=False
-            )
+            shared, sampler = loader_of(pairs, processes, rank)
             shared.set_epoch(epoch)
             batches = [batch.tolist() for batch in shared]
             steps.append(len(batches))
@@ -68,23 +63,14 @@ def test_several_processes_take_the_same_number_of_steps_and_see_every_pair(pair
 
 def test_batches_behind_a_resume_are_those_of_an_undisturbed_epoch():
     # The Trainer skips the batches that it has seen by a wrapper around the one that shares them.
-    dataset, processes = pairs_of(60), 2
-
-    def loader():
-        sampler = MaxiBatchSampler(lengths_of(dataset), 4, processes=processes)
-        inner = DataLoader(dataset, batch_sampler=sampler, collate_fn=first_units)
-        settings = {"put_on_device": False, "even_batches": False}
-        shared = prepare_data_loader(inner, num_processes=processes, process_index=processes - 1, **settings)
-        return shared, EpochOfBatches(sampler.set_epoch, len(sampler) // processes)
+    def batches(epoch, skipped):
+        loader, sampler = loader_of(60, 2, 1)
+        loader = skip_first_batches(loader, skipped) if skipped else loader
+        loader.set_epoch(epoch)
+        updates = len(sampler) // 2
+        state = TrainerState(global_step=epoch * updates + skipped)
+        EpochOfBatches(sampler.set_epoch, updates).on_epoch_begin(None, state, None)
+        return [batch.tolist() for batch in loader]
 
     for epoch in range(2):
-        undisturbed, mark = loader()
-        updates = mark.updates
-        undisturbed.set_epoch(epoch)
-        mark.on_epoch_begin(None, TrainerState(global_step=epoch * updates), None)
-        expected = [batch.tolist() for batch in undisturbed]
-        whole, mark = loader()
-        resumed = skip_first_batches(whole, 3)
-        resumed.set_epoch(epoch)
-        mark.on_epoch_begin(None, TrainerState(global_step=epoch * updates + 3), None)
-        assert [batch.tolist() for batch in resumed] == expected[3:]
+        assert batches(epoch, 3) == batches(epoch, 0)[3:]
