@@ -12,7 +12,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.batch_function import Progress, no_progress
-from ..data.same_text import is_blank
+from ..data.same_text import is_blank, same_text
 from ..errors import InputError, ModelError, UsageError
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
@@ -143,8 +143,8 @@ def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
 
 
 def is_copy(translation: str, source: str) -> bool:
-    """Returns whether a model has only copied its source, but for case and white space."""
-    return translation.casefold().split() == source.casefold().split()
+    """Returns whether a model has only copied its source, but for case, white space and invisible characters."""
+    return same_text(translation) == same_text(source)
 
 
 def is_loop(text: str) -> bool:
