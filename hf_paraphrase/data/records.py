@@ -25,7 +25,7 @@ from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import dataset_builder, delimiter_of, input_state
 from .folder import BATCH_ROWS, batches_of, open_parquet
 from .schema import columns_there, holds_values, is_text, require_columns, require_texts
-from .text_blocks import COMPRESSED, DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_text
+from .text_blocks import DEFAULT_COLUMNS, check_readable, kind_of_rows, lines_of_text
 from .text_files import Block, LineErrors, StrictLines, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
@@ -271,12 +271,6 @@ def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
             pass
     files = {split: [str(path) for path in paths]}
     return datasets.load_dataset("json", data_files=files, split=split, cache_dir=str(cache))
-
-
-def kind_of_rows(path: Path) -> str | None:
-    """Returns the kind of a file; tab-separated values with a header are CSV."""
-    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
-    return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
 
 
 def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:

@@ -15,10 +15,10 @@ import pyarrow as pa
 from ..artefacts.artefact import check_early
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
-from ..data.records import arrow_tables, kind_of_rows, open_rows, schema_of, text_columns
+from ..data.records import arrow_tables, open_rows, schema_of, text_columns
 from ..data.schema import SENTENCES, columns_named, require_columns
 from ..data.sentences import lines_of_file
-from ..data.text_blocks import DEFAULT_COLUMNS
+from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
 from ..errors import HfParaphraseError, InputError
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
