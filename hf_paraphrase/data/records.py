@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import dataset_builder, delimiter_of, input_state
 from .folder import BATCH_ROWS, batches_of, open_parquet
-from .schema import columns_there, holds_values, is_text, require_columns, require_texts
+from .schema import columns_there, holds_values, is_text, require_columns, require_texts, usual_pair_columns
 from .text_blocks import DEFAULT_COLUMNS, check_readable, kind_of_rows, lines_of_text
 from .text_files import Block, LineErrors, StrictLines, all_lines, without_returns
 
@@ -317,6 +317,8 @@ def cannot_open(error: Exception, name: str) -> InputError:
     """Makes the error for whatever it is that the library meets in files of others."""
     cause = error.__cause__ or error
     reason = " ".join(str(cause).split())[:300]
+    if "BatchSize" in reason:
+        reason = "there are no rows"  # in a Parquet file
     remedy = "check that there are rows, and the name, --split and --subset"
     if Path(name).is_file():
         remedy = "check the file"
@@ -340,7 +342,7 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
         require_texts(schema, name, columns)
         return list(columns)
     texts = [field.name for field in schema if is_text(field.type) or pa.types.is_null(field.type)]
-    usual = [column for column in DEFAULT_COLUMNS if column in texts]
+    usual = [column for column in DEFAULT_COLUMNS if column in texts] or [*usual_pair_columns(texts).values()]
     if not usual and len(texts) != 1:
         remedy = f"name one; {columns_there(texts)}"
         raise InputError(
