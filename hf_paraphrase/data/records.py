@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import dataset_builder, delimiter_of, input_state
 from .folder import BATCH_ROWS, batches_of, open_parquet
-from .schema import columns_there, holds_values, is_text, require_columns, require_texts
-from .text_blocks import COMPRESSED, DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_text
+from .schema import columns_there, holds_values, is_text, require_columns, require_texts, usual_pair_columns
+from .text_blocks import DEFAULT_COLUMNS, check_readable, kind_of_rows, lines_of_text
 from .text_files import Block, LineErrors, StrictLines, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
@@ -273,12 +273,6 @@ def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
     return datasets.load_dataset("json", data_files=files, split=split, cache_dir=str(cache))
 
 
-def kind_of_rows(path: Path) -> str | None:
-    """Returns the kind of a file; tab-separated values with a header are CSV."""
-    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
-    return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
-
-
 def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
     """Copies text, Parquet, or CSV files, whose values are all text, into one Arrow file, and maps it."""
     schema = _schema(paths[0], kind)
@@ -323,6 +317,8 @@ def cannot_open(error: Exception, name: str) -> InputError:
     """Makes the error for whatever it is that the library meets in files of others."""
     cause = error.__cause__ or error
     reason = " ".join(str(cause).split())[:300]
+    if "BatchSize" in reason:
+        reason = "there are no rows"  # in a Parquet file
     remedy = "check that there are rows, and the name, --split and --subset"
     if Path(name).is_file():
         remedy = "check the file"
@@ -346,7 +342,7 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
         require_texts(schema, name, columns)
         return list(columns)
     texts = [field.name for field in schema if is_text(field.type) or pa.types.is_null(field.type)]
-    usual = [column for column in DEFAULT_COLUMNS if column in texts]
+    usual = [column for column in DEFAULT_COLUMNS if column in texts] or [*usual_pair_columns(texts).values()]
     if not usual and len(texts) != 1:
         remedy = f"name one; {columns_there(texts)}"
         raise InputError(

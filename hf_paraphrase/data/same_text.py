@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -68,6 +68,12 @@ def _only_marks(between: re.Match[str]) -> str:
 @lru_cache(maxsize=4096)
 def _marks_of(text: str) -> str:
     return "".join(letter if unicodedata.category(letter)[0] == "M" else " " for letter in text)
+
+
+@cache
+def combining_marks() -> str:
+    """Lists all combining marks for a class of characters: the vowel signs of Hindi and Thai belong to their words."""
+    return "".join(letter for letter in map(chr, range(0x300, 0x20000)) if unicodedata.category(letter)[0] == "M")
 
 
 def same_texts(texts: pa.Array) -> pa.Array:

@@ -15,9 +15,10 @@ from .text_blocks import (
     BLOCK_BYTES,
     DEFAULT_COLUMNS,
     check_readable,
-    kind_of_records,
+    kind_of_rows,
     lines_of_blocks,
     lines_of_text,
+    refuse_records,
 )
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ def naming(path: StrPath) -> Iterator[None]:
 
 def lines_of_file(source: Path) -> Iterator[list[str]]:
     """Streams the lines of a file in lists of at most 20,000; refuses one that holds records with columns."""
-    if (kind := kind_of_records(source)) is not None:
-        remedy = "give one sentence a line, or name its columns with --columns where there is that"
-        raise InputError(f"a {kind} file, of which a line is not a sentence", path=source, remedy=remedy)
+    refuse_records(source)
     yield from _in_lists(lines_of_text(source))
 
 
@@ -62,7 +61,7 @@ class SentenceCorpus:
     def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
         self.path, self.split = path, split or "train"
         self.columns: list[str] = []
-        self._kind = "folder" if path.is_dir() else kind_of_records(path)
+        self._kind = "folder" if path.is_dir() else kind_of_rows(path)
         if self._kind is not None and (self._kind == "folder" or split is None):
             self._choose(columns)
         elif columns or split is not None:

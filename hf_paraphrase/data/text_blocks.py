@@ -114,6 +114,19 @@ def kind_of_records(path: Path) -> str | None:
     return _RECORDS.get((path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower())
 
 
+def kind_of_rows(path: Path) -> str | None:
+    """Returns the kind of a file; tab-separated values with a header are CSV."""
+    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
+    return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
+
+
+def refuse_records(path: Path) -> None:
+    """Refuses a file that holds records with columns where lines are taken for sentences."""
+    if (kind := kind_of_rows(path)) is not None:
+        remedy = "give one sentence a line, or name its columns with --columns where there is that"
+        raise InputError(f"a {kind} file, of which a line is not a sentence", path=path, remedy=remedy)
+
+
 def files_below(folder: Path) -> Iterator[Path]:
     """Lists all files below a folder in a fixed order, hidden ones left out."""
     for path in sorted(folder.rglob("*")):

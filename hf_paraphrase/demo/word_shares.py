@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoders.search.bm25 import combining_marks
+from ..data.same_text import combining_marks
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import ModelError
 

@@ -17,13 +17,19 @@ from .translation_retrieval import translation_retrieval
 
 _TEST_GROUP = "22 sets"
 """The group of :data:`~.sts.MEAN_GROUPS` whose sets count; STS16 is not among them."""
+_DEV_PARTS = ("dev", "trial")
 _BITEXT_SIDES = ("source", "target")
 DevScorer = Callable[[Encode], dict[str, float]]
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
-    """Finds the development sets: the STS 2016 sets below a folder, or graded pairs (a file, or `validation`)."""
+    """Finds the development sets below a folder: STS 2016, or else the dev parts of other raw STS sets.
+
+    Without any these are graded pairs (a file, or `validation`).
+    """
     sets = find_sts_sets(data_dir, families=("STS16",)).sets
+    if not sets and "sentence1" not in columns_of(data_dir):
+        sets = tuple(graded for graded in find_sts_sets(data_dir).sets if graded.name in _DEV_PARTS)
     return list(sets) or [_graded_pairs(data_dir, "validation", "STS 2016")]
 
 

@@ -32,7 +32,9 @@ _ON_DEMAND = measurable_columns((*SIDES, "source", "log_prob", "num_tokens"))
 class FilterSteps(DecontaminationSettings):
     """The steps of a filter."""
 
-    drop_identical: bool = setting("leave out pairs whose sides are the same but for case and spacing", False)
+    drop_identical: bool = setting(
+        "leave out pairs whose sides are the same but for case, spacing and invisible characters", False
+    )
     keep: list[str] = setting(
         "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0', or "
         f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {', '.join(_ON_DEMAND)} are computed "

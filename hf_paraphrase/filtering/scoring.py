@@ -13,6 +13,7 @@ from ..artefacts.provenance import inherited_metadata
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import available_cores
 from ..data.folder import DataFolder
+from ..data.text_blocks import refuse_records
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
 from ..errors import InputError, UsageError
 from ..jobs.shard_settings import ShardSettings, shard_size_setting
@@ -100,6 +101,8 @@ def score(settings: ScoreSettings) -> DataFolder:
     if options_given.encoder == BUILTIN and sides_of(folder.schema(folder.splits[0]).names) != SIDES:
         options_given.encoder = MULTILINGUAL
         log(f"the sides are in two languages: the encoder is {MULTILINGUAL}")
+    if settings.language_model_text is not None:
+        refuse_records(Path(settings.language_model_text))
     estimated = settings.language_model_text is not None or settings.hold_out is not None
     options = settings.options | ({"language_model": _ARPA} if estimated else {})
     chosen = _chosen(settings, folder, Measures(**options))

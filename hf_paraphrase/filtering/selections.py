@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..data.same_text import same_text
 from ..data.schema import is_number, is_text
 from ..errors import UsageError, choice_of
 from ..registry import SELECTIONS
@@ -54,8 +55,9 @@ _MIRROR = str.maketrans("<>", "><")
 
 
 def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
-    """Keeps the pairs whose sides differ by more than case and spacing."""
-    return np.array([tokenize(one) != tokenize(two) for one, two in zip(sentence1, sentence2, strict=True)], bool)
+    """Keeps the pairs whose sides differ by more than case, spacing and invisible characters."""
+    sides = ([tokenize(same_text(text)) for text in side] for side in (sentence1, sentence2))
+    return np.array([one != two for one, two in zip(*sides, strict=True)], bool)
 
 
 @dataclass(frozen=True)

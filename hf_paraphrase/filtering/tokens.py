@@ -14,12 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A word keeps its combining accents.
-_W = r"[\w\u0300-\u036f]"
+from ..data.same_text import combining_marks
+
 _SUFFIXES = "s|d|m|re|ve|ll"
-_NOT = f"n't(?!{_W})"
-_TOKEN = re.compile(rf"{_NOT}|'(?:{_SUFFIXES})(?!{_W})|{_W}+?(?={_NOT})|{_W}+|[^\w\s]")
-_CONTRACTED = re.compile(rf"'(t|{_SUFFIXES})(?!{_W})")
 _WORD, _SPACE, _OTHER = range(3)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
@@ -33,7 +30,21 @@ def tokenize(text: str) -> list[str]:
     contractions: `don't` is `do` and `n't`, `it's` is `it` and `'s`, `well-known` three tokens. Curly apostrophes are
     straightened.
     """
-    return _TOKEN.findall(text.lower().replace("\u2019", "'"))
+    text = text.lower().replace("\u2019", "'")
+    return _patterns(text.isascii() or max(text) < "\U00010000")[0].findall(text)
+
+
+@functools.cache
+def _patterns(is_basic: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Returns the patterns of a token and of the end of a contraction, for texts of the basic plane or for all.
+
+    A word keeps its combining marks, such as the vowel signs of Hindi. A class of the basic plane is faster.
+    """
+    marks = [mark for mark in combining_marks() if not is_basic or ord(mark) < 0x10000]
+    w = rf"[\w{''.join(marks)}]"
+    not_ = f"n't(?!{w})"
+    token = re.compile(rf"{not_}|'(?:{_SUFFIXES})(?!{w})|{w}+?(?={not_})|{w}+|[^\w\s]")
+    return token, re.compile(rf"'(t|{_SUFFIXES})(?!{w})")
 
 
 @functools.lru_cache(maxsize=1)
@@ -41,9 +52,10 @@ def _kinds() -> np.ndarray:
     """Returns for every code point whether it is part of a word, space, or a token by itself: uint8."""
     characters = "".join(map(chr, range(0x110000)))
     kinds = np.full(len(characters), _OTHER, dtype=np.uint8)
-    for pattern, kind in ((f"{_W}+", _WORD), (r"\s+", _SPACE)):
+    for pattern, kind in ((r"\w+", _WORD), (r"\s+", _SPACE)):
         for match in re.finditer(pattern, characters):
             kinds[match.start() : match.end()] = kind
+    kinds[list(map(ord, combining_marks()))] = _WORD
     return kinds
 
 
@@ -83,7 +95,7 @@ class TokenSpans:
         joined = np.zeros(len(codes) + 1, dtype=np.bool_)
         word = kinds == _WORD
         np.logical_and(word[1:], word[:-1], out=joined[1:-1])
-        for contracted in _CONTRACTED.finditer(text):
+        for contracted in _patterns(int(codes.max(initial=0)) < 0x10000)[1].finditer(text):
             apostrophe, stop = contracted.start(), contracted.end()
             if contracted[1] != "t":
                 joined[apostrophe + 1 : stop] = True

@@ -15,6 +15,7 @@ from ..artefacts.cards import check_license
 from ..artefacts.remote_paths import to_path
 from ..data.pair_rows import PairRows
 from ..data.sentences import naming
+from ..data.text_blocks import refuse_records
 from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
 from ..errors import UsageError
 from ..messages import log
@@ -143,6 +144,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
 
     inputs = [*settings.text, *settings.pairs]
     for path in settings.text:
+        refuse_records(Path(path))
         check_readable(Path(path))
     with Artefact(
         settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite

@@ -20,7 +20,7 @@ from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.folder import DataFolder
-from ..data.same_text import is_blank
+from ..data.same_text import is_blank, same_text
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, UsageError
 from ..jobs.sharded_output import ShardedOutput
@@ -136,8 +136,8 @@ def back_translated(
 
 
 def is_copy(translation: str, source: str) -> bool:
-    """Returns whether a model has only copied its source, but for case and white space."""
-    return translation.casefold().split() == source.casefold().split()
+    """Returns whether a model has only copied its source, but for case, white space and invisible characters."""
+    return same_text(translation) == same_text(source)
 
 
 def is_loop(text: str) -> bool:

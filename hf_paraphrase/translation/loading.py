@@ -20,6 +20,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..artefacts.files import opening, read_json_object
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
+from ..data.languages import is_language
 from ..data.same_text import is_blank
 from ..errors import ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
@@ -165,10 +166,16 @@ def _only_language(
 
 
 def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
-    """Returns the code of a language if the model knows it; the error lists those that it knows."""
+    """Returns the model's code of a language, of which another spelling is taken if it can only mean one of them.
+
+    So `fr` and `fr_XX` are `fra_Latn`. The error lists the codes that the model knows.
+    """
     known = list(dict.fromkeys(known))
     if code is not None and code in known:
         return code
+    same = [item for item in known if code and (is_language(code, item) or is_language(item, code))]
+    if len(same) == 1:
+        return same[0]
     what = f"the model does not know the {side} language `{code}`" if code else "the model knows several languages"
     raise UsageError(what, remedy=f"give --model-{side}-lang, one of {', '.join(known)}")
 

@@ -25,10 +25,10 @@ from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.fingerprints import normalise
 from ..data.folder import DataFolder, write_split
-from ..data.records import arrow_tables, kind_of_rows, open_rows, schema_of, text_columns
+from ..data.records import arrow_tables, open_rows, schema_of, text_columns
 from ..data.schema import BACK_TRANSLATED, SENTENCES, columns_named, require_columns
 from ..data.sentences import lines_of_file
-from ..data.text_blocks import DEFAULT_COLUMNS
+from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.measuring import Measures, add_measures
 from ..jobs.sharded_output import ShardedOutput

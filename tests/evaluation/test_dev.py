@@ -56,6 +56,16 @@ def test_a_file_of_pairs_gives_what_its_rows_as_a_folder_give(tmp_path, column):
     )
 
 
+def test_raw_sets_without_sts16_give_their_dev_parts_alone(tmp_path):
+    lines = [
+        f"g\tf\t2012\t{row}\t{score}\t{first}\t{second}\tan url\n"
+        for row, (first, second, score) in enumerate([("banana", "bee", 1), ("ocean", "onion", 3), ("bee", "bee", 5)])
+    ]
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"sts-{part}.csv").write_text("".join(lines))
+    assert set(dev_scorer(tmp_path)(vowel_counts)) == {"dev_mean", "STS-B dev"}
+
+
 def test_folders_without_anything_to_tune_on_are_refused(tmp_path):
     for split in ("train", "test"):
         write_graded(tmp_path / "no_dev", split, [1.0, 2.0, 3.0, 4.0])

@@ -287,6 +287,11 @@ def test_columns_are_parted_by_commas_and_other_rows_may_have_other_ones(name):
     assert kept["q"][:] == ["where"]
 
 
+def test_sides_of_pairs_are_found_by_their_usual_names():
+    rows = datasets.Dataset.from_dict({"anchor": ["how", "How"], "positive": ["is it", "Is it"], "kind": ["a", "b"]})
+    assert deduplicate(rows, threshold=1)["kind"][:] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -139,7 +139,8 @@ def test_no_two_measures_have_a_column_in_common_and_all_give_what_they_announce
 # ----- tokens
 
 TEXT = st.text(
-    st.sampled_from("abAB1 _'’ntsdrel-.,\n\t\u0301\u0130ßΣéı中\u200b\u00a0\U0001f600\ud800\x00"), max_size=14
+    st.sampled_from("abAB1 _'’ntsdrel-.,\n\t\u0301\u0130ßΣéı中\u093f\U00011134\u200b\u00a0\U0001f600\ud800\x00"),
+    max_size=14,
 ) | st.text(max_size=10)
 
 
@@ -171,3 +172,9 @@ def test_spans_are_the_tokens_of_the_regular_expression(texts):
     found = [tokens[first : first + count] for first, count in zip(spans.first, spans.counts, strict=True)]
     assert found == [tokenize(text) for text in lowered]
     assert spans.sizes.tolist() == [len(token) for tokens in found for token in tokens]
+
+
+def test_vowel_signs_belong_to_their_words():
+    assert len(tokenize("वह दिन में काम करता है।")) == 7
+    assert tokenize("เขา ทำ งาน") == ["เขา", "ทำ", "งาน"]
+    assert tokenize("\U00011107\U00011134 a") == ["\U00011107\U00011134", "a"]

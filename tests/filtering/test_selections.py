@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.filtering.selections import apply_selection, check_selections, parse_selection
+from hf_paraphrase.filtering.selections import apply_selection, check_selections, different, parse_selection
 
 OPERATORS = {
     "<=": operator.le,
@@ -75,3 +75,9 @@ def test_unknown_columns_are_refused_and_the_choices_named():
         assert "hf-paraphrase score can add it" in caught.value.remedy
     with pytest.raises(UsageError, match="holds string"):
         check_selections([parse_selection("sentence1<1")], schema)
+
+
+def test_sides_that_are_the_same_text_or_the_same_tokens_do_not_differ():
+    first = ["İstanbul", "caf\u00e9", "a\u200bb", "Well , so", "करता", "a b", ""]
+    second = ["istanbul", "CAFE\u0301", "ab", "well,  so", "करती", "ab", "\ufeff"]
+    assert different(first, second).tolist() == [False, False, False, False, True, True, False]

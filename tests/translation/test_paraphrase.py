@@ -220,11 +220,14 @@ def test_languages_that_do_not_meet_are_refused(monkeypatch):
 
 def test_inputs_without_sentences_are_one_line(model, tmp_path):
     pq.write_table(pa.table({"number": [1]}), tmp_path / "numbers.parquet")
+    (tmp_path / "none").mkdir()
+    pq.write_table(SENTENCES.empty_table(), tmp_path / "none" / "train.parquet")
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "lines.txt").write_text("one\n")
     common = {"models": model, **LANGUAGES, "output": str(tmp_path / "out")}
     for name, more, problem in (
         ("numbers.parquet", {}, "none of the columns of text is called"),
+        ("none", {}, "there are no rows"),
         ("empty.txt", {}, "empty"),
         ("absent.txt", {}, "no such"),
         ("lines.txt", {"column": "text"}, "missing column text"),

@@ -38,6 +38,7 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
         self, source: str, config_name: str | None = None, cache_dir: str | None = None, **settings: Any
     ) -> None:
         self._source: Source = SOURCES[source](**settings)
+        self._source.check()
         self._configuration = config_name or self._source.parts()[0].configuration
         super().__init__(
             cache_dir=cache_dir,

@@ -23,6 +23,7 @@ from ..decontamination import DecontaminationSettings
 from ..fingerprints import normalise_all
 from ..folder import DataFolder
 from ..row_selection import text_keys
+from ..same_text import is_blank
 from ..schema import BITEXT, PAIRS
 from ..text_blocks import LineErrors
 from .preparation import recipe_of
@@ -108,7 +109,7 @@ def pivot_pairs(
         forms = normalise_all(rows.column("target")).to_pylist()
         sides = (rows.column(name).to_pylist() for name in ("source_lang", "source", "target"))
         for language, source, target, form in zip(*sides, forms, strict=True):
-            if form and source:
+            if form and not is_blank(source or ""):
                 sentences.setdefault((language, source), {}).setdefault(form, target)
     examples: list[tuple[str, str, str, str]] = []
     pivots: dict[frozenset[str], int] = {}

@@ -15,13 +15,14 @@ from collections.abc import Iterator, Sequence
 from html.entities import html5
 from itertools import chain, product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 from xml.etree import ElementTree
 
 from ...errors import InputError
 from ..languages import is_language, language_tag
 from ..records import blocks_of
-from ..text_blocks import LineErrors, empty_file, files_below, read_blocks, refuse_packed
+from ..text_blocks import COMPRESSED, LineErrors, empty_file, files_below, read_blocks, refuse_packed
 from ..text_files import Block
 
 Unit = list[tuple[str, str]]
@@ -176,11 +177,16 @@ def find_catalogues(path: Path) -> list[Path]:
         raise InputError("no such file or folder", path=path, remedy="check --gettext")
     by_name: dict[Path, Path] = {}
     for suffix in (".mo", ".po"):
-        files = [file for file in files_below(path) if file.suffix == suffix and file.stat().st_size]
-        by_name |= {file.with_suffix(""): file for file in files}
+        files = [file for file in files_below(path) if _plain_name(file).suffix == suffix and file.stat().st_size]
+        by_name |= {_plain_name(file).with_suffix(""): file for file in files}
     if not by_name:
         raise InputError("no gettext catalogue (.po, .mo)", path=path, remedy="name the folder that holds them")
     return [by_name[name] for name in sorted(by_name)]
+
+
+def _plain_name(path: Path) -> Path:
+    """Returns the name of a file without the suffix of its compression."""
+    return path.with_suffix("") if path.suffix in COMPRESSED else path
 
 
 def read_catalogues(catalogues: Sequence[Path], lang: str, english: str, errors: LineErrors) -> Iterator[Block]:
@@ -214,7 +220,7 @@ def _languages_of(path: Path, entries: Any) -> list[str]:
     """Returns what may name the language of a catalogue: the folder above `LC_MESSAGES`, or else header and names."""
     if path.parent.name == "LC_MESSAGES" and language_tag(path.parent.parent.name):
         return [path.parent.parent.name]
-    return [entries.metadata.get("Language", ""), path.stem, path.parent.name]
+    return [entries.metadata.get("Language", ""), _plain_name(path).stem, path.parent.name]
 
 
 def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
@@ -243,11 +249,17 @@ def _parsed(path: Path, errors: LineErrors) -> Any:
     """Parses a catalogue; None for a malformed one, which is reported."""
     import polib
 
-    try:
-        return (polib.mofile if path.suffix == ".mo" else polib.pofile)(str(path))
-    except Exception as error:
-        # The parser lets any error of its own through for a malformed file.
-        lines = _LINE.findall(str(error))
-        message = f"not a well-formed gettext catalogue: {str(error)[:200]}"
-        errors.handle(message, path, int(lines[-1]) if lines else 1, "fix it; msgfmt --check names the fault")
-        return None
+    parse = polib.mofile if _plain_name(path).suffix == ".mo" else polib.pofile
+    with TemporaryDirectory() as folder:
+        plain = path
+        if path.suffix in COMPRESSED:  # which the parser does not read
+            plain = Path(folder) / _plain_name(path).name
+            plain.write_bytes(b"".join(read_blocks(path)))
+        try:
+            return parse(str(plain))
+        except Exception as error:
+            # The parser lets any error of its own through for a malformed file.
+            lines = _LINE.findall(str(error))
+            message = f"not a well-formed gettext catalogue: {str(error).replace(str(plain), path.name)[:200]}"
+            errors.handle(message, path, int(lines[-1]) if lines else 1, "fix it; msgfmt --check names the fault")
+            return None

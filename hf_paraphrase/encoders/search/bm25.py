@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,18 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ...data.same_text import combining_marks
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _K1, _B = 0.9, 0.4
 _RANK_CONSTANT = 60
 _ASCII_TOKEN = re.compile(r"\w+|[^\w\s]")
-
-
-@cache
-def combining_marks() -> str:
-    """Lists all combining marks for a class of characters: the vowel signs of Hindi and Thai belong to their words."""
-    return "".join(letter for letter in map(chr, range(0x300, 0x20000)) if unicodedata.category(letter)[0] == "M")
 
 
 @cache

@@ -22,6 +22,7 @@ from ...artefacts.files import read_json_object
 from ...artefacts.provenance import inherited_metadata, read_provenance
 from ...data.batch_function import Progress, no_progress
 from ...data.folder import DataFolder, write_split
+from ...data.same_text import is_blank, same_texts
 from ...data.schema import int64_array
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError, ModelError, OutputError, UsageError
@@ -88,12 +89,13 @@ class IndexSettings:
             raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
 
 
-def text_keys(texts: Iterable[str]) -> NDArray[np.int64]:
-    """Computes a number for each text, the same for texts that differ in case and spacing only (texts,).
+def text_keys(texts: Sequence[str]) -> NDArray[np.int64]:
+    """Computes a number for each text, the same for texts that `same_text` takes for the same (texts,).
 
     It is another one in another process. Of a million texts two different ones share it with a probability of 3e-8.
     """
-    return np.array([hash(" ".join(text.lower().split())) for text in texts], np.int64)
+    same = same_texts(pa.array(texts, pa.string())).to_pylist()
+    return np.array(list(map(hash, same)), np.int64)
 
 
 @dataclass(frozen=True)
@@ -480,7 +482,7 @@ class _Builder:
         self.counts["empty"], self.counts["repeated"] = before.empty, before.repeated
 
     def _is_kept(self, text: str | None) -> bool:
-        if text is None or not text.strip():
+        if text is None or is_blank(text):
             self.counts["empty"] += 1
             return False
         key = hash(text)

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
+from ...data.same_text import is_blank
+from ...data.text_blocks import refuse_records
 from ...data.text_files import StrictLines, read_fields, read_lines
 from ...errors import InputError
 
@@ -38,6 +40,7 @@ def read_collection(path: Path, layout: str) -> Collection:
     names: list[str] = []
     sentences: list[str] = []
     if layout == "lines":
+        refuse_records(path)
         for lines in read_lines(path, StrictLines()):
             sentences += lines.to_pylist()
         names = [str(number) for number in range(1, len(sentences) + 1)]
@@ -50,7 +53,7 @@ def read_collection(path: Path, layout: str) -> Collection:
             repeated, _ = Counter(names).most_common(1)[0]
             remedy = "give every sentence an id of its own"
             raise InputError(f"the id `{repeated[:80]}` comes more than once", path=path, remedy=remedy)
-    filled = [place for place, text in enumerate(sentences) if text.strip()]
+    filled = [place for place, text in enumerate(sentences) if not is_blank(text)]
     if not filled:
         raise InputError("the file contains no sentences", path=path, remedy="give one sentence a line")
     return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gzip
+
 import polib
 import pytest
 
@@ -72,6 +74,19 @@ def test_messages_become_pairs_and_what_is_left_out_is_counted(tmp_path):
     ]
     assert errors.left_out == {"fuzzy": 1, "untranslated": 1, "obsolete": 1}
     assert sorted(pairs_of(written(tmp_path / "fr.mo", path.read_text()))) == sorted(pairs_of(path))
+
+
+@pytest.mark.parametrize("name", ["fr.po", "fr.mo"])
+def test_compressed_catalogues_are_read_alike(tmp_path, name):
+    path = written(tmp_path / name, header("") + MESSAGES)
+    (tmp_path / "gz").mkdir()
+    packed = tmp_path / "gz" / f"{name}.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    (tmp_path / "gz" / "de.po.gz").write_bytes(gzip.compress(header("de").encode()))
+    assert pairs_of(packed) == pairs_of(packed.parent) == pairs_of(path)
+    packed.write_bytes(gzip.compress(b"this is no catalogue\n"))
+    with pytest.raises(InputError, match=rf"{name}\.gz:1: not a well-formed"):
+        pairs_of(packed)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_blocks as text_blocks
+from hf_paraphrase import score, train_tokenizer
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.records import read_records
@@ -21,6 +22,7 @@ from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.studies.mining.collections import read_collection
 
 FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMES = ["left", "right", "extra"]
@@ -178,12 +180,21 @@ def test_whatever_load_dataset_opens_becomes_a_folder(tmp_path, monkeypatch):
 def test_sentences_of_files_with_columns_are_their_texts_and_not_their_lines(tmp_path):
     (tmp_path / "a.csv").write_text('id,text\n1,"a, b"\n2,c\n')
     (tmp_path / "a.jsonl").write_text('{"sentence1": "a", "sentence2": "b"}\n')
+    (tmp_path / "a.tsv").write_text("id\ttext\n1\ta, b\n")
+    assert list(SentenceCorpus(tmp_path / "a.tsv").blocks()) == [["a, b"]]
     assert list(SentenceCorpus(tmp_path / "a.csv").blocks()) == [["a, b", "c"]]
     assert list(SentenceCorpus(tmp_path / "a.csv", ["id"]).blocks()) == [["1", "2"]]
     assert list(SentenceCorpus(tmp_path / "a.jsonl").blocks()) == [["a", "b"]]
-    for name in ("a.csv", "a.jsonl"):
-        with pytest.raises(InputError, match="of which a line is not a sentence"):
-            list(lines_of_file(tmp_path / name))
+    output, pairs = str(tmp_path / "out"), [{"sentence1": "a", "sentence2": "b"}]
+    for reader in (
+        lambda path: list(lines_of_file(path)),
+        lambda path: train_tokenizer(text=[str(path)], output=output),
+        lambda path: score(pairs=pairs, language_model_text=path, output=output),
+        lambda path: read_collection(path, "lines"),
+    ):
+        for name in ("a.csv", "a.jsonl", "a.tsv"):
+            with pytest.raises(InputError, match="of which a line is not a sentence"):
+                reader(tmp_path / name)
 
 
 def test_a_csv_without_a_header_is_refused_alike_by_every_reader(tmp_path, monkeypatch):

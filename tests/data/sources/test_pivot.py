@@ -40,7 +40,9 @@ def as_tuples(table: pa.Table) -> list[tuple]:
 
 def test_sentences_that_share_a_translation_are_paired_once_and_in_order(tmp_path):
     rows = [("x", "One."), ("y", "Two."), ("x", "Uno."), ("y", "2"), ("z", "Two"), ("x", "one")]
-    folder = bitext(tmp_path / "a", [*rows, ("x", None), (None, "one"), (None, "two")])
+    folder = bitext(
+        tmp_path / "a", [*rows, ("x", None), (None, "one"), (None, "two"), ("\u200b", "one"), ("\u200b", "two")]
+    )
     pairs, left_out = pivot_pairs([folder])
     assert as_tuples(pairs) == [("One.", "Uno.", "x", "fr"), ("Two.", "2", "y", "fr")]
     assert left_out == {"repeated": 0}

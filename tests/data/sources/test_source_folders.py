@@ -166,8 +166,6 @@ def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_its_build
     assert all(2 * rules["lines"] == sum(rules.values()) for rules in counts)
     settings = {flag[2:].replace("-", "_"): value for flag, value in zip(flags[::2], flags[1::2], strict=False)}
     settings |= {"rewrites": True} if name == "turku" else {}
-    if name == "ppdb":
-        settings["file"] = [settings["file"]]
     found = {}
     for configuration in dict.fromkeys(configuration for configuration, _ in sizes):
         config_name = configuration or None
