@@ -27,11 +27,11 @@ from ..artefacts.provenance import (
     write_provenance,
 )
 from ..errors import ModelError
-from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
 from .onnx_encoder import OnnxModel
+from .sentence_transformers_files import needs_own_code, write_module_files
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -28,7 +28,8 @@ from ..training.threads import available_threads, in_threads
 from .kinds import encoder_class, third_party_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
-from .static_tables import VectorTable, read_prompts, read_static
+from .sentence_transformers_files import read_prompts
+from .static_tables import VectorTable, read_static
 from .text_tokens import Reading, TextTokens
 from .vectors import Precision, check_count, check_precision, normalized, quantize_embeddings
 from .word_averages import TableAverages, averages_of_model, embed_averages

@@ -64,17 +64,3 @@ class AvgModel(AveragingModel):
         if token_vectors is not None and self.config.skip_unknown:
             token_vectors = torch.where((given & ~mask).unsqueeze(2), pooled.unsqueeze(1), token_vectors)
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
-
-    def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Embeds sentences whose tokens are laid end to end (total,), `lengths` (sentences,) each, without dropout.
-
-        The means (sentences, hidden_size) are equal to the last bit to `pooler_output` of a padded batch.
-        """
-        if self.config.skip_unknown:
-            is_known = tokens != self.config.unk_token_id
-            rows = torch.repeat_interleave(lengths)
-            counts = torch.zeros_like(lengths).index_add_(0, rows, is_known.to(lengths.dtype))
-            nothing_else = counts == 0
-            tokens = tokens[is_known | nothing_else[rows]]
-            lengths = torch.where(nothing_else, lengths, counts)
-        return self._means(tokens, lengths, None)

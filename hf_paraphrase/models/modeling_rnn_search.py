@@ -300,10 +300,6 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
 
-    def get_encoder(self, *args: Any, **kwargs: Any) -> RnnSearchEncoder:
-        """Returns the encoder."""
-        return self.encoder
-
     def get_input_embeddings(self) -> nn.Embedding:
         """Returns the target embeddings, the ones that the output layer can be tied to."""
         return self.decoder.embeddings

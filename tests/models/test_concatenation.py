@@ -10,6 +10,7 @@ from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
 from hf_paraphrase.models.modeling_concatenation import ConcatenationModel
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
 
 SIZES = [20, 30]
@@ -71,8 +72,8 @@ def test_the_cosine_of_weighted_parts_is_the_weighted_mean_of_their_cosines():
 def test_sentences_laid_end_to_end_agree_to_the_last_bit_whatever_the_order_of_the_parts(weights):
     model = make(part_weights=weights)
     expected = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
-    flat = torch.tensor([token for row in ROWS for token in row])
-    assert torch.equal(model.mean_of_words(flat, torch.tensor(list(map(len, ROWS)))), expected)
+    flat = torch.from_numpy(SentenceEncoder(model).encode_token_ids(TokenIds.of_lists(ROWS)))
+    assert torch.equal(flat, expected)
     mixed = model(torch.tensor([[25, 5, 26, 6, 7]])).pooler_output
     assert torch.equal(mixed[0], expected[0])
 

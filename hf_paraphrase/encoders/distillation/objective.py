@@ -34,7 +34,7 @@ from .teacher_vectors import TeacherVectors
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from ...models.modeling_avg import AvgModel
+    from ..sentence_encoder import SentenceEncoder
 
 TABLE = "embeddings"
 """The name of the table of token vectors in every encoder."""
@@ -273,21 +273,18 @@ def initial_projection(
 
 
 @torch.no_grad()
-def turn_to_principal_axes(model: AvgModel, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
+def turn_to_principal_axes(encoder: SentenceEncoder, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
     """Turns the table of an average so that its first components hold as much as they can of the cosines of texts.
 
     The axes are those of the embeddings of a sample of texts, divided by their lengths and not centred. All of them
     are a rotation, under which no cosine changes; `components` keeps so many, 0 all.
     """
     numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_OF_AXES])
-    table = model.get_parameter(TABLE)
-    vectors = []
-    for start in range(0, len(numbers), 1 << 12):
-        some = texts.take(numbers[start : start + (1 << 12)])
-        ids, counts = (torch.from_numpy(part).to(table.device) for part in (some.ids.astype(np.int64), some.lengths))
-        vectors.append(model.mean_of_words(ids, counts).cpu())
-    unit = nn.functional.normalize(torch.cat(vectors)).numpy()
+    some = texts.take(numbers)
+    vectors = encoder.encode_token_ids(TokenIds(some.ids.astype(np.int64), some.offsets))
+    unit = functional.normalize(torch.from_numpy(vectors)).numpy()
     kept = components or unit.shape[1]
-    axes = torch.from_numpy(principal_axes(unit, kept)).to(table.device)
-    model.embeddings = nn.Parameter(table @ axes)
+    model = encoder.model
+    axes = torch.from_numpy(principal_axes(unit, kept)).to(model.embeddings.device)
+    model.embeddings = nn.Parameter(model.embeddings @ axes)
     model.config.hidden_size = kept

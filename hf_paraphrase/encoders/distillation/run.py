@@ -183,8 +183,7 @@ def _write(
         "teachers": dict(zip(names, data.targets.sizes, strict=True)),
     }
     if settings.principal_components is not None:
-        model: Any = trainer.model
-        turn_to_principal_axes(model, data.texts, settings.principal_components, seed=settings.seed)
+        turn_to_principal_axes(trainer.encoder, data.texts, settings.principal_components, seed=settings.seed)
         if trainer.evaluator is not None:
             results["dev_finished"] = scores_of(trainer.evaluator, trainer.encoder)[DEV_SCORE]
     initial = "random"
