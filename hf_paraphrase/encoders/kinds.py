@@ -236,7 +236,7 @@ def new_encoder(
     elif embedding_size not in (None, hidden_size):
         raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
     if entry.model == "concatenation":
-        settings |= {"vocab_sizes": vocabulary.sizes, "part_size": hidden_size}
+        settings |= {"vocab_sizes": vocabulary.tokenizer.part_sizes, "part_size": hidden_size}
     else:
         settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
     given = {name: value for name, value in settings.items() if value is not None or name == "unk_token_id"}

@@ -87,7 +87,7 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
     evaluator = dev_evaluator(settings.dev_data)
     coverage: Coverage | None = None
     if settings.initial_model is not None:
-        encoder, _ = initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
+        encoder = initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
         pairs = _pairs(settings, encoder)
     else:
         with naming(settings.pairs):

@@ -139,7 +139,7 @@ def _student(
     coverage: Coverage | None = None
     if settings.initial_model is not None:
         dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-        encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
+        encoder = initial_encoder(settings.initial_model, dropouts)
         encoded = encode_texts(texts, encoder.tokenizer, scratch=scratch_folder(run.folder))
     else:
         if settings.hidden_size is None and settings.initial_vectors is None:
@@ -154,13 +154,11 @@ def _student(
         if settings.letters and coverage is None:
             # What a word has of its own comes from the text alone, so that a word without text is its letters.
             with torch.no_grad():
-                model.get_parameter("embeddings")[: vocabulary.sizes[0]] = 0.0
-    if not settings.letters:
-        return encoder, encoded, coverage, None
-    # Of several tokenizers that of the words is the first.
-    words = getattr(vocabulary.tokenizer, "parts", [vocabulary.tokenizer])[0]
-    shape = encoder.model.get_parameter("embeddings").shape
-    letters = Letters(spellings(words), *shape, buckets=settings.ngram_buckets, seed=settings.seed)
+                model.get_parameter("embeddings")[: len(vocabulary.words or ())] = 0.0
+    letters = None
+    if settings.letters:
+        spelt, shape = spellings(encoder.tokenizer), encoder.model.get_parameter("embeddings").shape
+        letters = Letters(spelt, *shape, buckets=settings.ngram_buckets, seed=settings.seed)
     return encoder, encoded, coverage, letters
 
 

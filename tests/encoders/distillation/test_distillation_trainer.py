@@ -42,12 +42,9 @@ def tokenizer():
 @pytest.fixture
 def trainer_of(tokenizer, tmp_path):
     def make(kind="avg", *, letters=False, evaluator=None, name="run", size=SIZE, **settings):
-        words = EncoderVocabulary(tokenizer, [len(tokenizer)], tokenizer, None)
-        model = new_encoder(kind, words, hidden_size=size, seed=1)
+        model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=size, seed=1)
         data = data_of(tokenizer)
-        spelt = None
-        if letters:
-            spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1)
+        spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1) if letters else None
         arguments = DistillationTrainingArguments(
             output_dir=str(tmp_path / name),
             per_device_train_batch_size=32,

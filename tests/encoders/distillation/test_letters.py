@@ -15,8 +15,10 @@ from hf_paraphrase.encoders.distillation.objective import (
     embed_with_local_table,
 )
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
+from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
+from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
+from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
@@ -60,22 +62,17 @@ KINDS = [("avg", {}, False), ("avg", {"skip_unknown": True}, True), ("gran", {},
 @pytest.mark.parametrize(("kind", "settings", "with_letters"), KINDS)
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
     words = build_word_level_tokenizer(["cat", "cats", "dog", "dogs", "unused", "bird"])
-    vocabulary = EncoderVocabulary(words, [len(words)], words, None)
+    tokenizer = words
     if kind == "word-trigram":
-        vocabulary = with_trigrams(
-            (words, None),
-            ["cat cats dog"],
-            vocabulary_size=None,
-            min_frequency=1,
-            lower_case=True,
-            skip_unknown=False,
-        )
-    model = new_encoder(kind, vocabulary, hidden_size=6, **settings).eval()
+        trigrams = build_character_trigram_tokenizer(trigram_vocabulary(["cat cats dog"]))
+        tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
+        assert spellings(tokenizer) == spellings(words)
+    model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=6, **settings).eval()
     with torch.no_grad():
         model.embeddings.normal_(generator=torch.Generator().manual_seed(1))
     letters = Letters(spellings(words), *model.embeddings.shape, buckets=50) if with_letters else None
     lines = ["dog cat dog", "cats", "a dog strange", "", "dogs bird"]
-    ids = [row or [] for row in vocabulary.tokenizer(lines)["input_ids"]]
+    ids = [row or [] for row in tokenizer(lines)["input_ids"]]
     ends = np.cumsum([0, *map(len, ids)])
     encoded = TokenIds(np.array([token for row in ids for token in row], np.int32), ends)
     targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])
@@ -94,7 +91,7 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     plain = model.embeddings.detach().clone()
     whole = torch.nn.Parameter(plain if letters is None else letters.folded(plain))
     length = max(map(len, ids))
-    pad = vocabulary.tokenizer.pad_token_id
+    pad = tokenizer.pad_token_id
     padded = torch.tensor([row + [pad] * (length - len(row)) for row in ids])
     mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in ids])
     model.embeddings = whole
