@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
+from ..artefacts.hub_models import fetched_folder, model_folder
 from ..artefacts.model_loading import load_tokenizer
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import ModelError, UsageError
@@ -269,9 +269,3 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         encoder.model.float()
     encoder.model.train()
     return encoder
-
-
-def name_on_card(name: str | os.PathLike[str]) -> str:
-    """Describes for a card what a training continued from."""
-    folder = model_folder(name, any_type=True)
-    return repository_name(folder) or folder.resolve().name

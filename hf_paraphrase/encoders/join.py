@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import UNKNOWN_LICENSE, check_license
-from ..artefacts.hub_models import model_folder, repository_name
+from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata
 from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -100,7 +100,7 @@ class JoinSettings(Settings):
 @recipe(JoinSettings)
 def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
-    from .model_folder import card_values, sizes_of, write_model_files
+    from .model_folder import card_values, name_on_card, sizes_of, write_model_files
 
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
@@ -121,7 +121,7 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
         weights = list(settings.weights) or [1.0] * len(parts)
         model, tokenizer = _joined(parts, weights)
         write_model_files(artefact.staging, model, tokenizer)
-        names = [name if name == BASELINE else _name(folders[name]) for name in settings.model]
+        names = [name if name == BASELINE else name_on_card(folders[name]) for name in settings.model]
         described = [
             {"name": name, "vectors": len(table), "share": weight / sum(weights)}
             for name, (_, table), weight in zip(names, parts, weights, strict=True)
@@ -140,10 +140,6 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
         artefact.finish(results=results, card=Card("joined_encoder", card, kind="model_cards"))
     log(f"{settings.output}: {' + '.join(names)}, {size} components each")
     return SentenceEncoder.from_pretrained(settings.output)
-
-
-def _name(folder: Path) -> str:
-    return repository_name(folder) or folder.resolve().name
 
 
 def _average(folder: Path) -> Part:

@@ -31,7 +31,7 @@ from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
 from .sentence_transformers_files import read_prompts
 from .static_tables import VectorTable, read_static
 from .text_tokens import Reading, TextTokens
-from .vectors import Precision, check_count, check_precision, normalized, quantize_embeddings
+from .vectors import Precision, check_counts, check_precision, normalized, quantize_embeddings
 from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class SentenceEncoder:
     @max_seq_length.setter
     def max_seq_length(self, length: int | None) -> None:
         if length is not None:
-            check_count("max_seq_length", length)
+            check_counts(max_seq_length=length)
         self.reading = dataclasses.replace(self.reading, most_tokens=length)
 
     def get_sentence_embedding_dimension(self) -> int:
@@ -376,7 +376,7 @@ class SentenceEncoder:
         show_progress_bar: bool = False,
     ) -> NDArray[np.float32]:
         """Embeds the texts of all blocks, as float32 (texts, dim)."""
-        check_count("batch_size", batch_size)
+        check_counts(batch_size=batch_size)
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
         averages = self._word_averages()
         finish = normalized if normalize else None
@@ -393,13 +393,9 @@ class SentenceEncoder:
                 steps = with_progress_bar(steps, len(vectors))
             for _ in steps:
                 pass
-        if self._tokens.truncated and not self._warned:
-            self._warned = True
-            _LOGGER.warning(
-                "%d texts have more than %d tokens: the rest of them is not read",
-                self._tokens.truncated,
-                self.reading.most_tokens,
-            )
+        if (cut := self._tokens.truncated) and not self._warned:
+            self._warned, most = True, self.reading.most_tokens
+            _LOGGER.warning("%d texts have more than %d tokens: the rest of them is not read", cut, most)
         return vectors
 
     def _word_averages(self) -> TableAverages | None:
@@ -527,7 +523,7 @@ class SentenceEncoder:
 
 
 def _check_truncation(dimension: int, truncate_dim: int) -> None:
-    check_count("truncate_dim", truncate_dim)
+    check_counts(truncate_dim=truncate_dim)
     if truncate_dim > dimension:
         what = f"embeddings of {dimension} components cannot be truncated to {truncate_dim}"
         raise UsageError(what, remedy=f"keep 1 to {dimension} of them")

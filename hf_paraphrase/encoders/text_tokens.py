@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.same_text import is_blank
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.token_ids import TokenIds, ends_of
 from ..tokenization.token_lookup import Lookup, ids_of, list_of_texts, lookup_for, state_of
 from ..training.threads import available_threads, in_threads
 
@@ -52,8 +52,7 @@ class Reading:
         position = np.arange(len(whole.ids)) - np.repeat(whole.offsets[:-1], lengths)
         total = np.repeat(lengths, lengths)
         kept = (total <= self.most_tokens) | (position < self.most_tokens - tail) | (position >= total - tail)
-        offsets = np.concatenate([[0], np.minimum(lengths, self.most_tokens).cumsum()])
-        return TokenIds(whole.ids[kept], offsets)
+        return TokenIds(whole.ids[kept], ends_of(np.minimum(lengths, self.most_tokens)))
 
 
 class TextTokens:

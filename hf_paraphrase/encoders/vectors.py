@@ -26,11 +26,12 @@ _SMALL, _LARGE = 1e-15, 1e18
 """Between these norms no square leaves single precision."""
 
 
-def check_count(name: str, value: Any) -> None:
-    """Refuses an argument of a Python function that is no whole number, of Python or of NumPy, of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
-    Constraints(at_least=1).check(name, value)
+def check_counts(**counts: Any) -> None:
+    """Refuses arguments of a Python function that are no whole numbers, of Python or of NumPy, of at least 1."""
+    for name, value in counts.items():
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
+        Constraints(at_least=1).check(name, value)
 
 
 def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

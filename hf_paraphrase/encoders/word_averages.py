@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.weights import StoredMatrix
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.token_ids import TokenIds, ends_of
 from ..training.threads import available_threads, in_threads, one_thread
 
 _ROWS_PER_MEAN = 1024
@@ -96,7 +96,7 @@ class TableAverages:
         lengths = np.diff(offsets)
         text = np.repeat(np.arange(len(lengths)), lengths)
         counts = np.bincount(text[is_known], minlength=len(lengths))
-        return ids[is_known | (counts == 0)[text]], _offsets(np.where(counts == 0, lengths, counts))
+        return ids[is_known | (counts == 0)[text]], ends_of(np.where(counts == 0, lengths, counts))
 
     def _of_parts(
         self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
@@ -108,7 +108,7 @@ class TableAverages:
         if (bag[1:] < bag[:-1]).any():
             order = np.argsort(bag, kind="stable")
             bag, ids = bag[order], ids[order]
-        means = mean(*self._rows(ids), _offsets(np.bincount(bag, minlength=texts * parts)))
+        means = mean(*self._rows(ids), ends_of(np.bincount(bag, minlength=texts * parts)))
         means = means.reshape(texts, parts, -1)
         if self.part_weights is not None:
             shares = [math.sqrt(weight / sum(self.part_weights)) for weight in self.part_weights]
@@ -214,7 +214,3 @@ def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[n
     """Divides the sum of each text by the number of its tokens, in place; those of none stay zero."""
     sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
     return sums
-
-
-def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])

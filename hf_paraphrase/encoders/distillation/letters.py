@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...tokenization.encoder_pieces import SPACE
-from ...tokenization.token_ids import ranges
-from ..encoded_pairs import ends_of
+from ...tokenization.token_ids import ends_of, ranges
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

@@ -165,8 +165,8 @@ def _student(
 def _write(
     settings: StudentSettings, run: TrainingRun, trainer: DistillationTrainer, texts: Texts, coverage: Coverage | None
 ) -> None:
-    from ..dev_scores import DEV_SCORE, scores_of
-    from ..encoder_vocabulary import name_on_card
+    from ..model_folder import name_on_card
+    from ..trainer import DEV_SCORE, scores_of
     from .objective import turn_to_principal_axes
     from .texts import OTHER, described
 

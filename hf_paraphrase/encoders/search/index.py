@@ -29,7 +29,7 @@ from ...settings import Constraints, Settings
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
-from ..vectors import NpyWriter, check_count, npy_writer, open_vectors
+from ..vectors import NpyWriter, check_counts, npy_writer, open_vectors
 from .approximate import LISTS_FILE, InvertedLists, build_lists
 from .bm25 import Bm25, reciprocal_rank_fusion
 from .filters import passing_rows
@@ -273,13 +273,13 @@ class SearchIndex:
         of double precision, so that a query gives the same answer whatever others are searched with it. Only rows of
         `among` are found, which are all compared.
         """
-        check_count("k", k)
+        check_counts(k=k)
         Constraints(choices=["exact", "approximate"]).check("method", method)
         if method == "approximate" and among is not None:
             raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
         if method == "approximate" or (method is None and among is None and self.settings.lists):
             lists, probes = self.lists, self.settings.probes if probes is None else probes
-            check_count("probes", probes)
+            check_counts(probes=probes)
             return lists.search(vectors, min(k, len(self)), probes)
         names = "queries", "the vectors of the index"
         return nearest_neighbours(vectors, self.vectors, k, among=among, skip_zero=True, are_units=True, names=names)
@@ -318,11 +318,10 @@ class SearchIndex:
         empty ones are left out. The name and licence of a corpus are put on the card, `settings` into the record.
         Returns how many the index has more than before.
         """
+        options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
         if isinstance(sentences, SentenceCorpus):
-            return self._rewrite(
-                sentences.tables(), sentences.path, settings, batch_size=batch_size, progress=progress
-            )
-        return self._rewrite([[*list_of_texts(sentences)]], batch_size=batch_size, progress=progress)
+            return self._rewrite(sentences.tables(), sentences.path, settings, **options)
+        return self._rewrite([[*list_of_texts(sentences)]], **options)
 
     def remove(self, sentences: str | Sequence[str]) -> int:
         """Takes sentences out, and those that are the same but for case and spacing; the others are not encoded again.
@@ -406,18 +405,11 @@ def build_index(
 ) -> IndexSettings:
     """Encodes sentences and writes all parts of an index folder but the encoder, the card and the provenance.
 
-    Args:
-        encoder: The encoder.
-        blocks: The sentences in blocks of any size, or tables whose column `sentence` holds them; None and empty
-            texts are left out. The other columns of the first table are kept.
-        folder: An existing folder.
-        approximate: Whether to make inverted lists as well.
-        keep_repeated: Whether a sentence that comes several times is kept as often.
-        batch_size: Sentences in a padded batch of the encoder.
-        earlier: An index of the same encoder, whose sentences come first and are not encoded again; its columns are
-            those that are kept.
-        without: Which of its rows are left out (rows,).
-        progress: Called with the number of sentences that were read.
+    The sentences come in blocks of any size, or in tables whose column `sentence` holds them; None and empty texts are
+    left out. The other columns of the first table are kept. `approximate` makes inverted lists as well, and
+    `keep_repeated` keeps a sentence that comes several times as often. The sentences of an `earlier` index of the same
+    encoder, but those that are `without` (rows,), come first and are not encoded again; its columns are those that are
+    kept. `progress` is called with the number of sentences that were read.
     """
     with npy_writer(folder / VECTORS_FILE, encoder.dimension) as writer:
         builder = _Builder(encoder, writer, keep_repeated, batch_size)

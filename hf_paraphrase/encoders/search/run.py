@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ...data.batch_function import Progress
     from ..sentence_encoder import SentenceEncoder
     from .index import IndexSettings, Neighbour, SearchIndex
-    from .semantic_search import MinedPairs
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
@@ -179,8 +178,7 @@ def search(settings: SearchSettings) -> Searched:
 def _build(settings: SearchSettings) -> Searched:
     from .index import finish_index
 
-    corpus, model = _corpus(settings, str(settings.corpus)), str(settings.model)
-    encoder = _encoder(settings)
+    corpus, model, encoder = _corpus(settings, str(settings.corpus)), str(settings.model), _encoder(settings)
     with _artefact(settings, [model, corpus.path]) as artefact:
         made = _build_into(artefact.staging, encoder, corpus, settings)
         finish_index(
@@ -295,7 +293,14 @@ def _mine(settings: SearchSettings) -> Searched:
     with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
         staging = artefact.staging
         pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
-        write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
+
+        def tables() -> Iterator[pa.Table]:
+            for first in range(0, len(pairs), _PAIRS_PER_BATCH):
+                part = slice(first, first + _PAIRS_PER_BATCH)
+                sides = [index.sentences_of(rows[part])["sentence"] for rows in (pairs.first, pairs.second)]
+                yield pa.table([*sides, pa.array(pairs.scores[part])], schema=MINED).combine_chunks()
+
+        write_split(staging, "train", tables(), MINED, repeating=())
         results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
         values = {
             **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
@@ -310,14 +315,6 @@ def _mine(settings: SearchSettings) -> Searched:
         log(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
     log(f"{len(pairs):,} pairs are in {settings.output}")
     return Searched(Path(str(settings.output)), len(pairs))
-
-
-def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]:
-    """Reads the sentences of mined pairs, block by block."""
-    for first in range(0, len(pairs), _PAIRS_PER_BATCH):
-        part = slice(first, first + _PAIRS_PER_BATCH)
-        sides = [index.sentences_of(rows[part])["sentence"] for rows in (pairs.first, pairs.second)]
-        yield pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pairs.scores[part]}).combine_chunks()
 
 
 def _open(settings: SearchSettings) -> SearchIndex:
