@@ -97,20 +97,6 @@ def test_search_gives_what_the_index_gives(url, index):
     assert expected[0]["columns"] == {"year": 2019, "by": "a"}
 
 
-def test_the_client_of_openai_gets_the_vectors(url, encoder):
-    openai = pytest.importorskip("openai", reason="pip install openai")
-    client = openai.OpenAI(base_url=f"{url}/v1", api_key="none")
-    expected = encoder.encode(["w1", "w2 w3"], normalize=True)
-    for options in ({}, {"encoding_format": "float"}):
-        answer = client.embeddings.create(model="tiny", input=["w1", "w2 w3"], **options)
-        np.testing.assert_allclose([item.embedding for item in answer.data], expected, atol=1e-6)
-    assert [model.id for model in client.models.list()] == ["tiny"]
-    with pytest.raises(openai.NotFoundError, match="there is no model 'other'"):
-        client.embeddings.create(model="other", input="w1")
-    with pytest.raises(openai.BadRequestError, match="must be a text"):
-        client.embeddings.create(model="tiny", input=[])
-
-
 # ----- load
 
 
