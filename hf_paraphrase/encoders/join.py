@@ -109,15 +109,25 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     ) as artefact:
         averages = {name: _average(folder) for name, folder in folders.items()}
         sizes = {name: table.shape[1] for name, (_, table) in averages.items()}
-        if len(set(sizes.values())) > 1:
+        size, *others = set(sizes.values())
+        if others:
             listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
             raise UsageError(
                 f"the vectors of the models have different numbers of components: {listed}",
                 remedy="join models of one number; what was trained for it can be cut by "
                 "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
             )
-        size = next(iter(sizes.values()))
-        parts = [averages[name] if name in averages else _trigrams(settings, size) for name in settings.model]
+        if settings.text:
+            corpora = [SentenceCorpus(Path(source)) for source in settings.text]
+            with naming(settings.text[0]):
+                averages[BASELINE] = random_trigrams(
+                    (text for corpus in corpora for block in corpus.blocks() for text in block if text),
+                    dimension=size,
+                    max_size=settings.vocabulary_size or None,
+                    constant=settings.frequency_constant,
+                    seed=settings.seed,
+                )
+        parts = [averages[name] for name in settings.model]
         weights = list(settings.weights) or [1.0] * len(parts)
         model, tokenizer = _joined(parts, weights)
         write_model_files(artefact.staging, model, tokenizer)
@@ -160,19 +170,6 @@ def _average(folder: Path) -> Part:
         # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
         table[config.unk_token_id] = 0.0
     return encoder.tokenizer, table
-
-
-def _trigrams(settings: JoinSettings, size: int) -> Part:
-    """Makes the part of random trigram vectors."""
-    corpora = [SentenceCorpus(Path(source)) for source in settings.text]
-    with naming(settings.text[0]):
-        return random_trigrams(
-            (text for corpus in corpora for block in corpus.blocks() for text in block if text),
-            dimension=size,
-            max_size=settings.vocabulary_size or None,
-            constant=settings.frequency_constant,
-            seed=settings.seed,
-        )
 
 
 def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:

@@ -23,7 +23,7 @@ from ..artefacts.model_loading import check_model_type
 from ..errors import ModelError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
 from ..registry import ENCODERS
-from ..settings import Settings, flag, setting
+from ..settings import Settings, setting
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -138,18 +138,6 @@ def encoder_kind(name: str) -> EncoderKind:
 def option_names(options: Any) -> list[str]:
     """Names the fields of a dataclass of options."""
     return [field.name for field in dataclasses.fields(options)]
-
-
-def check_options(settings: Any) -> None:
-    """Refuses settings of other encoders than the `model_type` that they ask for."""
-    kind = encoder_kind(settings.model_type)
-    for option in option_names(EncoderOptions):
-        if getattr(settings, option) is not None and option not in kind.options:
-            able = [name for name in ENCODERS if option in encoder_kind(name).options]
-            raise UsageError(
-                f"{flag(option)} is not for --model-type {settings.model_type}",
-                remedy=f"leave it out, or train {' or '.join(able)}",
-            )
 
 
 def own_classes() -> dict[str, type[PreTrainedModel]]:

@@ -27,7 +27,7 @@ from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
 from .kinds import encoder_class, third_party_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
-from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
+from .padded_batches import embed_in_padded_batches, evaluation_mode, forward_options, with_progress_bar
 from .sentence_transformers_files import read_prompts
 from .static_tables import VectorTable, read_static
 from .text_tokens import Reading, TextTokens
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | VectorTable
     Texts: TypeAlias = str | Sequence[str]
+    Comparable: TypeAlias = Texts | NDArray[np.floating]
 
 _ROWS_PER_BLOCK = 1 << 14
 _LOGGER = logging.getLogger(__name__)
@@ -378,16 +379,24 @@ class SentenceEncoder:
         """Embeds the texts of all blocks, as float32 (texts, dim)."""
         check_counts(batch_size=batch_size)
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
-        averages = self._word_averages()
+        if self._model is None and self._averages is None:
+            self._averages = cast(VectorTable, self._table).averages(self.dimension)
+        averages = self._averages if self._model is None else averages_of_model(self._model)
         finish = normalized if normalize else None
         with evaluation_mode(self._model):
             if averages is not None:
                 steps = embed_averages(averages, tokenize, blocks, vectors, finish)
             else:
-                ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
-                pad = self.tokenizer.pad_token_id
-                steps = embed_by_model(
-                    self.model, ids, vectors, batch_size=batch_size, pad_token_id=pad, finish=finish
+                model, wanted = self.model, forward_options(self.model)
+                steps = embed_in_padded_batches(
+                    lambda ids, mask: model(ids, attention_mask=mask, **wanted).pooler_output[:, : vectors.shape[1]],
+                    TokenIds.joined(in_threads(tokenize, blocks, available_threads())),
+                    vectors,
+                    batch_size=batch_size,
+                    pad_token_id=self.tokenizer.pad_token_id,
+                    device=model.device,
+                    finish=finish,
+                    is_transformer=hasattr(model, "transformer"),
                 )
             if show_progress_bar:
                 steps = with_progress_bar(steps, len(vectors))
@@ -398,17 +407,7 @@ class SentenceEncoder:
             _LOGGER.warning("%d texts have more than %d tokens: the rest of them is not read", cut, most)
         return vectors
 
-    def _word_averages(self) -> TableAverages | None:
-        """Returns what averages word vectors, or None if the model must do it itself or is not an average."""
-        if self._model is not None:
-            return averages_of_model(self._model)
-        if self._averages is None:
-            self._averages = cast(VectorTable, self._table).averages(self.dimension)
-        return self._averages
-
-    def similarity(
-        self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
-    ) -> NDArray[np.float32]:
+    def similarity(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
         """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
 
         Each side is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one. The cosine
@@ -416,14 +415,11 @@ class SentenceEncoder:
         """
         rows, columns = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape[1] != columns.shape[1]:
-            raise ValueError(
-                f"vectors of {rows.shape[1]} components cannot be compared with vectors of {columns.shape[1]}"
-            )
+            sizes = rows.shape[1], columns.shape[1]
+            raise ValueError("vectors of {} components cannot be compared with vectors of {}".format(*sizes))
         return rows @ columns.T
 
-    def similarity_pairwise(
-        self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
-    ) -> NDArray[np.float32]:
+    def similarity_pairwise(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
         """Computes the cosine of each text of `first` with the text of `second` at its place, float32 (texts,).
 
         Both may be embeddings, as for :meth:`similarity`.

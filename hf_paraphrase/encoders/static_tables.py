@@ -17,7 +17,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 AVERAGE, CONCATENATION, MODEL2VEC = "avg", "concatenation", "model2vec"
 """The model types that are a table."""
-_UNKNOWN_ID = 1
-"""The `unk_token_id` of an average whose configuration names none."""
 _SPECIAL_TOKENS = ("pad_token", "unk_token", "bos_token", "eos_token", "sep_token", "cls_token", "mask_token")
 _TOKENS_OF_MODEL2VEC = 512
 _WEIGHTS = "model.safetensors"
@@ -70,8 +67,7 @@ class VectorTable:
         vectors = self.vectors
         if self.model_type == AVERAGE and size < vectors.values.shape[1]:
             vectors = StoredMatrix(np.ascontiguousarray(vectors.values[:, :size]), vectors.scales)
-        defaults = {"skip_unknown": False, "unk_token_id": _UNKNOWN_ID, "part_weights": None}
-        return averages_of(SimpleNamespace(**{**defaults, **self.config}), vectors)
+        return averages_of(self.config, vectors)
 
     def model(self) -> PreTrainedModel:
         """Makes the model of PyTorch."""

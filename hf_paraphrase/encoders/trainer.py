@@ -162,8 +162,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     @property
     def loss(self) -> nn.Module:
         """The loss of pairs, or the objective in its place."""
-        objective = self.objective
-        return objective.loss if isinstance(objective, PairObjective) else objective
+        return getattr(self.objective, "loss", self.objective)
 
     @property
     def tokenizer(self) -> Any:

@@ -59,11 +59,8 @@ def quantize_embeddings(
     `int8` and `uint8` number, for each component, 256 steps of equal width between its least and its greatest value.
     `binary` and `ubinary` keep the sign alone, eight components in a byte.
 
-    Args:
-        embeddings: Floats (texts, dim).
-        precision: `float32`, `int8`, `uint8`, `binary` or `ubinary`.
-        ranges: The least and the greatest value of each component (2, dim), for `int8` and `uint8`.
-        calibration_embeddings: Embeddings from which to take these; by default the ones to be put into fewer bits.
+    `ranges` (2, dim) are the least and the greatest value of each component, for `int8` and `uint8`; they are taken
+    from `calibration_embeddings`, by default from the embeddings (texts, dim) themselves.
 
     Returns:
         float32, int8 or uint8 (texts, dim); for the binary ones int8 or uint8 (texts, ⌈dim / 8⌉).

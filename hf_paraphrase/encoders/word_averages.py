@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -150,14 +150,14 @@ def averages_of_model(model: Any) -> TableAverages | None:
     # What a model itself says of its device and type takes longer than a short text.
     weights = model.embeddings.detach()
     is_plain = weights.device.type == "cpu" and weights.dtype == torch.float32
-    return averages_of(model.config, weights.numpy()) if is_plain else None
+    return averages_of(vars(model.config), weights.numpy()) if is_plain else None
 
 
-def averages_of(config: Any, table: NDArray[np.float32] | StoredMatrix) -> TableAverages:
+def averages_of(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> TableAverages:
     """Makes what computes the embeddings of an average, or of a concatenation of averages."""
-    if (sizes := getattr(config, "vocab_sizes", None)) is not None:
-        return TableAverages(table, part_sizes=sizes, part_weights=config.part_weights)
-    return TableAverages(table, skipped_id=config.unk_token_id if config.skip_unknown else None)
+    if (sizes := config.get("vocab_sizes")) is not None:
+        return TableAverages(table, part_sizes=sizes, part_weights=config.get("part_weights"))
+    return TableAverages(table, skipped_id=config.get("unk_token_id", 1) if config.get("skip_unknown") else None)
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -103,8 +103,7 @@ class Neighbour:
     Attributes:
         score: Its cosine with the query; of a hybrid search the sum of 1 / (60 + rank) over both rankings.
         row: Its row in the index, from 0.
-        position: Its line or row in the input that the index was built from, from 1; what was added later is counted
-            on.
+        position: Its line or row in the input of the index, from 1; what was added later is counted on.
         columns: Its values in the other columns of that input.
     """
 
@@ -158,7 +157,7 @@ class SearchIndex:
         # Of many chunks a few rows are not taken without copying all.
         self.sentences = data.table().combine_chunks()
         expected = (self.settings.rows, self.settings.dimension)
-        if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
+        if not self.vectors.shape == expected == (len(self.sentences), self.settings.dimension):
             what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
             raise InputError(f"{what} expected", path=self.folder, remedy="build the index again")
 
@@ -184,16 +183,15 @@ class SearchIndex:
             rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
             stored = self.vectors[rows]
             now = KnownTexts(encoder).embed(self.sentences_of(rows)["sentence"].to_pylist())
-            # Zero vectors have cosine 0 with themselves.
-            if (
-                now.shape != stored.shape
-                or (~(cosine_of_rows(stored, now) >= _SAME_VECTOR) & (stored.any(axis=1) | now.any(axis=1))).any()
-            ):
-                raise ModelError(
-                    "the encoder gives other vectors than those in the index",
-                    path=self.folder,
-                    remedy="search with the encoder that the index was built with, or build it again",
-                )
+            is_same = now.shape == stored.shape
+            if is_same:
+                # Zero vectors have cosine 0 with themselves.
+                are_zero = ~(stored.any(axis=1) | now.any(axis=1))
+                is_same = bool(((cosine_of_rows(stored, now) >= _SAME_VECTOR) | are_zero).all())
+            if not is_same:
+                remedy = "search with the encoder that the index was built with, or build it again"
+                what = "the encoder gives other vectors than those in the index"
+                raise ModelError(what, path=self.folder, remedy=remedy)
         return encoder
 
     @cached_property
