@@ -181,11 +181,8 @@ def encode_pairs(
     source = PairRows(pairs, split)
     graded = next((name for name in (LABEL, SCORE) if name in source.columns), None)
     if labelled and graded is None:
-        raise InputError(
-            "the pairs have no column `label` or `score`",
-            path=source.path,
-            remedy="give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1",
-        )
+        remedy = "give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1"
+        raise InputError("the pairs have no column `label` or `score`", path=source.path, remedy=remedy)
     # A score says nothing of whether a pair is a paraphrase.
     graded = graded if labelled or graded == LABEL else None
     columns = [*source.sides, *source.negatives, *([graded] if graded else [])]
@@ -216,11 +213,8 @@ def encode_pairs(
             # A text without tokens stays: it is similar to nothing.
             given.append(tokenize([text for place in kept for text in negatives[place]]))
     if not arrays.rows:
-        reason = "the data set has no pairs"
-        if unlike:
-            reason = "no pair is labelled as a paraphrase"
-        elif dropped:
-            reason = "no usable pairs: every pair has an empty side"
+        reason = "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs"
+        reason = "no pair is labelled as a paraphrase" if unlike else reason
         raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
     if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
         log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
@@ -248,12 +242,10 @@ def _labels(batch: pa.RecordBatch, column: str, source: PairRows, start: int) ->
     for row, value in enumerate(values):
         fits = value in (0, 1) if column == LABEL else isinstance(value, int | float) and 0 <= value <= 1
         if not fits:
-            raise InputError(
-                f"{column} {value!r} of `{batch.column(0)[row].as_py()}` is "
-                + ("neither 0 nor 1" if column == LABEL else "not between 0 and 1"),
-                path=source.path,
-                remedy=f"look among the rows from {start} on; 1 is a paraphrase, 0 is not",
-            )
+            problem = "neither 0 nor 1" if column == LABEL else "not between 0 and 1"
+            what = f"{column} {value!r} of `{batch.column(0)[row].as_py()}` is {problem}"
+            remedy = f"look among the rows from {start} on; 1 is a paraphrase, 0 is not"
+            raise InputError(what, path=source.path, remedy=remedy)
     return np.array(values, np.float32)
 
 

@@ -56,11 +56,8 @@ def read_initial_vectors(
         vectors = read_word_vectors(path, set(words), first=first)
     size = vectors.matrix.shape[1]
     if dimension not in (None, size):
-        raise UsageError(
-            f"the initial vectors have {size} components, and {dimension} are asked for",
-            path=source,
-            remedy="leave --hidden-size or --embedding-size out",
-        )
+        what = f"the initial vectors have {size} components, and {dimension} are asked for"
+        raise UsageError(what, path=source, remedy="leave --hidden-size or --embedding-size out")
     return vectors
 
 

@@ -158,11 +158,8 @@ def _average(folder: Path) -> Part:
 
     encoder = SentenceEncoder.from_pretrained(folder)
     if type(encoder.model) is not AvgModel or encoder.tokenizer.pad_token is None:
-        raise ModelError(
-            f"{type(encoder.model).__name__} is not an average of one table of vectors with a padding token",
-            path=folder,
-            remedy="give folders of avg or trigram",
-        )
+        what = f"{type(encoder.model).__name__} is not an average of one table of vectors with a padding token"
+        raise ModelError(what, path=folder, remedy="give folders of avg or trigram")
     config = encoder.model.config
     rows = 1 + max(encoder.tokenizer.get_vocab().values())
     table = encoder.model.embeddings.detach().numpy()[:rows].copy()

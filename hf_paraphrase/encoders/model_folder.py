@@ -169,16 +169,12 @@ def _saved_model(encoder: Any) -> Any:
 
     model = encoder.model
     if isinstance(model, OnnxModel):
-        raise ModelError(
-            "an ONNX model cannot be saved as another", path=encoder.folder, remedy="save the one it was made from"
-        )
+        what = "an ONNX model cannot be saved as another"
+        raise ModelError(what, path=encoder.folder, remedy="save the one it was made from")
     if encoder.truncate_dim is not None:
         if type(model) is not AvgModel:
-            raise ModelError(
-                f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has",
-                path=encoder.folder,
-                remedy="save it whole, and open it with truncate_dim",
-            )
+            what = f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has"
+            raise ModelError(what, path=encoder.folder, remedy="save it whole, and open it with truncate_dim")
         config = copy.deepcopy(model.config)
         config.hidden_size = encoder.truncate_dim
         table, model = model.embeddings.detach()[:, : encoder.truncate_dim], AvgModel(config)

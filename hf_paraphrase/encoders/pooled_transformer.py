@@ -154,11 +154,8 @@ def open_transformer(
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     own = optional_json(place / TRANSFORMER_FILE)
-    reading = replace(
-        reading_of(model, tokenizer, own.get("max_seq_length")),
-        lower_case=own.get("do_lower_case") is True,
-        normalizes=normalizes,
-    )
+    reading = reading_of(model, tokenizer, own.get("max_seq_length"))
+    reading = replace(reading, lower_case=own.get("do_lower_case") is True, normalizes=normalizes)
     return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
 
 
@@ -195,11 +192,11 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
     from transformers.models.auto import configuration_auto, modeling_auto
 
     if not (place / "config.json").is_file():
-        if (adapter := optional_json(place / "adapter_config.json")) != {}:
+        what, remedy = "not a model folder: it has no config.json", REMEDY
+        if adapter := optional_json(place / "adapter_config.json"):
             what = f"an adapter of {str(adapter.get('base_model_name_or_path'))[:80]} without that model"
             remedy = "merge the two with peft (merge_and_unload), and save the result"
-            raise ModelError(what, path=folder, remedy=remedy)
-        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=REMEDY)
+        raise ModelError(what, path=folder, remedy=remedy)
     config = read_json_object(place / "config.json", ModelError)
     model_type, code = str(config.get("model_type"))[:80], config.get("auto_map")
     if model_type not in configuration_auto.CONFIG_MAPPING and not (trust_remote_code and code):

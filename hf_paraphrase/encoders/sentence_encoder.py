@@ -456,14 +456,12 @@ class SentenceEncoder:
         """Does nothing: as a step of a pipeline of scikit-learn an encoder is trained already."""
         return self
 
-    def transform(self, texts: Texts) -> NDArray[np.float32]:
+    def transform(self, texts: Texts, y: Any = None) -> NDArray[np.float32]:
         """Embeds texts, as a pipeline of scikit-learn asks for it."""
         vectors: NDArray[np.float32] = self.encode(texts)
         return vectors
 
-    def fit_transform(self, texts: Texts, y: Any = None) -> NDArray[np.float32]:
-        """Embeds texts."""
-        return self.transform(texts)
+    fit_transform = transform
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Returns what scikit-learn may change: `truncate_dim`."""

@@ -59,11 +59,7 @@ class TextTokens:
     """Computes the token ids of texts, special tokens among them, without padding.
 
     Each call is given the tokenizer, of the `tokenizers` library or several that act as one, since that of an encoder
-    can be replaced, and grow.
-
-    Attributes:
-        reading: What else is done with the texts and their tokens.
-        truncated: How many texts had more tokens than are read.
+    can be replaced, and grow. `truncated` counts the texts that had more tokens than are read.
     """
 
     def __init__(self, reading: Reading) -> None:

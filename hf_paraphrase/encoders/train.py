@@ -117,8 +117,8 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
 def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     """Tokenises the pairs with a tokenizer, or as an encoder does."""
     from .encoded_pairs import encode_pairs
-    from .hard_negatives import mine_hard_negatives
     from .losses import LABELS, asks_for
+    from .negatives import mine_hard_negatives
 
     sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
     source: PairSource = settings.pairs

@@ -24,10 +24,8 @@ class AvgModel(AveragingModel):
     `AutoModel`, sentence-transformers (`StaticEmbedding`) and model2vec.
 
     With the configuration's `skip_unknown` the mean leaves unknown words out, unless a sentence has no other word. The
-    other two readers of the folder know no such setting, so they agree with this class as follows. Where
-    `skip_unknown` is false: sentence-transformers agrees; model2vec, which always drops unknown words, agrees on
-    sentences without any. Where it is true: model2vec agrees, but embeds a sentence of nothing but unknown words to
-    zeros; sentence-transformers agrees on sentences without unknown words and counts their row in others.
+    other two readers know no such setting: sentence-transformers always counts unknown words, and model2vec always
+    drops them, also where a sentence has no other, which it embeds to zeros.
     """
 
     config_class = AvgConfig

@@ -15,7 +15,7 @@ from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertModel
 
 from hf_paraphrase.encoders import EncoderTrainer, SentenceEncoder
-from hf_paraphrase.encoders.hard_negatives import mine_hard_negatives
+from hf_paraphrase.encoders.negatives import mine_hard_negatives
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.training.row_adam import RowAdam
 

@@ -110,17 +110,17 @@ class DistillationObjective(Objective):
 
         Returns:
             `rows` (tokens of the batch,), the ids of the different tokens; `input_ids` and `attention_mask`
-            (texts, length), by their places in `rows`; `targets` (texts, target dim); and with letters `ngram_rows`
-            (n-grams of the batch,), the different buckets, `ngrams` (total,) by their places in these, and
-            `ngram_offsets` (tokens of the batch,), where those of each token begin.
+            (texts, length), by their places in `rows`; `targets` (texts, target dim); and with letters `ngram_rows`,
+            the different buckets, `ngrams` (total,) by their places in these, and `ngram_offsets` (tokens of the
+            batch,), where those of each token begin.
         """
         numbers = np.array([number for _, number in items], np.int64)
         numbers = numbers if self.data.numbers is None else self.data.numbers[numbers]
         texts = self.data.texts.take(numbers)
         rows, local = np.unique(texts.ids if len(texts.ids) else np.zeros(1, np.int64), return_inverse=True)
         ids, mask = TokenIds(local, texts.offsets).padded(np.arange(len(numbers)), 0)
-        batch = {"rows": rows.astype(np.int64), "input_ids": ids, "attention_mask": mask.astype(np.int64)}
-        batch["targets"] = self.data.targets.take(numbers)
+        batch: dict[str, NDArray[Any]] = {"rows": rows.astype(np.int64), "targets": self.data.targets.take(numbers)}
+        batch |= {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
         if self.letters is not None:
             buckets, batch["ngram_offsets"] = self.letters.of_rows(rows)
             batch["ngram_rows"], batch["ngrams"] = np.unique(buckets, return_inverse=True)

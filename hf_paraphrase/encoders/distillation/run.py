@@ -61,10 +61,8 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     student, encoded, coverage, letters = _student(settings, run, texts, dimension)
     size = student.model.config.hidden_size
     if (wanted := max([*settings.matryoshka, settings.principal_components or 0], default=0)) > size:
-        raise UsageError(
-            f"{wanted} is more than the {size} components of the embeddings",
-            remedy="give fewer to --matryoshka and --principal-components",
-        )
+        remedy = "give fewer to --matryoshka and --principal-components"
+        raise UsageError(f"{wanted} is more than the {size} components of the embeddings", remedy=remedy)
     described = described_size(student.model, coverage)
     log(f"{settings.model_type}: {len(texts):,} texts, {described}, teachers' vectors of {dimension}")
     numbers = None
@@ -72,16 +70,9 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
         numbers = texts.balanced(settings.language_exponent, settings.seed)
         log(f"{len(numbers):,} texts an epoch, those of smaller languages repeated")
     kept = run.begin() / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
+    options, multilingual = {"bf16": bf16, "center": settings.center_teachers}, settings.multilingual_teacher
     vectors = [
-        teacher_vectors(
-            kept,
-            path,
-            teacher,
-            texts,
-            bf16=bf16,
-            multilingual=path in settings.multilingual_teacher,
-            center=settings.center_teachers,
-        )
+        teacher_vectors(kept, path, teacher, texts, multilingual=path in multilingual, **options)
         for path, teacher in zip(settings.teachers, teachers, strict=True)
     ]
     del teachers

@@ -128,12 +128,9 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
             raise InputError(problem, path=path, remedy=remedy)
         known = [is_language(language, teacher_lang) for language in languages]
         if sum(known) != 1:
-            raise InputError(
-                f"{'both sides are' if any(known) else 'no side is'} in the language of the teachers, {teacher_lang}, "
-                f"but {' and '.join(languages)}",
-                path=path,
-                remedy="--teacher-lang names the language that the teachers know",
-            )
+            problem = f"{'both sides are' if any(known) else 'no side is'} in the language of the teachers, "
+            problem += f"{teacher_lang}, but {' and '.join(languages)}"
+            raise InputError(problem, path=path, remedy="--teacher-lang names the language that the teachers know")
         sides = ("source", "target") if known[0] else ("target", "source")
         bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))
     return bitexts

@@ -230,10 +230,8 @@ def _log_counts(made: IndexSettings) -> None:
         if number:
             log(f"{number:,} of {made.read:,} sentences {what}")
     if made.recall is not None:
-        log(
-            f"{made.lists:,} lists, of which a query reads {made.probes}: they find "
-            f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
-        )
+        found = f"they find {100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
+        log(f"{made.lists:,} lists, of which a query reads {made.probes}: {found}")
 
 
 def _change(settings: SearchSettings) -> Searched:
@@ -259,14 +257,8 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
     without = 0
-    neighbours = index.neighbours(
-        queries,
-        settings.top_k,
-        method=settings.method,
-        filters=settings.filter,
-        hybrid=settings.hybrid,
-        batch_size=settings.batch_size,
-    )
+    options = {name: getattr(settings, name) for name in ("method", "hybrid", "batch_size")}
+    neighbours = index.neighbours(queries, settings.top_k, filters=settings.filter, **options)
     for query, found in zip(queries, neighbours, strict=True):
         without += not found
         yield query, found
@@ -276,16 +268,10 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
             log(f"{without:,} of {len(queries):,} queries have no neighbours: {reason}")
         return
     if settings.filter and not len(passing_rows(index.sentences, settings.filter)):
-        raise InputError(
-            f"no row passes --filter {' '.join(settings.filter)}",
-            path=settings.index or settings.corpus,
-            remedy="give other values, or leave --filter out",
-        )
-    raise InputError(
-        f"no neighbour of any query: {reason}",
-        path=settings.query_file,
-        remedy="give one sentence a line, in the language that the encoder was trained on",
-    )
+        what, path = f"no row passes --filter {' '.join(settings.filter)}", settings.index or settings.corpus
+        raise InputError(what, path=path, remedy="give other values, or leave --filter out")
+    remedy = "give one sentence a line, in the language that the encoder was trained on"
+    raise InputError(f"no neighbour of any query: {reason}", path=settings.query_file, remedy=remedy)
 
 
 def _mine(settings: SearchSettings) -> Searched:

@@ -98,14 +98,9 @@ def semantic_search(
     corpus_chunk_size: int = 4096,
     top_k: int = 10,
 ) -> list[list[dict[str, Any]]]:
-    """Finds, for each query, the embeddings of a corpus with the greatest cosine.
+    """Finds, for each query, the `top_k` embeddings of a corpus with the greatest cosine; fewer if there are fewer.
 
-    Args:
-        query_embeddings: Those of the queries (queries, dim), or of one (dim,); arrays or tensors.
-        corpus_embeddings: Those of the corpus (rows, dim).
-        query_chunk_size: Queries that are compared at a time.
-        corpus_chunk_size: Rows of the corpus that they are compared with at a time.
-        top_k: How many are found for each query; fewer if the corpus is smaller.
+    Both are arrays or tensors (texts, dim), or (dim,) for one query, which are compared in chunks.
 
     Returns:
         For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
