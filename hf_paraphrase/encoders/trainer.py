@@ -102,7 +102,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         encoder: The encoder, to be used, saved or published.
     """
 
-    criterion = DEV_SCORE
+    criterion: Any
     uses_workers = True
     args: Any
     eval_dataset: Any
@@ -123,6 +123,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         objective: Objective | None = None,
     ) -> None:
         args = copy.copy(args)
+        self.criterion = str(args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = trainable(model, processing_class)
@@ -168,11 +169,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def tokenizer(self) -> Any:
         """The tokenizer of the encoder."""
         return self.encoder.tokenizer
-
-    @property
-    def _chosen(self) -> str:
-        """The name of the score that chooses the weights."""
-        return str(self.args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
 
     @contextmanager
     def trained_encoder(self) -> Iterator[SentenceEncoder]:
@@ -247,10 +243,10 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             self._set_sparse_gradients(False)
         best, first = self.best_scores(), self.scores()[:1]
         if best is not None and first[0]["step"] == 0:
-            before, after = first[0][self._chosen], best[self._chosen]
+            before, after = first[0][self.criterion], best[self.criterion]
             if before == after or (after < before) == (self.args.greater_is_better is not False):
                 log(
-                    f"warning: training did not beat the start: {self._chosen} was {before:.2f} before and is "
+                    f"warning: training did not beat the start: {self.criterion} was {before:.2f} before and is "
                     f"{after:.2f} at best. Try another learning rate, or more or other pairs."
                 )
         return result
@@ -274,27 +270,25 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
                 scores |= scores_of(self.evaluator, encoder)
         if not scores:
             return {}
-        if self._chosen not in scores:
-            what = f"the scores are {', '.join(scores)}, and `{self._chosen}` shall choose the weights"
+        if self.criterion not in scores:
+            what = f"the scores are {', '.join(scores)}, and `{self.criterion}` shall choose the weights"
             raise UsageError(what, remedy="name one of them as metric_for_best_model")
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
         what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
-        return self.report_scores(metrics, f"{what}: dev score {scores[self._chosen]:.2f}")
+        return self.report_scores(metrics, f"{what}: dev score {scores[self.criterion]:.2f}")
 
     def scores(self) -> list[dict[str, float]]:
         """Lists the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
-        taken: dict[int, dict[str, float]] = {}
-        for entry in self.state.log_history:
-            if f"eval_{self._chosen}" in entry:
-                names = {name.removeprefix("eval_"): value for name, value in entry.items() if name != "step"}
-                taken[int(entry["step"])] = {"step": int(entry["step"]), **names, "epoch": entry.get("epoch") or 0.0}
+        entries = [{"step": 0, **entry, "epoch": entry.get("epoch") or 0.0} for entry in super().scores()]
+        # A score may be taken again after a resume.
+        taken = {entry["step"]: entry for entry in entries}
         return [taken[step] for step in sorted(taken)]
 
     def best_scores(self) -> dict[str, float] | None:
         """Returns the entry of :meth:`scores` whose weights are kept; None if nothing was scored after a step."""
         trained = [entry for entry in self.scores() if entry["step"] > 0]
         choose = min if self.args.greater_is_better is False else max
-        return choose(trained, key=lambda entry: entry[self._chosen]) if trained else None
+        return choose(trained, key=lambda entry: entry[self.criterion], default=None)
 
     # ----- folders
 
