@@ -65,8 +65,7 @@ def unit(vectors):
 
 
 def cosines(encoder, texts=TEXTS):
-    vectors = unit(encoder.encode(texts))
-    return vectors @ vectors.T
+    return encoder.similarity(texts, texts)
 
 
 def opened(folder):
@@ -120,12 +119,9 @@ def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_compone
     exact = unit(weighted) @ unit(weighted).T
     errors = []
     for size in (16, 256, 4096):
-        tables = [
-            random_trigrams(TEXTS, dimension=size, max_size=None, constant=constant, seed=s)[1] for s in range(3)
-        ]
-        errors.append(
-            np.sqrt(np.mean([(unit(counts @ table) @ unit(counts @ table).T - exact) ** 2 for table in tables]))
-        )
+        options = {"dimension": size, "max_size": None, "constant": constant}
+        vectors = [unit(counts @ random_trigrams(TEXTS, **options, seed=seed)[1]) for seed in range(3)]
+        errors.append(np.sqrt(np.mean([(rows @ rows.T - exact) ** 2 for rows in vectors])))
     assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 0.02
 
 

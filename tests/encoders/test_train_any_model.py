@@ -110,16 +110,9 @@ def test_texts_longer_than_a_model_reads_are_counted_once(tmp_path, bert, caplog
     assert "1 texts have more tokens than the model reads" in caplog.text
 
 
-LAYOUTS = {
-    "anchor": {"anchor": "anchor", "positive": "positive", "negative_1": "negative"},
-    "query": {"query": "anchor", "pos": "positive", "neg": "negative"},
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_pairs_may_be_called_as_others_call_them_and_bring_negatives(tmp_path, layout):
-    texts = [{"anchor": f"a{n} x", "positive": f"b{n} x", "negative": f"a{n + 6} x"} for n in range(6)]
-    data = [{name: row[part] for name, part in LAYOUTS[layout].items()} for row in texts]
+@pytest.mark.parametrize("names", [("anchor", "positive", "negative_1"), ("query", "pos", "neg")])
+def test_pairs_may_be_called_as_others_call_them_and_bring_negatives(tmp_path, names):
+    data = [dict(zip(names, (f"a{n} x", f"b{n} x", f"a{n + 6} x"), strict=True)) for n in range(6)]
     trainer = EncoderTrainer("avg", arguments(tmp_path), Dataset.from_list(data))
     batch = trainer.objective.collate([(0, pair) for pair in range(6)])
     assert len(batch["input_ids"]) == 18 and batch["pairs"] == 6

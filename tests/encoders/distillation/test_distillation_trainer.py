@@ -122,7 +122,7 @@ def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tm
     model = AvgModel(AvgConfig(vocab_size=42, hidden_size=SIZE, pad_token_id=41, unk_token_id=40, skip_unknown=True))
     ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 10)]]
     data = DistillationTexts(
-        TokenIds(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
+        TokenIds.of_lists(ids),
         TeacherVectors([UnitVectors(np.eye(len(ids), SIZE, dtype=np.float16) + 1, np.arange(len(ids)))]),
     )
     arguments = DistillationTrainingArguments(
