@@ -31,7 +31,7 @@ from .sentence_transformers_files import (
     write_json,
     write_modules,
 )
-from .text_tokens import Reading, last_special_tokens
+from .text_tokens import Reading
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
 _FLAGS = {
@@ -220,11 +220,12 @@ def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) ->
     """Describes how a transformer reads texts: with special tokens, and no more than it has positions for."""
     limits = (max_seq_length or tokenizer.model_max_length, _positions(model))
     known = [limit for limit in limits if limit is not None and limit < 1 << 30]
-    return Reading(
-        most_tokens=min(known, default=None),
-        last_special=last_special_tokens(tokenizer.backend_tokenizer),
-        blank_is_empty=False,
-    )
+    backend = tokenizer.backend_tokenizer
+    backend.no_padding()
+    backend.no_truncation()
+    mask = backend.encode("a", add_special_tokens=True).special_tokens_mask
+    behind = mask[::-1].index(0) if 0 in mask else 0
+    return Reading(most_tokens=min(known, default=None), last_special=behind, blank_is_empty=False)
 
 
 def _positions(model: Any) -> int | None:

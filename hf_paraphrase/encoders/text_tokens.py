@@ -115,11 +115,3 @@ class TextTokens:
             self._state = state
             self._lookup = cache(partial(lookup_for, backend, special_tokens=True))
         return self._lookup()
-
-
-def last_special_tokens(backend: Any) -> int:
-    """Counts the special tokens that a tokenizer puts behind a text."""
-    backend.no_padding()
-    backend.no_truncation()
-    mask = backend.encode("a", add_special_tokens=True).special_tokens_mask
-    return mask[::-1].index(0) if 0 in mask else 0
