@@ -102,7 +102,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         encoder: The encoder, to be used, saved or published.
     """
 
-    criterion: Any
     uses_workers = True
     args: Any
     eval_dataset: Any
