@@ -415,8 +415,8 @@ class SentenceEncoder:
         """
         rows, columns = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape[1] != columns.shape[1]:
-            sizes = rows.shape[1], columns.shape[1]
-            raise ValueError("vectors of {} components cannot be compared with vectors of {}".format(*sizes))
+            size, other = rows.shape[1], columns.shape[1]
+            raise ValueError(f"vectors of {size} components cannot be compared with vectors of {other}")
         return rows @ columns.T
 
     def similarity_pairwise(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:

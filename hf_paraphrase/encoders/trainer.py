@@ -317,11 +317,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             command=f"{type(self).__name__}.save_model (from Python)",
             # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
             settings={key: value for key, value in self.args.to_dict().items() if key != "output_dir"},
-            results={
-                **sizes_of(self.model),
-                "updates": self.state.global_step,
-                "dev_scores": self.scores(),
-            },
+            results={**sizes_of(self.model), "updates": self.state.global_step, "dev_scores": self.scores()},
             inputs={} if base is None else {str(base): fingerprint(base)},
         )
         values = {**card_values(self.model, folder.resolve().name), **card_of_source(base), "is_trained": True}
