@@ -27,8 +27,8 @@ LAYERS = (
 )
 """What may import what: its own layer, without cycles, and those below."""
 
-AT_HOME = {"registry", "sentence_transformers_files"}
-"""The files of `models/` that do not travel with the weights of any."""
+AT_HOME = {"registry"}
+"""The file of `models/` that does not travel with the weights of any."""
 TRAVELLING = {"torch", "transformers", "tokenizers"}
 """What the code of a model may import besides its own folder and the standard library: it travels with the weights."""
 

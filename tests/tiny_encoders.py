@@ -12,10 +12,11 @@ WORDS = [f"w{number}" for number in range(10)]
 
 
 def write_average(folder, words=WORDS, *, seed=0, classes=(AvgModel, AvgConfig), **settings):
-    """Writes an average over words, or another model, with vectors of 5 components; returns the folder."""
-    tokenizer = build_word_level_tokenizer(words)
+    """Writes an average over words or a tokenizer, or another model, of 5 components; returns the folder."""
+    tokenizer = build_word_level_tokenizer(words) if isinstance(words, list) else words
     torch.manual_seed(seed)
-    sizes = {"vocab_size": len(tokenizer), "hidden_size": 5, "initializer_range": 0.5}
+    sizes = {"hidden_size": 5, "initializer_range": 0.5, "unk_token_id": tokenizer.unk_token_id}
+    sizes |= {} if "vocab_sizes" in settings else {"vocab_size": len(tokenizer)}
     model, config = classes
     model(config(**{**sizes, **settings})).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)

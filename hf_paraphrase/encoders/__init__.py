@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from .distillation import DistillationTrainer, DistillationTrainingArguments
     from .encoded_pairs import EncodedPairs, encode_pairs
     from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
-    from .hard_negatives import mine_hard_negatives
     from .join import join_encoders
     from .kinds import EncoderKind, new_encoder
     from .losses import ContrastiveLoss, MarginLoss, RankingLoss
+    from .negatives import mine_hard_negatives
     from .search import Neighbour, SearchIndex, build_index
     from .sentence_encoder import SentenceEncoder
     from .train import train_encoder

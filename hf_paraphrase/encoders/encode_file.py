@@ -131,14 +131,12 @@ class EncodeSettings(ShardSettings, DeviceSettings):
                 raise UsageError("--columns makes a data folder", remedy="give its name as --output")
             return
         if self.shard is not None or not self.computes_here:
-            raise UsageError(
-                f"--{'shard' if self.computes_here else 'engine ray'} is for data folders", remedy="give --columns too"
-            )
+            what = "shard" if self.computes_here else "engine ray"
+            raise UsageError(f"--{what} is for data folders", remedy="give --columns too")
         if self.output is None:
             if self.input == STANDARD_INPUT or self.input in INPUT_COPIES:
-                raise UsageError(
-                    "standard input and other streams have no name to put .npy behind", remedy="give --output"
-                )
+                what = "standard input and other streams have no name to put .npy behind"
+                raise UsageError(what, remedy="give --output")
             self.output = f"{self.input}.npy"
         if Path(self.output).suffix != ".npy":
             raise UsageError("--output must end in .npy", path=self.output, remedy="name a NumPy file")
@@ -150,15 +148,9 @@ def encode(settings: EncodeSettings) -> Path:
 
     With `shard`, while parts are missing, it is the folder of the incomplete work.
     """
-    embedder = SentenceEmbedder(
-        settings.model,
-        tuple(settings.columns),
-        batch_size=settings.batch_size,
-        truncate_dim=settings.truncate_dim,
-        normalize=settings.normalize,
-        device=settings.device,
-        bf16=is_bf16(settings.precision, settings.device),
-    )
+    options = {name: getattr(settings, name) for name in ("batch_size", "truncate_dim", "normalize", "device")}
+    bf16 = is_bf16(settings.precision, settings.device)
+    embedder = SentenceEmbedder(settings.model, tuple(settings.columns), bf16=bf16, **options)
     return _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)
 
 

@@ -22,7 +22,7 @@ from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import BACK_TRANSLATED, BITEXT
 from ..errors import InputError, OutputError
 from ..messages import warn
-from ..tokenization.token_ids import TokenIds, id_counts, ranges
+from ..tokenization.token_ids import TokenIds, ends_of, id_counts, ranges
 from ..tokenization.token_lookup import ids_of, lookup_for
 from ..training.batches import Item
 
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Sentences:
-    """Token ids of sentences laid end to end.
-
-    `offsets` (sentences + 1,) say where each begins, and the end; `keys` (sentences,) number the unscrambled texts.
-    """
+    """Token ids of sentences laid end to end, and numbers of the unscrambled texts, `keys` (sentences,)."""
 
     tokens: NDArray[np.integer]
     offsets: NDArray[np.int64]
@@ -63,11 +60,6 @@ class Sentences:
     def take(self, rows: NDArray[np.int64]) -> Sentences:
         """Returns the sentences of these numbers (rows,), in their order."""
         return Sentences(*self.ids.take(rows), self.keys[rows])
-
-
-def ends_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
-    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
 
 
 class GrowingArray:
@@ -139,8 +131,6 @@ LABEL, SCORE = "label", "score"
 class EncodedPairs(Sentences):
     """Token ids of paraphrase pairs: sentence `side` (0 or 1) of pair i is row 2 * i + side.
 
-    The arrays may be maps of files, of which the system keeps in memory what it has room for.
-
     Attributes:
         labels: How much of a paraphrase each pair is, from 0 to 1 (pairs,), float32; None if pairs carry no labels.
         dropped: How many pairs were left out because a side had no tokens.
@@ -164,10 +154,6 @@ class EncodedPairs(Sentences):
             return None
         starts, ends = self.negative_offsets[pairs], self.negative_offsets[pairs + 1]
         return self.negatives.take(ranges(starts, ends - starts))
-
-    def are_all_the_same(self) -> bool:
-        """Returns whether there are no other sentences than the two of the first pair, and so no negatives."""
-        return self.negatives is None and bool(np.isin(self.keys, self.keys[:2]).all())
 
     def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
         """Counts how often each id occurs (vocabulary,)."""
@@ -195,15 +181,15 @@ def encode_pairs(
     source = PairRows(pairs, split)
     graded = next((name for name in (LABEL, SCORE) if name in source.columns), None)
     if labelled and graded is None:
-        raise InputError(
-            "the pairs have no column `label` or `score`",
-            path=source.path,
-            remedy="give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1",
-        )
+        remedy = "give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1"
+        raise InputError("the pairs have no column `label` or `score`", path=source.path, remedy=remedy)
     # A score says nothing of whether a pair is a paraphrase.
     graded = graded if labelled or graded == LABEL else None
     columns = [*source.sides, *source.negatives, *([graded] if graded else [])]
-    _log_unused(source.columns, columns)
+    known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names}
+    unused = [name for name in source.columns if name not in known]
+    if unused:
+        warn(f"columns of the pairs that are not used: {', '.join(unused)}")
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
     counts: list[NDArray[np.int64]] = []
@@ -228,24 +214,18 @@ def encode_pairs(
             # A text without tokens stays: it is similar to nothing.
             given.append(tokenize([text for place in kept for text in negatives[place]]))
     if not arrays.rows:
-        reason = "the data set has no pairs"
-        if unlike:
-            reason = "no pair is labelled as a paraphrase"
-        elif dropped:
-            reason = "no usable pairs: every pair has an empty side"
+        reason = "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs"
+        reason = "no pair is labelled as a paraphrase" if unlike else reason
         raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
     if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
         warn(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
-    found = arrays.finish()
     return EncodedPairs(
-        found.tokens,
-        found.offsets,
-        found.keys,
-        np.concatenate(all_labels) if labelled else None,
-        dropped,
-        unlike,
-        given.finish() if given.rows else None,
-        ends_of(np.concatenate(counts)) if given.rows else None,
+        **vars(arrays.finish()),
+        labels=np.concatenate(all_labels) if labelled else None,
+        dropped=dropped,
+        not_paraphrases=unlike,
+        negatives=given.finish() if given.rows else None,
+        negative_offsets=ends_of(np.concatenate(counts)) if given.rows else None,
     )
 
 
@@ -258,28 +238,19 @@ def _tokenize(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     return lambda texts: ids_of(backend, texts, lookup)
 
 
-def _log_unused(present: list[str], used: list[str]) -> None:
-    """Warns of columns that are not trained on, but for those of back-translation and bitext."""
-    known = {*used, *BACK_TRANSLATED.names, *BITEXT.names}
-    unused = [name for name in present if name not in known]
-    if unused:
-        warn(f"columns of the pairs that are not used: {', '.join(unused)}")
-
-
 def _labels(batch: pa.RecordBatch, column: str, source: PairRows, start: int) -> NDArray[np.float32]:
     values = batch.column(column).to_pylist()
     for row, value in enumerate(values):
         fits = value in (0, 1) if column == LABEL else isinstance(value, int | float) and 0 <= value <= 1
         if not fits:
-            raise InputError(
-                f"{column} {value!r} of `{batch.column(0)[row].as_py()}` is "
-                + ("neither 0 nor 1" if column == LABEL else "not between 0 and 1"),
-                path=source.path,
-                remedy=f"look among the rows from {start} on; 1 is a paraphrase, 0 is not",
-            )
+            problem = "neither 0 nor 1" if column == LABEL else "not between 0 and 1"
+            what = f"{column} {value!r} of `{batch.column(0)[row].as_py()}` is {problem}"
+            remedy = f"look among the rows from {start} on; 1 is a paraphrase, 0 is not"
+            raise InputError(what, path=source.path, remedy=remedy)
     return np.array(values, np.float32)
 
 
+@dataclass
 class PairCollator:
     """Makes a batch of token ids from numbers of pairs, scrambling the words of some pairs.
 
@@ -288,11 +259,10 @@ class PairCollator:
     the seed, the epoch and the pair alone, so neither worker processes nor a resumed run change them.
     """
 
-    def __init__(self, pairs: EncodedPairs, *, pad_token_id: int | None, scramble: float = 0.0, seed: int = 0) -> None:
-        self.pairs = pairs
-        self.pad_token_id = pad_token_id
-        self.scramble = scramble
-        self.seed = seed
+    pairs: EncodedPairs
+    pad_token_id: int | None
+    scramble: float = 0.0
+    seed: int = 0
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Any]:
         """Makes a batch from the epoch and the number of each pair.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
+from ..artefacts.hub_models import fetched_folder, model_folder
 from ..artefacts.model_loading import load_tokenizer
 from ..data.pair_rows import PairSource, iterate_pairs
 from ..errors import ModelError, UsageError
@@ -37,40 +37,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class EncoderVocabulary:
-    """The tokens of a new encoder: `sizes` are the numbers of token vectors of its parts, in the order of their ids.
+    """The tokens of a new encoder.
 
     `words` is the tokenizer of the first part if its tokens are words, or sub-words, which can have `vectors` to start
     from.
     """
 
     tokenizer: PreTrainedTokenizerBase
-    sizes: list[int]
-    words: PreTrainedTokenizerFast | None
-    vectors: WordVectors | None
-
-
-def with_trigrams(
-    words: tuple[PreTrainedTokenizerFast, WordVectors | None] | None,
-    sentences: Iterable[str],
-    *,
-    vocabulary_size: int | None,
-    min_frequency: int,
-    lower_case: bool,
-    skip_unknown: bool,
-) -> EncoderVocabulary:
-    """Adds the character trigrams of some sentences to words, or makes a vocabulary of trigrams alone."""
-    from ..models.tokenization_concatenation import ConcatenationTokenizer
-    from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
-
-    trigram_list = trigram_vocabulary(
-        sentences, lower_case=lower_case, min_frequency=min_frequency, max_size=vocabulary_size
-    )
-    trigrams = build_character_trigram_tokenizer(trigram_list, lower_case=lower_case, skip_unknown=skip_unknown)
-    if words is None:
-        return EncoderVocabulary(trigrams, [len(trigrams)], None, None)
-    tokenizer, vectors = words
-    sizes = [len(tokenizer), len(trigrams)]
-    return EncoderVocabulary(ConcatenationTokenizer(parts=[tokenizer, trigrams]), sizes, tokenizer, vectors)
+    words: PreTrainedTokenizerFast | None = None
+    vectors: WordVectors | None = None
 
 
 def word_level_vocabulary(
@@ -145,30 +120,44 @@ def untrained_encoder(
             remedy = "give a tokenizer as processing_class"
             raise UsageError("there are no sentences to take words from", remedy=remedy)
         tokenizer, _ = word_level_vocabulary(sentences_of(pairs), min_frequency=2, vocabulary_size=200_000)
-    return new_encoder(name, EncoderVocabulary(tokenizer, [len(tokenizer)], None, None), seed=seed), tokenizer
+    return new_encoder(name, EncoderVocabulary(tokenizer), seed=seed), tokenizer
 
 
 def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> EncoderVocabulary:
     """Builds or opens the tokenizer, and reads or makes the initial vectors of its words."""
+    from ..models.tokenization_concatenation import ConcatenationTokenizer
+    from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+
     kind = encoder_kind(settings.model_type)
-    vectors: dict[str, Any] = {
+    options: dict[str, Any] = {
         "initial_vectors": settings.initial_vectors,
         # Encoders whose embeddings have a size of their own take word vectors of any size.
         "dimension": None if kind.own_embedding_size else settings.hidden_size,
         "show_progress_bar": is_main_process(),
     }
-    size: dict[str, Any] = {"vocabulary_size": settings.vocabulary_size or None}
-    size |= {name: getattr(settings, name) for name in ("min_frequency", "lower_case")}
-    words = None
+    style = {"lower_case": settings.lower_case}
+    most, min_frequency = settings.vocabulary_size or None, settings.min_frequency
+    words = vectors = None
     if settings.tokenizer is not None:
-        words = given_vocabulary(settings.tokenizer, **vectors)
+        words, vectors = given_vocabulary(settings.tokenizer, **options)
     elif kind.words:
-        style = {"contractions": settings.split_contractions, "treebank": settings.treebank_words}
-        words = word_level_vocabulary(sentences(), word_list=settings.word_list, **style, **size, **vectors)
+        words, vectors = word_level_vocabulary(
+            sentences(),
+            word_list=settings.word_list,
+            vocabulary_size=most,
+            min_frequency=min_frequency,
+            contractions=settings.split_contractions,
+            treebank=settings.treebank_words,
+            **style,
+            **options,
+        )
     if kind.trigrams:
-        return with_trigrams(words, sentences(), skip_unknown=bool(settings.skip_unknown), **size)
+        found = trigram_vocabulary(sentences(), min_frequency=min_frequency, max_size=most, **style)
+        trigrams = build_character_trigram_tokenizer(found, skip_unknown=bool(settings.skip_unknown), **style)
+        tokenizer = trigrams if words is None else ConcatenationTokenizer(parts=[words, trigrams])
+        return EncoderVocabulary(tokenizer, words, vectors)
     assert words is not None
-    return EncoderVocabulary(words[0], [len(words[0])], *words)
+    return EncoderVocabulary(words, words, vectors)
 
 
 def untrained_model(
@@ -198,13 +187,8 @@ def untrained_model(
     if vocabulary.words is None or vectors is None:
         return model, None
     embeddings = model.get_parameter("embeddings")
-    matrix, coverage = initial_embeddings(
-        vocabulary.words,
-        vectors,
-        counts(len(embeddings))[: vocabulary.sizes[0]],
-        dimension=embeddings.shape[1],
-        seed=seed,
-    )
+    words, occurring = vocabulary.words, counts(len(embeddings))[: len(vocabulary.words)]
+    matrix, coverage = initial_embeddings(words, vectors, occurring, dimension=embeddings.shape[1], seed=seed)
     with torch.no_grad():
         # Tokens behind the words, e.g. trigrams, keep their random start.
         embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
@@ -240,10 +224,8 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     return able[0]
 
 
-def initial_encoder(
-    name: str | os.PathLike[str], dropouts: Mapping[str, float | None]
-) -> tuple[SentenceEncoder, EncoderVocabulary]:
-    """Opens the encoder that a training continues from, with the dropouts of this training, and its tokens."""
+def initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float | None]) -> SentenceEncoder:
+    """Opens the encoder that a training continues from, with the dropouts of this training."""
     encoder = trainable(model_folder(name, any_type=True))
     config = encoder.model.config
     for option, rate in dropouts.items():
@@ -251,8 +233,7 @@ def initial_encoder(
             setattr(config, option, rate or 0.0)
         elif rate:
             raise UsageError(f"{flag(option)} is not for a model of type `{config.model_type}`", remedy="leave it out")
-    sizes = getattr(config, "vocab_sizes", None) or [config.vocab_size]
-    return encoder, EncoderVocabulary(encoder.tokenizer, list(sizes), None, None)
+    return encoder
 
 
 def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
@@ -307,9 +288,3 @@ def _folder_of(model: Any) -> Path | None:
     name = getattr(getattr(model, "config", None), "_name_or_path", "")
     source = Path(name) if name and Path(name).is_dir() else fetched_folder(name) if name else None
     return source if source is not None and (source / "config.json").is_file() else None
-
-
-def name_on_card(name: str | os.PathLike[str]) -> str:
-    """Describes for a card what a training continued from."""
-    folder = model_folder(name, any_type=True)
-    return repository_name(folder) or folder.resolve().name

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..artefacts.hub_models import fetched_folder
 from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.token_ids import TokenIds, ends_of
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
 from .sentence_encoder import SentenceEncoder
 from .word_averages import TableAverages
@@ -50,20 +50,14 @@ def read_initial_vectors(
     if path.is_dir():
         encoder = SentenceEncoder.from_pretrained(path)
         if not hasattr(encoder.model, "embeddings"):
-            # The lengths of the vectors of words count.
-            encoder.reading = dataclasses.replace(encoder.reading, normalizes=False)
-            size = dimension or DISTILLED_DIMENSION
-            return distill_word_vectors(encoder, words, dimension=size, show_progress_bar=show_progress_bar)
+            return _distilled(encoder, words, dimension or DISTILLED_DIMENSION, show_progress_bar)
         vectors = table_vectors(encoder, words, first=first, pieces=pieces)
     else:
         vectors = read_word_vectors(path, set(words), first=first)
     size = vectors.matrix.shape[1]
     if dimension not in (None, size):
-        raise UsageError(
-            f"the initial vectors have {size} components, and {dimension} are asked for",
-            path=source,
-            remedy="leave --hidden-size or --embedding-size out",
-        )
+        what = f"the initial vectors have {size} components, and {dimension} are asked for"
+        raise UsageError(what, path=source, remedy="leave --hidden-size or --embedding-size out")
     return vectors
 
 
@@ -110,7 +104,7 @@ def _sums_of_pieces(
     ids = ids[ids != unknown_id]
     bags = word * parts + np.searchsorted(np.cumsum(sizes), ids, side="right")
     counts = np.bincount(bags, minlength=len(words) * parts).reshape(-1, parts, 1)
-    known = TokenIds(ids, np.concatenate([[0], np.bincount(word, minlength=len(words)).cumsum()]))
+    known = TokenIds(ids, ends_of(np.bincount(word, minlength=len(words))))
     means = TableAverages(table, part_sizes=sizes).prepared(len(words))(*known)
     sums = means.reshape(len(words), parts, -1) * counts.astype(np.float32)
     if weights is not None:
@@ -136,31 +130,34 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
     return list(words)
 
 
-def distill_word_vectors(
-    teacher: SentenceEncoder,
-    words: Sequence[str],
-    *,
-    dimension: int = DISTILLED_DIMENSION,
-    show_progress_bar: bool = False,
-) -> WordVectors:
+def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_progress_bar: bool) -> WordVectors:
     """Makes vectors of words: each is encoded by the teacher, then projected on the principal components."""
+    # The lengths of the vectors of words count.
+    teacher.reading = dataclasses.replace(teacher.reading, normalizes=False)
     vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
     most = min(vectors.shape)
-    if dimension > most:
+    if size > most:
         kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
-        raise InputError(
-            f"{dimension} components from {most} {kind}", remedy=f"ask for at most {most} (--hidden-size)"
-        )
-    return WordVectors(list(words), principal_components(vectors, dimension))
+        raise InputError(f"{size} components from {most} {kind}", remedy=f"ask for at most {most} (--hidden-size)")
+    return WordVectors(list(words), principal_components(vectors, size))
 
 
 def principal_components(vectors: NDArray[np.float32], dimension: int) -> NDArray[np.float32]:
-    """Projects centred vectors on the directions of their greatest variance, without whitening.
-
-    As scikit-learn's `PCA`, but for signs: the largest entry of each direction is positive.
-    """
+    """Projects centred vectors on the directions of their greatest variance, as scikit-learn's `PCA` but for signs."""
     centred = vectors - vectors.mean(0, dtype=np.float64)
-    directions = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :dimension]
-    largest = directions[np.abs(directions).argmax(0), np.arange(dimension)]
-    projected: NDArray[np.float64] = centred @ (directions * np.where(largest < 0, -1.0, 1.0))
+    projected: NDArray[np.float64] = centred @ principal_axes(centred, dimension)
     return projected.astype(np.float32)
+
+
+def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float64]:
+    """Finds the directions (components, count) that hold most of the squares of vectors (rows, components).
+
+    They are unit vectors at right angles, the greatest first; the largest entry of each is positive.
+    """
+    moments = np.zeros((vectors.shape[1], vectors.shape[1]))
+    for start in range(0, len(vectors), 1 << 14):
+        block = np.asarray(vectors[start : start + (1 << 14)], np.float64)
+        moments += block.T @ block
+    axes = np.linalg.eigh(moments)[1][:, ::-1][:, :count]
+    largest = axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])]
+    return axes * np.where(largest < 0, -1.0, 1.0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import UNKNOWN_LICENSE, check_license
-from ..artefacts.hub_models import model_folder, repository_name
+from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata
 from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -100,7 +100,7 @@ class JoinSettings(Settings):
 @recipe(JoinSettings)
 def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
-    from .model_folder import card_values, sizes_of, write_model_files
+    from .model_folder import card_values, name_on_card, sizes_of, write_model_files
 
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]
@@ -109,19 +109,29 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     ) as artefact:
         averages = {name: _average(folder) for name, folder in folders.items()}
         sizes = {name: table.shape[1] for name, (_, table) in averages.items()}
-        if len(set(sizes.values())) > 1:
+        size, *others = set(sizes.values())
+        if others:
             listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
             raise UsageError(
                 f"the vectors of the models have different numbers of components: {listed}",
                 remedy="join models of one number; what was trained for it can be cut by "
                 "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
             )
-        size = next(iter(sizes.values()))
-        parts = [averages[name] if name in averages else _trigrams(settings, size) for name in settings.model]
+        if settings.text:
+            corpora = [SentenceCorpus(Path(source)) for source in settings.text]
+            with naming(settings.text[0]):
+                averages[BASELINE] = random_trigrams(
+                    (text for corpus in corpora for block in corpus.blocks() for text in block if text),
+                    dimension=size,
+                    max_size=settings.vocabulary_size or None,
+                    constant=settings.frequency_constant,
+                    seed=settings.seed,
+                )
+        parts = [averages[name] for name in settings.model]
         weights = list(settings.weights) or [1.0] * len(parts)
         model, tokenizer = _joined(parts, weights)
         write_model_files(artefact.staging, model, tokenizer)
-        names = [name if name == BASELINE else _name(folders[name]) for name in settings.model]
+        names = [name if name == BASELINE else name_on_card(folders[name]) for name in settings.model]
         described = [
             {"name": name, "vectors": len(table), "share": weight / sum(weights)}
             for name, (_, table), weight in zip(names, parts, weights, strict=True)
@@ -142,21 +152,14 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
     return SentenceEncoder.from_pretrained(settings.output)
 
 
-def _name(folder: Path) -> str:
-    return repository_name(folder) or folder.resolve().name
-
-
 def _average(folder: Path) -> Part:
     """Opens a model that is to be a part."""
     from ..models.modeling_avg import AvgModel
 
     encoder = SentenceEncoder.from_pretrained(folder)
     if type(encoder.model) is not AvgModel or encoder.tokenizer.pad_token is None:
-        raise ModelError(
-            f"{type(encoder.model).__name__} is not an average of one table of vectors with a padding token",
-            path=folder,
-            remedy="give folders of avg or trigram",
-        )
+        what = f"{type(encoder.model).__name__} is not an average of one table of vectors with a padding token"
+        raise ModelError(what, path=folder, remedy="give folders of avg or trigram")
     config = encoder.model.config
     rows = 1 + max(encoder.tokenizer.get_vocab().values())
     table = encoder.model.embeddings.detach().numpy()[:rows].copy()
@@ -164,19 +167,6 @@ def _average(folder: Path) -> Part:
         # The mean is divided by its length, so a zero changes nothing but that: as if the token were not there.
         table[config.unk_token_id] = 0.0
     return encoder.tokenizer, table
-
-
-def _trigrams(settings: JoinSettings, size: int) -> Part:
-    """Makes the part of random trigram vectors."""
-    corpora = [SentenceCorpus(Path(source)) for source in settings.text]
-    with naming(settings.text[0]):
-        return random_trigrams(
-            (text for corpus in corpora for block in corpus.blocks() for text in block if text),
-            dimension=size,
-            max_size=settings.vocabulary_size or None,
-            constant=settings.frequency_constant,
-            seed=settings.seed,
-        )
 
 
 def _joined(parts: list[Part], weights: list[float]) -> tuple[Any, Any]:

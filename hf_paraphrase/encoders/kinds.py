@@ -23,7 +23,7 @@ from ..artefacts.model_loading import check_model_type
 from ..errors import ModelError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS, config_class, model_class
 from ..registry import ENCODERS
-from ..settings import Settings, flag, setting
+from ..settings import Settings, setting
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -140,18 +140,6 @@ def option_names(options: Any) -> list[str]:
     return [field.name for field in dataclasses.fields(options)]
 
 
-def check_options(settings: Any) -> None:
-    """Refuses settings of other encoders than the `model_type` that they ask for."""
-    kind = encoder_kind(settings.model_type)
-    for option in option_names(EncoderOptions):
-        if getattr(settings, option) is not None and option not in kind.options:
-            able = [name for name in ENCODERS if option in encoder_kind(name).options]
-            raise UsageError(
-                f"{flag(option)} is not for --model-type {settings.model_type}",
-                remedy=f"leave it out, or train {' or '.join(able)}",
-            )
-
-
 def own_classes() -> dict[str, type[PreTrainedModel]]:
     """Returns the registered model classes that are not of this package, by their names."""
     kinds = [encoder_kind(name) for name in ENCODERS]
@@ -236,7 +224,7 @@ def new_encoder(
     elif embedding_size not in (None, hidden_size):
         raise ValueError(f"word vectors of {embedding_size} components cannot give embeddings of {hidden_size}")
     if entry.model == "concatenation":
-        settings |= {"vocab_sizes": vocabulary.sizes, "part_size": hidden_size}
+        settings |= {"vocab_sizes": vocabulary.tokenizer.part_sizes, "part_size": hidden_size}
     else:
         settings |= {"vocab_size": len(tokenizer), "hidden_size": hidden_size, "unk_token_id": tokenizer.unk_token_id}
     given = {name: value for name, value in settings.items() if value is not None or name == "unk_token_id"}

@@ -47,7 +47,7 @@ def loss_options(loss: type[nn.Module]) -> dict[str, Any]:
 
 
 def described_loss(loss: nn.Module) -> dict[str, Any]:
-    """Describes for a card what a loss is (`loss`), where it was published (`loss_source`), and its `margin`, if any.
+    """Describes for a card what a loss is, where it was published, and its `margin`, if any.
 
     A class without a description of its own is called by its name.
     """

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-import logging
 import os
-import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,30 +13,20 @@ import yaml
 
 from ..artefacts.artefact import Artefact, check_output
 from ..artefacts.card_heads import Measurement
-from ..artefacts.cards import Card, write_card
+from ..artefacts.cards import Card
 from ..artefacts.files import quiet_transformers
-from ..artefacts.hub_models import fetched_folder, repository_name
-from ..artefacts.provenance import (
-    PROVENANCE,
-    SOURCE_PROVENANCE,
-    fingerprint,
-    inherited_model_metadata,
-    inherited_sections,
-    write_provenance,
-)
+from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
+from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
 from ..errors import ModelError
-from ..models.sentence_transformers_files import needs_own_code, write_module_files
 from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
 from .onnx_encoder import OnnxModel
+from .sentence_transformers_files import needs_own_code, write_module_files
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-_CHECKPOINT = re.compile(r"checkpoint-\d+")
-_LOGGER = logging.getLogger(__name__)
 
 
 def write_model_files(
@@ -60,23 +48,6 @@ def write_model_files(
         model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
         save_tokenizer(tokenizer, folder)
     write_module_files(folder, _layout(model), model.config.hidden_size)
-
-
-def write_checkpoint(folder: Path, model: nn.Module, weights: Mapping[str, Tensor] | None = None) -> bool:
-    """Writes no more than the weights into the folder of a Trainer's checkpoint: nothing else changes in a run."""
-    from safetensors.torch import save_file
-
-    if not _CHECKPOINT.fullmatch(folder.name):
-        return False
-    folder.mkdir(parents=True, exist_ok=True)
-    tensors: dict[str, Tensor] = {}
-    seen: set[int] = set()
-    for name, value in (model.state_dict() if weights is None else weights).items():
-        # Tied weights, as those of a T5, are written twice.
-        tensors[name] = value.clone() if value.data_ptr() in seen else value.contiguous()
-        seen.add(value.data_ptr())
-    save_file(tensors, folder / "model.safetensors")
-    return True
 
 
 def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
@@ -105,19 +76,6 @@ def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[M
     )
 
 
-def dev_results(trainer: Any) -> dict[str, Any]:
-    """Returns how a trained encoder was scored, for its record."""
-    scores, kept = trainer.scores(), trainer.best_scores()
-    untrained = next((entry for entry in scores if entry["step"] == 0), None)
-    return {
-        "dev_untrained": None if untrained is None else untrained["dev_mean"],
-        "dev_best": None if kept is None else kept["dev_mean"],
-        "best_epoch": None if kept is None else kept["epoch"],
-        "steps": trainer.state.global_step,
-        "dev_scores": scores,
-    }
-
-
 def sizes_of(model: PreTrainedModel) -> dict[str, int]:
     """Counts the token vectors and the parameters of an encoder, for its record."""
     return {
@@ -138,27 +96,10 @@ def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
     }
 
 
-def write_saved_card(
-    folder: Path,
-    model: PreTrainedModel,
-    *,
-    command: str,
-    settings: Mapping[str, Any],
-    results: Mapping[str, Any],
-    base: Path | None,
-) -> None:
-    """Writes card and record of an encoder that a trainer saves from Python, `base` being the one it began with.
-
-    A card that is there stays, with the record that belongs to it, because somebody may have written in it; a warning
-    says so, for they may be about other weights.
-    """
-    if (folder / "README.md").exists():
-        _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
-        return
-    inputs = {} if base is None else {str(base): fingerprint(base)}
-    write_provenance(folder, command=command, settings=settings, results={**sizes_of(model), **results}, inputs=inputs)
-    values = {**card_values(model, folder.resolve().name), **card_of_source(base), "is_trained": True}
-    write_card(folder, Card("saved_encoder", values, "model_cards"))
+def name_on_card(name: str | os.PathLike[str]) -> str:
+    """Describes for a card the model that another one comes from."""
+    folder = model_folder(name, any_type=True)
+    return repository_name(folder) or folder.resolve().name
 
 
 def _layout(model: PreTrainedModel) -> str:
@@ -228,16 +169,12 @@ def _saved_model(encoder: Any) -> Any:
 
     model = encoder.model
     if isinstance(model, OnnxModel):
-        raise ModelError(
-            "an ONNX model cannot be saved as another", path=encoder.folder, remedy="save the one it was made from"
-        )
+        what = "an ONNX model cannot be saved as another"
+        raise ModelError(what, path=encoder.folder, remedy="save the one it was made from")
     if encoder.truncate_dim is not None:
         if type(model) is not AvgModel:
-            raise ModelError(
-                f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has",
-                path=encoder.folder,
-                remedy="save it whole, and open it with truncate_dim",
-            )
+            what = f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has"
+            raise ModelError(what, path=encoder.folder, remedy="save it whole, and open it with truncate_dim")
         config = copy.deepcopy(model.config)
         config.hidden_size = encoder.truncate_dim
         table, model = model.embeddings.detach()[:, : encoder.truncate_dim], AvgModel(config)

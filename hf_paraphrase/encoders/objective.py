@@ -73,8 +73,7 @@ class MegaBatch:
     Attributes:
         place: The epoch, and the number of its first mini-batch.
         first: The place of its first pair in the order of the epoch.
-        sentences: The sentences as the updates see them, i.e. scrambled: first all first sentences, then their
-            partners in the same order, then the negatives that they were given.
+        sentences: First sentences, scrambled or not, then their partners, then the negatives that they were given.
         chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NONE`.
     """
 

@@ -23,28 +23,6 @@ _TOKENS_OF_A_TRANSFORMER = 1 << 12
 """The same for a transformer on the CPU, whose cache more of them would leave."""
 
 
-def embed_by_model(
-    model: Any, ids: TokenIds, vectors: NDArray[np.float32], *, normalizes: bool = False, **options: Any
-) -> Iterator[int]:
-    """Fills `vectors` with the first components of what a model gives, as :func:`embed_in_padded_batches` does.
-
-    With `normalizes` the whole of it is divided by its length before.
-    """
-    from torch.nn import functional
-
-    wanted = forward_options(model)
-
-    def forward(ids: Tensor, mask: Tensor) -> Tensor:
-        whole: Tensor = model(ids, attention_mask=mask, **wanted).pooler_output
-        whole = functional.normalize(whole.float()) if normalizes else whole
-        return whole[:, : vectors.shape[1]]
-
-    is_transformer = hasattr(model, "transformer")
-    return embed_in_padded_batches(
-        forward, ids, vectors, device=model.device, is_transformer=is_transformer, **options
-    )
-
-
 def embed_in_padded_batches(
     forward: Callable[[Tensor, Tensor], Tensor],
     ids: TokenIds,

@@ -7,7 +7,6 @@ mean. No code of a folder runs unless `trust_remote_code` says so.
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,8 +22,16 @@ from ..artefacts.files import opening, quiet_transformers, read_json, read_json_
 from ..artefacts.model_loading import check_complete, open_tokenizer_folder
 from ..artefacts.weights import read_headers
 from ..errors import ModelError
-from .static_tables import module_folder, module_kind
-from .text_tokens import Reading, last_special_tokens
+from .sentence_transformers_files import (
+    MODULES_FILE,
+    TRANSFORMER_FILE,
+    module_folder,
+    module_kind,
+    optional_json,
+    write_json,
+    write_modules,
+)
+from .text_tokens import Reading
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
 _FLAGS = {
@@ -38,13 +45,6 @@ _FLAGS = {
 """The flags of older folders, in the order in which several poolings stand side by side."""
 _ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
 _WEIGHTS = "model.safetensors"
-_SETTINGS = "sentence_bert_config.json"
-
-
-def dense_layer(inputs: int, outputs: int, *, bias: bool, activation: str) -> nn.Sequential:
-    """Makes a layer behind the pooling."""
-    modules = {"linear": nn.Linear(inputs, outputs, bias=bias), "activation": getattr(nn, activation)()}
-    return nn.Sequential(OrderedDict(modules))
 
 
 class PooledTransformer(nn.Module):
@@ -157,12 +157,9 @@ def open_transformer(
     check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
-    own = _optional(place / _SETTINGS)
-    reading = replace(
-        reading_of(model, tokenizer, own.get("max_seq_length")),
-        lower_case=own.get("do_lower_case") is True,
-        normalizes=normalizes,
-    )
+    own = optional_json(place / TRANSFORMER_FILE)
+    reading = reading_of(model, tokenizer, own.get("max_seq_length"))
+    reading = replace(reading, lower_case=own.get("do_lower_case") is True, normalizes=normalizes)
     return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
 
 
@@ -172,15 +169,15 @@ def save_transformer(folder: Path, model: PooledTransformer, encoder: Any) -> No
     with quiet_transformers():
         model.transformer.save_pretrained(folder)
         encoder.tokenizer.save_pretrained(folder)
-    settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
-    # Older versions of that library know the flags alone, which have no order.
-    modes = {flag: name in model.poolings for flag, name in _FLAGS.items()}
-    pooling = modes if len(model.poolings) == 1 else {"pooling_mode": model.poolings}
     kinds = ["Transformer", "Pooling", *("Dense" for _ in model.layers), *(["Normalize"] * reading.normalizes)]
-    names = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
-    _write(folder / _SETTINGS, settings)
-    _write(folder / names[1] / "config.json", {"word_embedding_dimension": model.config.hidden_size, **pooling})
-    for name, layer in zip(names[2:], model.layers, strict=False):
+    _, pooling, *more = write_modules(folder, kinds, encoder.prompts, encoder.default_prompt_name)
+    settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
+    write_json(folder / TRANSFORMER_FILE, settings)
+    # Older versions of that library know the flags alone, which have no order.
+    flags = {flag: name in model.poolings for flag, name in _FLAGS.items()}
+    modes = flags if len(model.poolings) == 1 else {"pooling_mode": model.poolings}
+    write_json(pooling / "config.json", {"word_embedding_dimension": model.config.hidden_size, **modes})
+    for place, layer in zip(more, model.layers, strict=False):
         activation = type(layer.activation)
         described = {
             "in_features": layer.linear.in_features,
@@ -188,17 +185,10 @@ def save_transformer(folder: Path, model: PooledTransformer, encoder: Any) -> No
             "bias": layer.linear.bias is not None,
             "activation_function": f"{activation.__module__}.{activation.__name__}",
         }
-        _write(folder / name / "config.json", described)
-        save_file(layer.state_dict(), folder / name / _WEIGHTS, metadata={"format": "pt"})
+        write_json(place / "config.json", described)
+        save_file(layer.state_dict(), place / _WEIGHTS, metadata={"format": "pt"})
     if reading.normalizes:
-        (folder / names[-1]).mkdir()
-    listed = [
-        {"idx": number, "name": str(number), "path": name, "type": f"sentence_transformers.models.{kind}"}
-        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
-    ]
-    _write(folder / "modules.json", listed)
-    prompts = {"prompts": encoder.prompts, "default_prompt_name": encoder.default_prompt_name}
-    _write(folder / "config_sentence_transformers.json", {**prompts, "similarity_fn_name": "cosine"})
+        more[-1].mkdir()
 
 
 def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[str, Any]:
@@ -206,11 +196,11 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
     from transformers.models.auto import configuration_auto, modeling_auto
 
     if not (place / "config.json").is_file():
-        if (adapter := _optional(place / "adapter_config.json")) != {}:
+        what, remedy = "not a model folder: it has no config.json", REMEDY
+        if adapter := optional_json(place / "adapter_config.json"):
             what = f"an adapter of {str(adapter.get('base_model_name_or_path'))[:80]} without that model"
             remedy = "merge the two with peft (merge_and_unload), and save the result"
-            raise ModelError(what, path=folder, remedy=remedy)
-        raise ModelError("not a model folder: it has no config.json", path=folder, remedy=REMEDY)
+        raise ModelError(what, path=folder, remedy=remedy)
     config = read_json_object(place / "config.json", ModelError)
     model_type, code = str(config.get("model_type"))[:80], config.get("auto_map")
     if model_type not in configuration_auto.CONFIG_MAPPING and not (trust_remote_code and code):
@@ -224,7 +214,7 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
         and model_type not in modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
         and not config.get("is_encoder_decoder")
     )
-    if only_decoder and not (folder / "modules.json").is_file():
+    if only_decoder and not (folder / MODULES_FILE).is_file():
         what = f"a model of type `{model_type}` is a decoder, and nothing says how its tokens are pooled"
         raise ModelError(what, path=folder, remedy="give an encoder, or a folder of sentence-transformers")
     return config
@@ -234,11 +224,12 @@ def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) ->
     """Describes how a transformer reads texts: with special tokens, and no more than it has positions for."""
     limits = (max_seq_length or tokenizer.model_max_length, _positions(model))
     known = [limit for limit in limits if limit is not None and limit < 1 << 30]
-    return Reading(
-        most_tokens=min(known, default=None),
-        last_special=last_special_tokens(tokenizer.backend_tokenizer),
-        blank_is_empty=False,
-    )
+    backend = tokenizer.backend_tokenizer
+    backend.no_padding()
+    backend.no_truncation()
+    mask = backend.encode("a", add_special_tokens=True).special_tokens_mask
+    behind = mask[::-1].index(0) if 0 in mask else 0
+    return Reading(most_tokens=min(known, default=None), last_special=behind, blank_is_empty=False)
 
 
 def _positions(model: Any) -> int | None:
@@ -252,7 +243,7 @@ def _positions(model: Any) -> int | None:
 
 def _read_modules(folder: Path) -> tuple[Path, list[str], list[nn.Sequential], bool]:
     """Reads the folder of the transformer, its poolings, dense layers, and whether embeddings are normalised."""
-    path = folder / "modules.json"
+    path = folder / MODULES_FILE
     place, poolings, normalizes = folder, ["mean"], False
     layers: list[nn.Sequential] = []
     modules = read_json(path, ModelError) if path.is_file() else []
@@ -264,7 +255,7 @@ def _read_modules(folder: Path) -> tuple[Path, list[str], list[nn.Sequential], b
         if kind == "Transformer":
             place = inside
         elif kind == "Pooling":
-            poolings = _read_poolings(_optional(inside / "config.json"), folder)
+            poolings = _read_poolings(optional_json(inside / "config.json"), folder)
         elif kind == "Dense" and not normalizes:
             layers.append(_read_dense(inside))
         elif kind == "Normalize":
@@ -289,7 +280,7 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _read_dense(folder: Path) -> nn.Sequential:
-    settings = _optional(folder / "config.json")
+    settings = optional_json(folder / "config.json")
     activation = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
     between = {str(settings.get(key) or "sentence_embedding") for key in ("module_input_name", "module_output_name")}
     if activation not in _ACTIVATIONS or between != {"sentence_embedding"} or settings.get("use_residual"):
@@ -299,16 +290,7 @@ def _read_dense(folder: Path) -> nn.Sequential:
         raise ModelError(f"a dense layer without {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
     with opening("the dense layer", path):
         weights = {key: value.float() for key, value in load_file(path).items()}
-        sizes = settings["in_features"], settings["out_features"]
-        layer = dense_layer(*sizes, bias="linear.bias" in weights, activation=activation)
+        linear = nn.Linear(settings["in_features"], settings["out_features"], bias="linear.bias" in weights)
+        layer = nn.Sequential(OrderedDict(linear=linear, activation=getattr(nn, activation)()))
         layer.load_state_dict(weights)
     return layer
-
-
-def _optional(path: Path) -> dict[str, Any]:
-    return read_json_object(path, ModelError) if path.is_file() else {}
-
-
-def _write(path: Path, value: Any) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -27,20 +27,23 @@ from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
 from .kinds import encoder_class, third_party_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
-from .padded_batches import embed_by_model, evaluation_mode, with_progress_bar
-from .static_tables import VectorTable, read_prompts, read_static
+from .padded_batches import embed_in_padded_batches, evaluation_mode, forward_options, with_progress_bar
+from .sentence_transformers_files import read_prompts
+from .static_tables import VectorTable, read_static
 from .text_tokens import Reading, TextTokens
-from .vectors import Precision, check_count, check_finite, check_precision, normalized, quantize_embeddings
+from .vectors import Precision, check_counts, check_finite, check_precision, normalized, quantize_embeddings
 from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
     from transformers import PreTrainedModel
 
     from .pooled_transformer import PooledTransformer
 
     Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | VectorTable
     Texts: TypeAlias = str | Sequence[str]
+    Comparable: TypeAlias = Texts | NDArray[np.floating]
 
 _ROWS_PER_BLOCK = 1 << 14
 _LOGGER = logging.getLogger(__name__)
@@ -224,7 +227,7 @@ class SentenceEncoder:
     @max_seq_length.setter
     def max_seq_length(self, length: int | None) -> None:
         if length is not None:
-            check_count("max_seq_length", length)
+            check_counts(max_seq_length=length)
         self.reading = dataclasses.replace(self.reading, most_tokens=length)
 
     def get_sentence_embedding_dimension(self) -> int:
@@ -383,43 +386,49 @@ class SentenceEncoder:
         show_progress_bar: bool = False,
     ) -> NDArray[np.float32]:
         """Embeds the texts of all blocks, as float32 (texts, dim)."""
-        check_count("batch_size", batch_size)
+        check_counts(batch_size=batch_size)
         vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
-        averages = self._word_averages()
+        if self._model is None and self._averages is None:
+            self._averages = cast(VectorTable, self._table).averages(self.dimension)
+        averages = self._averages if self._model is None else averages_of_model(self._model)
         # Of a module the whole vectors get the length 1, as in sentence-transformers, of a table what is kept of them.
         finish = normalized if normalize or (averages is not None and self.reading.normalizes) else None
         with evaluation_mode(self._model):
             if averages is not None:
                 steps = embed_averages(averages, tokenize, blocks, vectors, finish)
             else:
-                ids = TokenIds.joined(in_threads(tokenize, blocks, available_threads()))
-                pad = self.tokenizer.pad_token_id
-                options: dict[str, Any] = {"batch_size": batch_size, "pad_token_id": pad, "finish": finish}
-                steps = embed_by_model(self.model, ids, vectors, normalizes=self.reading.normalizes, **options)
+                steps = embed_in_padded_batches(
+                    self._forward(vectors.shape[1]),
+                    TokenIds.joined(in_threads(tokenize, blocks, available_threads())),
+                    vectors,
+                    batch_size=batch_size,
+                    pad_token_id=self.tokenizer.pad_token_id,
+                    device=self.model.device,
+                    finish=finish,
+                    is_transformer=hasattr(self.model, "transformer"),
+                )
             if show_progress_bar:
                 steps = with_progress_bar(steps, len(vectors))
             for _ in steps:
                 pass
-        if self._tokens.truncated and not self._warned:
-            self._warned = True
-            _LOGGER.warning(
-                "%d texts have more than %d tokens: the rest of them is not read",
-                self._tokens.truncated,
-                self.reading.most_tokens,
-            )
+        if (cut := self._tokens.truncated) and not self._warned:
+            self._warned, most = True, self.reading.most_tokens
+            _LOGGER.warning("%d texts have more than %d tokens: the rest of them is not read", cut, most)
         return vectors
 
-    def _word_averages(self) -> TableAverages | None:
-        """Returns what averages word vectors, or None if the model must do it itself or is not an average."""
-        if self._model is not None:
-            return averages_of_model(self._model)
-        if self._averages is None:
-            self._averages = cast(VectorTable, self._table).averages(self.dimension)
-        return self._averages
+    def _forward(self, size: int) -> Callable[[Tensor, Tensor], Tensor]:
+        """Returns the function that computes the first `size` components of the model's embeddings."""
+        from torch.nn import functional
 
-    def similarity(
-        self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
-    ) -> NDArray[np.float32]:
+        model, wanted = self.model, forward_options(self.model)
+
+        def forward(ids: Tensor, mask: Tensor) -> Tensor:
+            whole: Tensor = model(ids, attention_mask=mask, **wanted).pooler_output
+            return (functional.normalize(whole.float()) if self.reading.normalizes else whole)[:, :size]
+
+        return forward
+
+    def similarity(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
         """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
 
         Each side is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one. The cosine
@@ -427,14 +436,11 @@ class SentenceEncoder:
         """
         rows, columns = (self._unit_vectors(side, options) for side in (first, second))
         if rows.shape[1] != columns.shape[1]:
-            raise ValueError(
-                f"vectors of {rows.shape[1]} components cannot be compared with vectors of {columns.shape[1]}"
-            )
+            size, other = rows.shape[1], columns.shape[1]
+            raise ValueError(f"vectors of {size} components cannot be compared with vectors of {other}")
         return rows @ columns.T
 
-    def similarity_pairwise(
-        self, first: Texts | NDArray[np.floating], second: Texts | NDArray[np.floating], **options: Any
-    ) -> NDArray[np.float32]:
+    def similarity_pairwise(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
         """Computes the cosine of each text of `first` with the text of `second` at its place, float32 (texts,).
 
         Both may be embeddings, as for :meth:`similarity`.
@@ -484,14 +490,12 @@ class SentenceEncoder:
         """Does nothing: as a step of a pipeline of scikit-learn an encoder is trained already."""
         return self
 
-    def transform(self, texts: Texts) -> NDArray[np.float32]:
+    def transform(self, texts: Texts, y: Any = None) -> NDArray[np.float32]:
         """Embeds texts, as a pipeline of scikit-learn asks for it."""
         vectors: NDArray[np.float32] = self.encode(texts)
         return vectors
 
-    def fit_transform(self, texts: Texts, y: Any = None) -> NDArray[np.float32]:
-        """Embeds texts."""
-        return self.transform(texts)
+    fit_transform = transform
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Returns what scikit-learn may change: `truncate_dim`."""
@@ -547,7 +551,7 @@ class SentenceEncoder:
 
 
 def _check_truncation(dimension: int, truncate_dim: int) -> None:
-    check_count("truncate_dim", truncate_dim)
+    check_counts(truncate_dim=truncate_dim)
     if truncate_dim > dimension:
         what = f"embeddings of {dimension} components cannot be truncated to {truncate_dim}"
         raise UsageError(what, remedy=f"keep 1 to {dimension} of them")

@@ -17,7 +17,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ import numpy as np
 from ..artefacts.files import opening, read_json, read_json_object
 from ..artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
 from ..errors import ModelError
+from .sentence_transformers_files import MODULES_FILE, module_folder, module_kind, optional_json
 from .text_tokens import Reading
 from .word_averages import TableAverages, averages_of
 
@@ -34,11 +34,8 @@ if TYPE_CHECKING:
 
 AVERAGE, CONCATENATION, MODEL2VEC = "avg", "concatenation", "model2vec"
 """The model types that are a table."""
-_UNKNOWN_ID = 1
-"""The `unk_token_id` of an average whose configuration names none."""
 _SPECIAL_TOKENS = ("pad_token", "unk_token", "bos_token", "eos_token", "sep_token", "cls_token", "mask_token")
 _TOKENS_OF_MODEL2VEC = 512
-_MODULES = "modules.json"
 _WEIGHTS = "model.safetensors"
 _AGAIN = "copy the model again"
 
@@ -70,8 +67,7 @@ class VectorTable:
         vectors = self.vectors
         if self.model_type == AVERAGE and size < vectors.values.shape[1]:
             vectors = StoredMatrix(np.ascontiguousarray(vectors.values[:, :size]), vectors.scales)
-        defaults = {"skip_unknown": False, "unk_token_id": _UNKNOWN_ID, "part_weights": None}
-        return averages_of(SimpleNamespace(**{**defaults, **self.config}), vectors)
+        return averages_of(self.config, vectors)
 
     def model(self) -> PreTrainedModel:
         """Makes the model of PyTorch."""
@@ -100,8 +96,8 @@ class VectorTable:
 
 def read_static(folder: Path) -> VectorTable | None:
     """Opens the folder of an encoder that is a table; returns None for any other folder."""
-    path, modules = folder / "config.json", folder / _MODULES
-    config = read_json_object(path, ModelError) if path.is_file() else {}
+    path, modules = folder / "config.json", folder / MODULES_FILE
+    config = optional_json(path)
     model_type = config.get("model_type")
     if model_type in (AVERAGE, CONCATENATION):
         return _own_table(folder, model_type, config)
@@ -110,32 +106,6 @@ def read_static(folder: Path) -> VectorTable | None:
     listed = read_json(modules, ModelError) if model_type is None and modules.is_file() else []
     is_static = listed and isinstance(listed, list) and module_kind(listed[0]) == "StaticEmbedding"
     return _static_embedding(folder, listed) if is_static else None
-
-
-def module_kind(module: Any) -> str | None:
-    """Names the class of a module of sentence-transformers, without the packages that it is in."""
-    return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
-
-
-def module_folder(folder: Path, module: object) -> Path:
-    """Returns the folder of a module, which must be in the model's own."""
-    place = module.get("path", "") if isinstance(module, dict) else None
-    if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
-        raise ModelError(
-            f"a module without a folder in this one: {str(module)[:100]}",
-            path=folder / _MODULES,
-            remedy="copy the model again, from a source that you trust",
-        )
-    return folder / place
-
-
-def read_prompts(folder: Path) -> tuple[dict[str, str], str | None]:
-    """Reads the prompts of a folder of sentence-transformers by their names, and the name of the default one."""
-    path = folder / "config_sentence_transformers.json"
-    settings = read_json_object(path, ModelError) if path.is_file() else {}
-    named, default = settings.get("prompts"), settings.get("default_prompt_name")
-    prompts = {name: text for name, text in named.items() if isinstance(text, str)} if isinstance(named, dict) else {}
-    return prompts, default if default in prompts else None
 
 
 def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorTable | None:
@@ -191,7 +161,7 @@ def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
     others = list(map(module_kind, modules[1:]))
     if set(others) - {"Normalize"}:
         what = f"modules behind the table that are not known: {', '.join(map(str, others))[:80]}"
-        raise ModelError(what, path=folder / _MODULES, remedy="open it with its own library")
+        raise ModelError(what, path=folder / MODULES_FILE, remedy="open it with its own library")
     place = module_folder(folder, modules[0])
     table = _foreign_table(folder, place, "embedding.weight")
     truncation = read_json_object(place / "tokenizer.json", ModelError).get("truncation") or {}

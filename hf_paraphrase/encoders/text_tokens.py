@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..data.same_text import is_blank
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.token_ids import TokenIds, ends_of
 from ..tokenization.token_lookup import Lookup, ids_of, list_of_texts, lookup_for, state_of
 from ..training.threads import available_threads, in_threads
 
@@ -52,19 +52,14 @@ class Reading:
         position = np.arange(len(whole.ids)) - np.repeat(whole.offsets[:-1], lengths)
         total = np.repeat(lengths, lengths)
         kept = (total <= self.most_tokens) | (position < self.most_tokens - tail) | (position >= total - tail)
-        offsets = np.concatenate([[0], np.minimum(lengths, self.most_tokens).cumsum()])
-        return TokenIds(whole.ids[kept], offsets)
+        return TokenIds(whole.ids[kept], ends_of(np.minimum(lengths, self.most_tokens)))
 
 
 class TextTokens:
     """Computes the token ids of texts, special tokens among them, without padding.
 
     Each call is given the tokenizer, of the `tokenizers` library or several that act as one, since that of an encoder
-    can be replaced, and grow.
-
-    Attributes:
-        reading: What else is done with the texts and their tokens.
-        truncated: How many texts had more tokens than are read.
+    can be replaced, and grow. `truncated` counts the texts that had more tokens than are read.
     """
 
     def __init__(self, reading: Reading) -> None:
@@ -120,11 +115,3 @@ class TextTokens:
             self._state = state
             self._lookup = cache(partial(lookup_for, backend, special_tokens=True))
         return self._lookup()
-
-
-def last_special_tokens(backend: Any) -> int:
-    """Counts the special tokens that a tokenizer puts behind a text."""
-    backend.no_padding()
-    backend.no_truncation()
-    mask = backend.encode("a", add_special_tokens=True).special_tokens_mask
-    return mask[::-1].index(0) if 0 in mask else 0

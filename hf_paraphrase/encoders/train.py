@@ -22,10 +22,9 @@ from .train_settings import EncoderSettings, LossSettings, VocabularySettings
 if TYPE_CHECKING:
     from ..data.pair_rows import PairSource
     from ..training.word_vectors import Coverage
-    from .dev_scores import Evaluator
     from .encoded_pairs import EncodedPairs
     from .sentence_encoder import SentenceEncoder
-    from .trainer import EncoderTrainer
+    from .trainer import EncoderTrainer, Evaluator
 
 
 @recipe(EncoderSettings)
@@ -78,6 +77,7 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
 
 
 def _train(settings: EncoderSettings, run: TrainingRun) -> None:
+    import numpy as np
     from transformers import EarlyStoppingCallback
 
     from .encoder_vocabulary import initial_encoder, new_vocabulary, sentences_of, untrained_model
@@ -87,7 +87,7 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
     evaluator = dev_evaluator(settings.dev_data)
     coverage: Coverage | None = None
     if settings.initial_model is not None:
-        encoder, _ = initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
+        encoder = initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
         pairs = _pairs(settings, encoder)
     else:
         with naming(settings.pairs):
@@ -98,7 +98,8 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
         model, coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
         encoder = SentenceEncoder(model, vocabulary.tokenizer)
     log(f"{settings.model_type}: {len(pairs)} pairs, {described_size(encoder.model, coverage)}")
-    if pairs.labels is None and pairs.are_all_the_same():
+    # Without other sentences than the two of the first pair there are no negatives.
+    if pairs.labels is None and pairs.negatives is None and np.isin(pairs.keys, pairs.keys[:2]).all():
         what = "a single pair has" if len(pairs) == 1 else f"all {len(pairs)} pairs are the same and have"
         log(f"{what} no negatives: nothing will be learned")
     callbacks, stopping = [], {}
@@ -116,8 +117,8 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
 def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     """Tokenises the pairs with a tokenizer, or as an encoder does."""
     from .encoded_pairs import encode_pairs
-    from .hard_negatives import mine_hard_negatives
     from .losses import LABELS, asks_for
+    from .negatives import mine_hard_negatives
 
     sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
     source: PairSource = settings.pairs
@@ -158,8 +159,8 @@ def _write(
     coverage: Coverage | None,
 ) -> None:
     from ..data.pair_rows import sides_of
-    from .encoder_vocabulary import name_on_card
     from .losses import described_loss
+    from .model_folder import name_on_card
 
     bitext = "source" in sides_of(settings.pairs)
     results = {
@@ -200,11 +201,16 @@ def write_encoder(
     card: Mapping[str, Any],
 ) -> None:
     """Writes a trained encoder with its card and record, and logs how it was scored and how to open it."""
-    from .model_folder import card_values, dev_measurement, dev_results, inherited_by_card, sizes_of
+    from .model_folder import card_values, dev_measurement, inherited_by_card, sizes_of
 
     model, scores, kept = trainer.model, trainer.scores(), trainer.best_scores()
+    untrained = next((entry["dev_mean"] for entry in scores if entry["step"] == 0), None)
     results = {
-        **dev_results(trainer),
+        "dev_untrained": untrained,
+        "dev_best": None if kept is None else kept["dev_mean"],
+        "best_epoch": None if kept is None else kept["epoch"],
+        "steps": trainer.state.global_step,
+        "dev_scores": scores,
         "coverage": None if coverage is None else dataclasses.asdict(coverage),
         **sizes_of(model),
         **results,

@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..registry import ENCODERS, LOSSES
 from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .kinds import EncoderKind, EncoderOptions, check_options, encoder_kind, option_names
+from .kinds import EncoderKind, EncoderOptions, encoder_kind, option_names
 
 _DROPOUT = "variational_dropout"
 """The one option of an encoder that is of the training alone."""
@@ -149,8 +149,11 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         taken = None
         if isinstance(self.initial_model, str | os.PathLike):
             taken = self._take_kind(os.fspath(self.initial_model))
-        if self.model_type in ENCODERS:
-            check_options(self)
+        for option in option_names(EncoderOptions) if self.model_type in ENCODERS else ():
+            if getattr(self, option) is not None and option not in self.kind.options:
+                able = [name for name in ENCODERS if option in encoder_kind(name).options]
+                what = f"{flag(option)} is not for --model-type {self.model_type}"
+                raise UsageError(what, remedy=f"leave it out, or train {' or '.join(able)}")
         super().check()
         if taken is not None:
             self.model_type = taken
@@ -161,10 +164,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         if not self.kind.words:
             for name in ("tokenizer", "word_list", "initial_vectors", *_WORD_STYLE):
                 if is_given(self, name):
-                    raise UsageError(
-                        f"{flag(name)} is for words, and --model-type {self.model_type} has none",
-                        remedy="leave it out",
-                    )
+                    what = f"{flag(name)} is for words, and --model-type {self.model_type} has none"
+                    raise UsageError(what, remedy="leave it out")
 
     @property
     def kind(self) -> EncoderKind:
@@ -172,26 +173,19 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         return encoder_kind(self.model_type) if self.model_type in ENCODERS else EncoderKind(self.model_type, 1.0)
 
     def _take_kind(self, initial_model: str) -> str | None:
-        """Takes the type of the model to continue from.
-
-        Returns that of a transformer, which our checks do not concern.
-        """
+        """Takes the type of the model to continue from; returns that of a transformer, which no check concerns."""
         from .encoder_vocabulary import initial_kind
 
         kind = initial_kind(initial_model)
         if is_given(self, "model_type") and self.model_type != kind:
-            raise UsageError(
-                f"--model-type {self.model_type}, but --initial-model is of type {kind}",
-                path=initial_model,
-                remedy="leave --model-type out",
-            )
+            what = f"--model-type {self.model_type}, but --initial-model is of type {kind}"
+            raise UsageError(what, path=initial_model, remedy="leave --model-type out")
         is_ours = kind in ENCODERS
         self.model_type = kind if is_ours else str(default_of(type(self).__dataclass_fields__["model_type"]))
         for name in option_names(EncoderOptions):
             if (name != _DROPOUT or not is_ours) and getattr(self, name) is not None:
-                raise UsageError(
-                    f"{flag(name)} and --initial-model exclude each other", remedy="leave one of them out"
-                )
+                what = f"{flag(name)} and --initial-model exclude each other"
+                raise UsageError(what, remedy="leave one of them out")
         return None if is_ours else kind
 
 

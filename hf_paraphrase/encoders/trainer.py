@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import copy
+import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
-from ..data.pair_rows import PairSource
-from ..errors import UsageError
+from ..artefacts.cards import Card, write_card
+from ..artefacts.provenance import fingerprint, write_provenance
+from ..data.pair_rows import PairRows, PairSource
+from ..errors import InputError, UsageError
 from ..messages import warn
 from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
-from .dev_scores import DEV_SCORE, Evaluator, pair_scores, scores_of
-from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
+from .encoded_pairs import LABEL, SCORE, EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import trainable, untrained_encoder
 from .kinds import DROPOUTS
 from .losses import LABELS, asks_for, loss_options
-from .model_folder import write_checkpoint, write_model_files, write_saved_card
+from .model_folder import card_of_source, card_values, sizes_of, write_model_files
 from .objective import Objective, PairObjective
 from .padded_batches import evaluation_mode, forward_options
 from .pooled_transformer import PooledTransformer, save_transformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
+from .vectors import normalized
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+DEV_SCORE = "dev_mean"
+"""The score that chooses the weights, where an evaluator gives several and none is named."""
+Evaluator = Callable[[SentenceEncoder], Mapping[str, float] | float]
+"""Gets an encoder; returns scores by name, or one number."""
+_CHECKPOINT = re.compile(r"checkpoint-\d+")
+_LOGGER = logging.getLogger(__name__)
 
 
 @dataclass
@@ -88,7 +102,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         encoder: The encoder, to be used, saved or published.
     """
 
-    criterion = DEV_SCORE
     uses_workers = True
     args: Any
     eval_dataset: Any
@@ -109,6 +122,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         objective: Objective | None = None,
     ) -> None:
         args = copy.copy(args)
+        self.criterion = str(args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = trainable(model, processing_class)
@@ -117,7 +131,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             transformer = self.encoder.model.transformer
             vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
         if objective is None:
-            loss = _named_loss(args) if loss is None else loss
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
         self.evaluator = evaluator
@@ -149,8 +162,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     @property
     def loss(self) -> nn.Module:
         """The loss of pairs, or the objective in its place."""
-        objective = self.objective
-        return objective.loss if isinstance(objective, PairObjective) else objective
+        return getattr(self.objective, "loss", self.objective)
 
     @property
     def tokenizer(self) -> Any:
@@ -228,7 +240,14 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         finally:
             # Other optimizers, with which the model may be trained on, take no sparse gradients.
             self._set_sparse_gradients(False)
-        self._warn_if_not_better()
+        best, first = self.best_scores(), self.scores()[:1]
+        if best is not None and first[0]["step"] == 0:
+            before, after = first[0][self.criterion], best[self.criterion]
+            if before == after or (after < before) == (self.args.greater_is_better is not False):
+                warn(
+                    f"warning: training did not beat the start: {self.criterion} was {before:.2f} before and is "
+                    f"{after:.2f} at best. Try another learning rate, or more or other pairs."
+                )
         return result
 
     def _set_sparse_gradients(self, are_sparse: bool) -> None:
@@ -250,43 +269,25 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
                 scores |= scores_of(self.evaluator, encoder)
         if not scores:
             return {}
-        if self._chosen not in scores:
-            what = f"the scores are {', '.join(scores)}, and `{self._chosen}` shall choose the weights"
+        if self.criterion not in scores:
+            what = f"the scores are {', '.join(scores)}, and `{self.criterion}` shall choose the weights"
             raise UsageError(what, remedy="name one of them as metric_for_best_model")
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
         what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
-        return self.report_scores(metrics, f"{what}: dev score {scores[self._chosen]:.2f}")
-
-    @property
-    def _chosen(self) -> str:
-        """The name of the score that chooses the weights."""
-        return str(self.args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
+        return self.report_scores(metrics, f"{what}: dev score {scores[self.criterion]:.2f}")
 
     def scores(self) -> list[dict[str, float]]:
         """Lists the scores in the order they were taken: `epoch` (0 = untrained), `step` and the scores by name."""
-        taken: dict[int, dict[str, float]] = {}
-        for entry in self.state.log_history:
-            if f"eval_{self._chosen}" in entry:
-                names = {name.removeprefix("eval_"): value for name, value in entry.items() if name != "step"}
-                taken[int(entry["step"])] = {"step": int(entry["step"]), **names, "epoch": entry.get("epoch") or 0.0}
+        entries = [{"step": 0, **entry, "epoch": entry.get("epoch") or 0.0} for entry in super().scores()]
+        # A score may be taken again after a resume.
+        taken = {entry["step"]: entry for entry in entries}
         return [taken[step] for step in sorted(taken)]
 
     def best_scores(self) -> dict[str, float] | None:
         """Returns the entry of :meth:`scores` whose weights are kept; None if nothing was scored after a step."""
         trained = [entry for entry in self.scores() if entry["step"] > 0]
         choose = min if self.args.greater_is_better is False else max
-        return choose(trained, key=lambda entry: entry[self._chosen]) if trained else None
-
-    def _warn_if_not_better(self) -> None:
-        best, first = self.best_scores(), self.scores()[:1]
-        if best is None or first[0]["step"] != 0:
-            return
-        before, after = first[0][self._chosen], best[self._chosen]
-        if before == after or (after < before) == (self.args.greater_is_better is not False):
-            warn(
-                f"warning: training did not beat the start: {self._chosen} was {before:.2f} before and is {after:.2f} "
-                "at best. Try another learning rate, or more or other pairs."
-            )
+        return choose(trained, key=lambda entry: entry[self.criterion], default=None)
 
     # ----- folders
 
@@ -294,31 +295,45 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         """Writes the weights of a checkpoint, or, elsewhere, a whole model folder.
 
         That opens like one of `train-encoder`. It gets a card where there is none, with the licence of the encoder
-        that it began with, and what whoever publishes the model should add.
+        that it began with, and what whoever publishes the model should add. A card that is there stays, with the
+        record that belongs to it, because somebody may have written in it.
         """
         if not self.args.should_save:
             return
         folder = Path(output_dir or self.args.output_dir)
-        if write_checkpoint(folder, self.model, state_dict):
+        if _CHECKPOINT.fullmatch(folder.name):
+            folder.mkdir(parents=True, exist_ok=True)
+            tensors: dict[str, Tensor] = {}
+            addresses: set[int] = set()
+            for name, value in (self.model.state_dict() if state_dict is None else state_dict).items():
+                # Tied weights, as those of a T5, are written twice.
+                tensors[name] = value.clone() if value.data_ptr() in addresses else value.contiguous()
+                addresses.add(value.data_ptr())
+            save_file(tensors, folder / "model.safetensors")
             return
         self.write_model(folder, state_dict)
-        # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
-        settings = {key: value for key, value in self.args.to_dict().items() if key != "output_dir"}
-        write_saved_card(
+        if (folder / "README.md").exists():
+            # They may be about other weights.
+            _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
+            return
+        base = self.encoder.folder
+        write_provenance(
             folder,
-            self.model,
             command=f"{type(self).__name__}.save_model (from Python)",
-            settings=settings,
-            results={"updates": self.state.global_step, "dev_scores": self.scores()},
-            base=self.encoder.folder,
+            # The path of the run is private, and `push_to_hub` of the Trainer sends files as they are.
+            settings={key: value for key, value in self.args.to_dict().items() if key != "output_dir"},
+            results={**sizes_of(self.model), "updates": self.state.global_step, "dev_scores": self.scores()},
+            inputs={} if base is None else {str(base): fingerprint(base)},
         )
+        values = {**card_values(self.model, folder.resolve().name), **card_of_source(base), "is_trained": True}
+        write_card(folder, Card("saved_encoder", values, "model_cards"))
 
     def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
         """Writes the encoder so that `AutoModel`, sentence-transformers and we open it."""
         if isinstance(self.model, PooledTransformer):
             save_transformer(folder, self.model, self.encoder)
         else:
-            write_model_files(folder, self.model, self.tokenizer, weights)
+            write_model_files(folder, self.model, self.encoder.tokenizer, weights)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
@@ -333,18 +348,34 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         super()._save_checkpoint(model, trial)
 
 
-def _named_loss(args: EncoderTrainingArguments) -> nn.Module:
-    """Makes the loss that the arguments name, with those of its options that are given."""
-    given = {"margin": args.margin, "scale": args.scale}
-    options = loss_options(LOSSES[args.loss])
-    loss: nn.Module = LOSSES[args.loss](**{name: given[name] for name in options if given.get(name) is not None})
-    return loss
+def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float]:
+    """Asks an evaluator; a single number is called by :data:`DEV_SCORE`."""
+    result = evaluator(encoder)
+    if not isinstance(result, Mapping):
+        result = {DEV_SCORE: result}
+    return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
+
+
+def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
+    """Scores the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100)."""
+    from ..evaluation.correlation import average_precision, pearson
+
+    rows = PairRows(pairs)
+    column = next((name for name in (LABEL, SCORE) if name in rows.columns), None)
+    if column is None:
+        raise InputError("the pairs of eval_dataset have no column label or score", remedy="give graded pairs")
+    batches = [batch for _, batch in rows.batches([*rows.sides, column])]
+    texts, labels = map(rows.texts, batches), [batch.column(column).to_pylist() for batch in batches]
+    sides = [[*chain(*side)] for side in zip(*texts, strict=True)] or [[], []]
+    first, second = (normalized(encoder.encode(side)) for side in sides)
+    measure = average_precision if column == LABEL else pearson
+    return {DEV_SCORE: 100 * float(measure((first * second).sum(1), np.array([*chain(*labels)])))}
 
 
 def _pair_objective(
     encoder: SentenceEncoder,
     pairs: EncodedPairs | PairSource | None,
-    loss: nn.Module,
+    loss: nn.Module | None,
     args: EncoderTrainingArguments,
 ) -> PairObjective:
     is_transformer = isinstance(encoder.model, PooledTransformer)
@@ -352,6 +383,10 @@ def _pair_objective(
         raise UsageError("there are no pairs to train on", remedy="give them as train_dataset, or an objective")
     if is_transformer and (args.scramble or args.lambda_w):
         raise UsageError("scramble and lambda_w are for encoders with word vectors", remedy="leave them out")
+    if loss is None:
+        given = {"margin": args.margin, "scale": args.scale}
+        names = loss_options(LOSSES[args.loss])
+        loss = LOSSES[args.loss](**{name: given[name] for name in names if given.get(name) is not None})
     if not isinstance(pairs, EncodedPairs):
         pairs = encode_pairs(pairs, encoder, labelled=asks_for(loss, LABELS))
     pad_token_id = encoder.tokenizer.pad_token_id

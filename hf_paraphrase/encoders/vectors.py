@@ -26,11 +26,12 @@ _SMALL, _LARGE = 1e-15, 1e18
 """Between these norms no square leaves single precision."""
 
 
-def check_count(name: str, value: Any) -> None:
-    """Refuses an argument of a Python function that is no whole number, of Python or of NumPy, of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
-    Constraints(at_least=1).check(name, value)
+def check_counts(**counts: Any) -> None:
+    """Refuses arguments of a Python function that are no whole numbers, of Python or of NumPy, of at least 1."""
+    for name, value in counts.items():
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
+        Constraints(at_least=1).check(name, value)
 
 
 def normalized(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -58,11 +59,8 @@ def quantize_embeddings(
     `int8` and `uint8` number, for each component, 256 steps of equal width between its least and its greatest value.
     `binary` and `ubinary` keep the sign alone, eight components in a byte.
 
-    Args:
-        embeddings: Floats (texts, dim).
-        precision: `float32`, `int8`, `uint8`, `binary` or `ubinary`.
-        ranges: The least and the greatest value of each component (2, dim), for `int8` and `uint8`.
-        calibration_embeddings: Embeddings from which to take these; by default the ones to be put into fewer bits.
+    `ranges` (2, dim) are the least and the greatest value of each component, for `int8` and `uint8`; they are taken
+    from `calibration_embeddings`, by default from the embeddings (texts, dim) themselves.
 
     Returns:
         float32, int8 or uint8 (texts, dim); for the binary ones int8 or uint8 (texts, ⌈dim / 8⌉).

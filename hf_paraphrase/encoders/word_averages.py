@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.weights import StoredMatrix
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.token_ids import TokenIds, ends_of
 from ..training.threads import available_threads, in_threads, one_thread
 
 _ROWS_PER_MEAN = 1024
@@ -96,7 +96,7 @@ class TableAverages:
         lengths = np.diff(offsets)
         text = np.repeat(np.arange(len(lengths)), lengths)
         counts = np.bincount(text[is_known], minlength=len(lengths))
-        return ids[is_known | (counts == 0)[text]], _offsets(np.where(counts == 0, lengths, counts))
+        return ids[is_known | (counts == 0)[text]], ends_of(np.where(counts == 0, lengths, counts))
 
     def _of_parts(
         self, mean: Callable[..., NDArray[np.float32]], ids: NDArray[np.int64], offsets: NDArray[np.int64]
@@ -108,7 +108,7 @@ class TableAverages:
         if (bag[1:] < bag[:-1]).any():
             order = np.argsort(bag, kind="stable")
             bag, ids = bag[order], ids[order]
-        means = mean(*self._rows(ids), _offsets(np.bincount(bag, minlength=texts * parts)))
+        means = mean(*self._rows(ids), ends_of(np.bincount(bag, minlength=texts * parts)))
         means = means.reshape(texts, parts, -1)
         if self.part_weights is not None:
             shares = [math.sqrt(weight / sum(self.part_weights)) for weight in self.part_weights]
@@ -150,14 +150,14 @@ def averages_of_model(model: Any) -> TableAverages | None:
     # What a model itself says of its device and type takes longer than a short text.
     weights = model.embeddings.detach()
     is_plain = weights.device.type == "cpu" and weights.dtype == torch.float32
-    return averages_of(model.config, weights.numpy()) if is_plain else None
+    return averages_of(vars(model.config), weights.numpy()) if is_plain else None
 
 
-def averages_of(config: Any, table: NDArray[np.float32] | StoredMatrix) -> TableAverages:
+def averages_of(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> TableAverages:
     """Makes what computes the embeddings of an average, or of a concatenation of averages."""
-    if (sizes := getattr(config, "vocab_sizes", None)) is not None:
-        return TableAverages(table, part_sizes=sizes, part_weights=config.part_weights)
-    return TableAverages(table, skipped_id=config.unk_token_id if config.skip_unknown else None)
+    if (sizes := config.get("vocab_sizes")) is not None:
+        return TableAverages(table, part_sizes=sizes, part_weights=config.get("part_weights"))
+    return TableAverages(table, skipped_id=config.get("unk_token_id", 1) if config.get("skip_unknown") else None)
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -214,7 +214,3 @@ def _divided(sums: NDArray[np.float32], offsets: NDArray[np.int64]) -> NDArray[n
     """Divides the sum of each text by the number of its tokens, in place; those of none stay zero."""
     sums /= np.maximum(offsets[1:] - offsets[:-1], 1)[:, None].astype(np.float32)
     return sums
-
-
-def _offsets(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])

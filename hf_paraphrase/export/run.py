@@ -21,10 +21,10 @@ from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.model_folder import card_of_source
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
+from ..encoders.sentence_transformers_files import write_module_files, write_package_module
 from ..errors import ModelError, UsageError
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
-from ..models.sentence_transformers_files import write_module_files, write_package_module
 from ..settings import Settings, recipe, setting
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ class RnnSearchConfig(ModelConfig):
         source_vocab_size: Number of source units where the sides have separate vocabularies.
         embedding_size: Size of the word embeddings on both sides, and of the low-rank output layer.
         hidden_size: Size of the GRU states; an annotation is twice as long (both directions).
-        attention_size: Size of the alignment model's hidden layer; `hidden_size` if not given.
-        readout_size: Size of the readout before maxout halves it; `hidden_size` if not given.
+        attention_size: Size of the alignment model's hidden layer; `hidden_size` if not given, as for `readout_size`,
+            that of the readout before maxout halves it.
         dropout: Rate on embeddings, annotations and readout while training (the paper uses none).
         label_smoothing: Share of the probability mass spread over the vocabulary in the training loss.
         tie_word_embeddings: Whether the output matrix is the target embedding matrix.
@@ -27,8 +27,7 @@ class RnnSearchConfig(ModelConfig):
         initializer_range: Standard deviation of most matrices in the reference's initialisation.
         attention_initializer_range: The same for the alignment model's two matrices, whose vector starts at zero.
         lowercase: Whether the model was trained on lower-cased text (its tokenizer lower-cases by itself).
-        source_lang: Language code of the source side, for cards and provenance.
-        target_lang: Language code of the target side.
+        source_lang: Language code of the source side, for cards and provenance; `target_lang` is that of the other.
     """
 
     model_type = "rnn_search"

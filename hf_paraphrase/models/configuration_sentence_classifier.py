@@ -23,10 +23,8 @@ class SentenceClassifierConfig(ModelConfig):
             sentence has none.
         ordered: Whether the two sentences of a pair themselves are seen too, so that their order matters. The papers
             see their product and their distance alone.
-        lowest_score: The low end of the scale of a distribution, a whole number.
-        highest_score: Its high end.
-        score_mean: What a regression adds to its number.
-        score_deviation: What it multiplies it with before.
+        lowest_score: The low end of the scale of a distribution, a whole number; `highest_score` is the high end.
+        score_mean: What a regression adds to its number, which it multiplies with `score_deviation` before.
     """
 
     model_type = "sentence_classifier"

@@ -24,10 +24,8 @@ class AvgModel(AveragingModel):
     `AutoModel`, sentence-transformers (`StaticEmbedding`) and model2vec.
 
     With the configuration's `skip_unknown` the mean leaves unknown words out, unless a sentence has no other word. The
-    other two readers of the folder know no such setting, so they agree with this class as follows. Where
-    `skip_unknown` is false: sentence-transformers agrees; model2vec, which always drops unknown words, agrees on
-    sentences without any. Where it is true: model2vec agrees, but embeds a sentence of nothing but unknown words to
-    zeros; sentence-transformers agrees on sentences without unknown words and counts their row in others.
+    other two readers know no such setting: sentence-transformers always counts unknown words, and model2vec always
+    drops them, also where a sentence has no other, which it embeds to zeros.
     """
 
     config_class = AvgConfig
@@ -64,17 +62,3 @@ class AvgModel(AveragingModel):
         if token_vectors is not None and self.config.skip_unknown:
             token_vectors = torch.where((given & ~mask).unsqueeze(2), pooled.unsqueeze(1), token_vectors)
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
-
-    def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Embeds sentences whose tokens are laid end to end (total,), `lengths` (sentences,) each, without dropout.
-
-        The means (sentences, hidden_size) are equal to the last bit to `pooler_output` of a padded batch.
-        """
-        if self.config.skip_unknown:
-            is_known = tokens != self.config.unk_token_id
-            rows = torch.repeat_interleave(lengths)
-            counts = torch.zeros_like(lengths).index_add_(0, rows, is_known.to(lengths.dtype))
-            nothing_else = counts == 0
-            tokens = tokens[is_known | nothing_else[rows]]
-            lengths = torch.where(nothing_else, lengths, counts)
-        return self._means(tokens, lengths, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -70,30 +71,21 @@ class ConcatenationModel(AveragingModel):
         """
         mask = present_tokens(input_ids, attention_mask, self.config)
         token_vectors, pooled = self._vectors_and_mean(input_ids, mask, return_token_vectors)
-        factors = self._factors(pooled)
-        pooled = self._with_factors(pooled, factors)
-        if token_vectors is not None:
-            token_vectors = self._with_factors(token_vectors, None if factors is None else factors.unsqueeze(1))
+        if self.config.part_weights is not None:
+            factors = self._factors(pooled, self.config.part_weights)
+            pooled = self._with_factors(pooled, factors)
+            if token_vectors is not None:
+                token_vectors = self._with_factors(token_vectors, factors.unsqueeze(1))
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
-    def mean_of_words(self, tokens: Tensor, lengths: Tensor) -> Tensor:
-        """Embeds sentences without dropout, by tokens laid end to end (total,); see `AvgModel`."""
-        means = self._means(tokens, lengths, None)
-        return self._with_factors(means, self._factors(means))
-
-    def _factors(self, means: Tensor) -> Tensor | None:
-        """Computes what the parts of the means (batch, hidden_size) are multiplied by (batch, parts), or nothing."""
-        weights = self.config.part_weights
-        if weights is None:
-            return None
+    def _factors(self, means: Tensor, weights: Sequence[float]) -> Tensor:
+        """Computes what the parts of the means (batch, hidden_size) are multiplied by (batch, parts)."""
         norms = torch.linalg.vector_norm(means.unflatten(1, (-1, self.config.part_size)), dim=2)
         shares = norms.new_tensor([math.sqrt(weight / sum(weights)) for weight in weights])
         return shares / torch.where(norms > 0, norms, torch.ones_like(norms))
 
-    def _with_factors(self, vectors: Tensor, factors: Tensor | None) -> Tensor:
-        """Multiplies each part of vectors (…, hidden_size) by its factor (…, parts); None leaves them as they are."""
-        if factors is None:
-            return vectors
+    def _with_factors(self, vectors: Tensor, factors: Tensor) -> Tensor:
+        """Multiplies each part of vectors (…, hidden_size) by its factor (…, parts)."""
         return (vectors.unflatten(-1, (-1, self.config.part_size)) * factors.unsqueeze(-1)).flatten(-2)
 
     def _part_of(self, tokens: Tensor) -> Tensor:

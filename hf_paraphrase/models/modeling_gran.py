@@ -86,19 +86,13 @@ class GranModel(RecurrentWordModel):
     def _vectors_and_gates(self, tokens: Tensor, sentences: PackedSentences) -> tuple[Tensor, Tensor]:
         """Computes x_t and its gate, both (total, hidden_size), for packed tokens (total,)."""
         vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
-        if not sentences.batch_sizes:
-            return vectors, vectors
         config = self.config
         averaged = vectors
         vectors = self._dropped(vectors, sentences)
         if config.variational_dropout == 0 or config.variational_dropout_of == "words":
             averaged = vectors
-        states = self._run(self.recurrent, vectors, sentences)
-        if self.recurrent_backward is not None:
-            mirror = sentences.reversal()
-            backward = self._run(self.recurrent_backward, vectors[mirror], sentences)[mirror]
-            if self.merge is None:
-                states = states + backward
-            else:
-                states = self.merge(torch.cat([states, backward], dim=1)).tanh()
+        states, *backward = self._states(vectors, sentences)
+        if backward:
+            both = [states, backward[0][sentences.reversal()]]
+            states = both[0] + both[1] if self.merge is None else self.merge(torch.cat(both, dim=1)).tanh()
         return averaged, (self.gate_input(vectors) + self.gate_state(states)).sigmoid()

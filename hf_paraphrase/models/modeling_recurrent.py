@@ -64,7 +64,8 @@ class RecurrentModel(RecurrentWordModel):
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
-        parts = self._states(sentences.pack(input_ids), sentences)
+        vectors = functional.embedding(sentences.pack(input_ids), self.embeddings, sparse=self.sparse_gradients)
+        parts = self._states(self._dropped(vectors, sentences), sentences)
         last = self.config.pooling == "last"
         pooled = self._merged([sentences.last(part) if last else sentences.mean(part) for part in parts])
         token_vectors: Tensor | None = None
@@ -73,19 +74,6 @@ class RecurrentModel(RecurrentWordModel):
             shown = mask if self.config.skip_unknown else None
             token_vectors = sentences.unpack(self._merged(terms, sentences), shown)
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
-
-    def _states(self, tokens: Tensor, sentences: PackedSentences) -> list[Tensor]:
-        """Computes the states (total, dim) of each network for packed tokens (total,), in its reading order."""
-        # The second network's first state is the one before the last word.
-        vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
-        cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
-        if not sentences.batch_sizes:
-            return [vectors.new_zeros(0, cell.size) for cell in cells]
-        vectors = self._dropped(vectors, sentences)
-        states = [self._run(self.recurrent, vectors, sentences)]
-        if self.recurrent_backward is not None:
-            states.append(self._run(self.recurrent_backward, vectors[sentences.reversal()], sentences))
-        return states
 
     def _merged(self, parts: list[Tensor], sentences: PackedSentences | None = None) -> Tensor:
         """Merges what the networks give; for vectors of tokens, `sentences` lays those of the second in word order."""

@@ -300,10 +300,6 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
     def _supports_default_dynamic_cache(cls) -> bool:
         return False
 
-    def get_encoder(self, *args: Any, **kwargs: Any) -> RnnSearchEncoder:
-        """Returns the encoder."""
-        return self.encoder
-
     def get_input_embeddings(self) -> nn.Embedding:
         """Returns the target embeddings, the ones that the output layer can be tied to."""
         return self.decoder.embeddings
@@ -342,16 +338,9 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
     ) -> Seq2SeqLMOutput:
         """Computes next-word logits and, with labels, the training loss.
 
-        Args:
-            input_ids: Source units, (batch, source length).
-            attention_mask: 1 for real source units, (batch or rows, source length).
-            decoder_input_ids: Previous target units, (rows, target length), from the start token on; by default those
-                of `labels`.
-            encoder_outputs: The encoder's output, if it is known, or a tuple that starts with the annotations.
-            past_key_values: The decoder's cache.
-            labels: Target units with the end token, −100 where there is none, (batch, target length).
-            use_cache: Whether to return a cache.
-            output_attentions: Whether to return the attention weights as `cross_attentions`.
+        `decoder_input_ids` (rows, target length) are previous target units, from the start token on, by default those
+        of `labels` (batch, target length), which end with the end token and are −100 where there is none.
+        `encoder_outputs` may be a tuple that starts with the annotations.
 
         Returns:
             `loss` (mean negative log-likelihood a token, in nats, smoothed in training mode as configured), `logits`

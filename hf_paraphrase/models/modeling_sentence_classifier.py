@@ -85,11 +85,8 @@ class SentenceClassifier(PreTrainedModel):
         """Judges a batch of sentences, or of pairs with `second_input_ids` (batch, other length).
 
         Masks are non-zero where a token counts; None counts all that is not padding. `labels` are the class numbers,
-        int64 (batch,), or the scores, float (batch,).
-
-        Returns:
-            `logits` (batch, labels): z, and for a regression the score; with labels `loss`, a mean over the batch, in
-            nats or in squared deviations.
+        int64 (batch,), or the scores, float (batch,). `logits` (batch, labels) are z, for a regression the score; with
+        labels `loss` is a mean over the batch, in nats or in squared deviations.
         """
         if (second_input_ids is not None) != self.config.pairs:
             raise ValueError(f"this model judges {'pairs of sentences' if self.config.pairs else 'single sentences'}")

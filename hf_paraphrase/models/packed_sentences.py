@@ -24,8 +24,7 @@ class PackedSentences:
         batch_sizes: How many sentences still run at each step.
         starts: The packed place of the first token of each step (steps,).
         ranks: The rank of each sentence by length (batch,).
-        lengths: The number of counted tokens of each sentence (batch,).
-        ranked_lengths: Those of the sentences with a token, by rank.
+        lengths: The number of counted tokens of each sentence (batch,); `ranked_lengths` by rank, without zeros.
     """
 
     shape: tuple[int, int]

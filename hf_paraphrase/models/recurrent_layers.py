@@ -204,7 +204,7 @@ class RecurrentWordModel(WordVectorModel):
     def _dropped(self, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         """Drops what the configuration says of packed word vectors (total, dim), in training; scales the rest up."""
         config = self.config
-        if not self.training:
+        if not self.training or not sentences.batch_sizes:
             return vectors
         if config.word_dropout > 0:
             vectors = vectors * functional.dropout(vectors.new_ones(vectors.shape[0], 1), config.word_dropout)
@@ -212,10 +212,19 @@ class RecurrentWordModel(WordVectorModel):
             vectors = vectors * self._mask(vectors, sentences, vectors.shape[1])[sentences.rank_of_token]
         return functional.dropout(vectors, config.dropout)
 
-    def _run(self, cell: SingleBiasLstm | BiaslessGateGru, vectors: Tensor, sentences: PackedSentences) -> Tensor:
-        """Computes the states of a network (total, size), in training with a mask of the state for each sentence."""
+    def _states(self, vectors: Tensor, sentences: PackedSentences) -> list[Tensor]:
+        """Computes the states (total, size) of each network from packed word vectors, in its own reading order.
+
+        In training there is a mask of the state for each sentence.
+        """
+        cells = [self.recurrent] if self.recurrent_backward is None else [self.recurrent, self.recurrent_backward]
+        if not sentences.batch_sizes:
+            return [vectors.new_zeros(0, cell.size) for cell in cells]
         drops = self.training and self.config.variational_dropout > 0
-        states: Tensor = cell(vectors, sentences, self._mask(vectors, sentences, cell.size) if drops else None)
+        states = []
+        for cell in cells:
+            read = vectors if cell is self.recurrent else vectors[sentences.reversal()]
+            states.append(cell(read, sentences, self._mask(vectors, sentences, cell.size) if drops else None))
         return states
 
     def _mask(self, like: Tensor, sentences: PackedSentences, size: int) -> Tensor:
@@ -225,7 +234,7 @@ class RecurrentWordModel(WordVectorModel):
 
 
 def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | BiaslessGateGru:
-    """Makes the recurrent layer that a configuration asks for."""
+    """Makes a recurrent layer as a configuration asks for it."""
     if config.cell == "lstm":
         return SingleBiasLstm(input_size, size, peepholes=config.peepholes, output_gate=config.output_gate)
     return BiaslessGateGru(

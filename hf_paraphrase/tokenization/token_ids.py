@@ -54,7 +54,7 @@ class TokenIds(NamedTuple):
     def take(self, rows: NDArray[np.int64]) -> TokenIds:
         """Takes some texts in the order of `rows` (rows,)."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]
-        return TokenIds(self.of_texts(rows), np.concatenate([np.zeros(1, np.int64), lengths.cumsum()]))
+        return TokenIds(self.of_texts(rows), ends_of(lengths))
 
     def padded(self, rows: NDArray[np.int64], pad_token_id: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Pads some texts on the right: the ids and which of them are of the text, both (rows, length at least 1)."""
@@ -85,6 +85,11 @@ def id_counts(ids: NDArray[np.integer], vocabulary_size: int) -> NDArray[np.int6
     for start in range(0, len(ids), _TOKENS_PER_COUNT):
         total += np.bincount(ids[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)
     return total
+
+
+def ends_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
+    return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
 
 
 def ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

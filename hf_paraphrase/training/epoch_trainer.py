@@ -111,7 +111,7 @@ class EpochTrainer(Trainer):
     gets a line of text after each evaluation.
     """
 
-    criterion: ClassVar[str]
+    criterion: str
     """The name of the score that every evaluation has; the weights are chosen by it if no other is named."""
     uses_workers: ClassVar[bool] = False
     """Whether `dataloader_num_workers` processes may make the batches; they do not learn of the epoch."""

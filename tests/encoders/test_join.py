@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from huggingface_hub import ModelCard
+from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.join import join_encoders, random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError, UsageError
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_unigram
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 TEXTS = [
     "the cat sat on the mat",
@@ -41,32 +39,20 @@ TOKENIZERS = {
 }
 
 
-def write(folder, name, size=6, license=None, model=AvgModel, config=AvgConfig, more_rows=0, **settings):
-    tokenizer = TOKENIZERS[name]()
-    torch.manual_seed(len(name))
-    made = model(
-        config(
-            vocab_size=len(tokenizer) + more_rows,
-            hidden_size=size,
-            unk_token_id=tokenizer.unk_token_id,
-            initializer_range=0.5,
-            **settings,
-        )
-    )
-    made.save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    if license is not None:
-        (folder / "README.md").write_text(f"---\nlicense: {license}\nlanguage: en\n---\n")
+def write(folder, name, license="mit", **settings):
+    write_average(folder, TOKENIZERS[name](), seed=len(name), **{"hidden_size": 6, **settings})
+    (folder / "README.md").write_text(f"---\nlicense: {license}\nlanguage: en\n---\n")
     return str(folder)
 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     root = tmp_path_factory.mktemp("models")
-    made = {name: write(root / name, name, license="mit") for name in TOKENIZERS}
-    made["skipping"] = write(root / "skipping", "words", license="cc-by-4.0", skip_unknown=True, more_rows=3)
-    made["large"] = write(root / "large", "words", size=8)
-    made["gran"] = write(root / "gran", "words", model=GranModel, config=GranConfig)
+    made = {name: write(root / name, name) for name in TOKENIZERS}
+    rows = len(word_tokenizer()) + 3
+    made["skipping"] = write(root / "skipping", "words", license="cc-by-4.0", skip_unknown=True, vocab_size=rows)
+    made["large"] = write(root / "large", "words", hidden_size=8)
+    made["gran"] = write(root / "gran", "words", classes=(GranModel, GranConfig))
     made["int8"] = str(root / "int8")
     export = ["--model", made["words"], "--output", made["int8"], "--format", "safetensors", "--weights", "int8"]
     assert main(["export", *export]) == 0
@@ -79,8 +65,7 @@ def unit(vectors):
 
 
 def cosines(encoder, texts=TEXTS):
-    vectors = unit(encoder.encode(texts))
-    return vectors @ vectors.T
+    return encoder.similarity(texts, texts)
 
 
 def opened(folder):
@@ -134,12 +119,9 @@ def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_compone
     exact = unit(weighted) @ unit(weighted).T
     errors = []
     for size in (16, 256, 4096):
-        tables = [
-            random_trigrams(TEXTS, dimension=size, max_size=None, constant=constant, seed=s)[1] for s in range(3)
-        ]
-        errors.append(
-            np.sqrt(np.mean([(unit(counts @ table) @ unit(counts @ table).T - exact) ** 2 for table in tables]))
-        )
+        options = {"dimension": size, "max_size": None, "constant": constant}
+        vectors = [unit(counts @ random_trigrams(TEXTS, **options, seed=seed)[1]) for seed in range(3)]
+        errors.append(np.sqrt(np.mean([(rows @ rows.T - exact) ** 2 for rows in vectors])))
     assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 0.02
 
 

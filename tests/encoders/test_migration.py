@@ -128,15 +128,11 @@ def test_an_option_that_does_not_fit_says_what_would(folder, options, said):
         SentenceEncoder.from_pretrained(folder).encode(TEXTS, **options)
 
 
-def test_what_cannot_be_compared_one_by_one_is_refused(folder):
+def test_what_cannot_be_compared_searched_or_mined_is_refused(folder):
     encoder = SentenceEncoder.from_pretrained(folder)
     assert encoder.similarity_pairwise(["", "the car"], ["the car", "the car"]) == pytest.approx([0, 1])
     with pytest.raises(ValueError, match="cannot be compared one by one"):
         encoder.similarity_pairwise(TEXTS[:2], TEXTS[:3])
-
-
-def test_what_cannot_be_searched_or_mined_is_refused(folder):
-    encoder = SentenceEncoder.from_pretrained(folder)
     vectors = encoder.encode(TEXTS)
     # Such a step of a range goes through no queries at all.
     for name, value in (("top_k", 0), ("query_chunk_size", -1), ("corpus_chunk_size", 0)):

@@ -17,9 +17,8 @@ ROWS = [(" ".join(WORDS[i : i + 1 + i % 5]), " ".join(WORDS[i + 1 : i + 3 + i % 
 
 
 def pairs_of(rows, labels=None):
-    labels = [{}] * len(rows) if labels is None else [{"label": label} for label in labels]
-    sides = [{"sentence1": one, "sentence2": other} for one, other in rows]
-    return [{**row, **label} for row, label in zip(sides, labels, strict=False)]
+    pairs = [{"sentence1": one, "sentence2": other} for one, other in rows]
+    return pairs if labels is None else [{**pair, "label": label} for pair, label in zip(pairs, labels, strict=True)]
 
 
 def folder_of(path, rows, labels=None):
@@ -75,11 +74,9 @@ def test_labels_stay_with_their_pairs_and_reach_the_batch(tmp_path, tokenizer):
 
 @pytest.mark.parametrize("kind", [bool, float])
 def test_without_labels_asked_for_pairs_that_are_no_paraphrases_are_left_out(tokenizer, kind):
-    labels = [1, 0, 0, 1, 1]
-    pairs = encode_pairs(pairs_of(ROWS[:5], map(kind, labels)), tokenizer)
+    pairs = encode_pairs(pairs_of(ROWS[:5], map(kind, [1, 0, 0, 1, 1])), tokenizer)
     assert pairs.labels is None and len(pairs) == 3 and pairs.not_paraphrases == 2
-    expected = [tokenizer(text)["input_ids"] for row, pair in enumerate(ROWS[:5]) if labels[row] for text in pair]
-    assert rows_of(pairs) == expected
+    assert rows_of(pairs) == [tokenizer(text)["input_ids"] for row in (0, 3, 4) for text in ROWS[row]]
 
 
 def test_token_ids_are_in_nameless_files_and_leave_nothing_behind(tmp_path, tokenizer):

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from tiny_encoders import write_average
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors, read_word_list
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.word_vectors import initial_embeddings
@@ -19,12 +19,7 @@ WORDS = ["the", "cat", "sat", "down"]
 
 @pytest.fixture
 def ours(tmp_path):
-    torch.manual_seed(0)
-    folder = tmp_path / "ours"
-    tokenizer = build_word_level_tokenizer(WORDS)
-    AvgModel(AvgConfig(vocab_size=6, hidden_size=5, initializer_range=1.0)).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    return write_average(tmp_path / "ours", WORDS)
 
 
 def test_a_model_of_ours_gives_back_its_own_rows(ours):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import write_average
 
 from hf_paraphrase.encoders.padded_batches import (
     TOKENS_PER_BATCH,
@@ -18,7 +19,7 @@ from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.token_ids import TokenIds
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(30)]
 TEXTS = ["w1 w2 w3", "", "w4", "nothing known", "w5 w6 w7 w8 w9", "  ", "w4"]
@@ -29,12 +30,6 @@ def make(kind):
     size = {"vocab_size": 32, "hidden_size": 8, "initializer_range": 0.5}
     model = AvgModel(AvgConfig(**size)) if kind == "avg" else GranModel(GranConfig(cell=kind, **size))
     return SentenceEncoder(model, build_word_level_tokenizer(WORDS))
-
-
-def save(encoder, folder):
-    encoder.model.save_pretrained(folder)
-    save_tokenizer(encoder.tokenizer, folder)
-    return folder
 
 
 @pytest.fixture(params=["avg", "lstm"])
@@ -70,14 +65,11 @@ def test_similarity_takes_embeddings_for_texts(encoder):
 
 
 def model_folder(folder, model_type):
-    torch.manual_seed(0)
-    tokenizer = build_word_level_tokenizer(WORDS)
-    given = {"vocab_size": 32, "hidden_size": 8}
+    tokenizer, given = build_word_level_tokenizer(WORDS), {"hidden_size": 8}
     if model_type == "concatenation":
         tokenizer = ConcatenationTokenizer(parts=[tokenizer, tokenizer])
-        given = {"vocab_sizes": [32, 32], "part_size": 4}
-    model = model_class(model_type)(config_class(model_type)(initializer_range=0.5, **given))
-    return save(SentenceEncoder(model, tokenizer), folder)
+        given |= {"vocab_sizes": [32, 32], "part_size": 4}
+    return write_average(folder, tokenizer, classes=(model_class(model_type), config_class(model_type)), **given)
 
 
 @pytest.mark.parametrize("model_type", ["avg", "concatenation", "gran"])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tiny_encoders import write_average
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
@@ -22,11 +23,9 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.word_averages import row_means
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.export.run import export_encoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_unigram
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 TEXTS = [
     "the cat sat on the mat",
@@ -39,30 +38,16 @@ TEXTS = [
 SENTENCES = [text for text in TEXTS if "zzz" not in text]
 
 
-def write(folder, tokenizer, **settings):
-    torch.manual_seed(len(folder.name))
-    config = AvgConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=7,
-        unk_token_id=tokenizer.unk_token_id,
-        initializer_range=0.5,
-        **settings,
-    )
-    AvgModel(config).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    return str(folder)
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("tables")
     words = build_word_level_tokenizer(sentence_vocabulary(SENTENCES))
     trigrams = build_character_trigram_tokenizer(trigram_vocabulary(SENTENCES), skip_unknown=True)
     made = {
-        "words": write(root / "words", words, dropout=0.3),
-        "skipping": write(root / "skipping", words, skip_unknown=True),
-        "pieces": write(root / "pieces", train_encoder_unigram(SENTENCES, 60)),
-        "trigrams": write(root / "trigrams", trigrams),
+        "words": str(write_average(root / "words", words, dropout=0.3)),
+        "skipping": str(write_average(root / "skipping", words, skip_unknown=True)),
+        "pieces": str(write_average(root / "pieces", train_encoder_unigram(SENTENCES, 60))),
+        "trigrams": str(write_average(root / "trigrams", trigrams)),
     }
     made["joined"], made["joined8"] = str(root / "joined"), str(root / "joined8")
     join_encoders(model=[made["words"], made["trigrams"]], weights=[3.0, 1.0], output=made["joined"])
@@ -272,14 +257,17 @@ def model2vec(folder, tokenizer, vectors=None, **settings):
     return library.StaticModel.from_pretrained(folder)
 
 
-def sentence_transformer(folder, tokenizer, *more, vectors=None):
-    library = pytest.importorskip("sentence_transformers")
+def sentence_transformer(folder, tokenizer, *more):
+    from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
 
-    vectors = numbers(tokenizer.get_vocab_size()) if vectors is None else vectors
-    model = library.SentenceTransformer(modules=[StaticEmbedding(tokenizer, vectors), *more], device="cpu")
-    model.save(str(folder))
-    return model
+    table = StaticEmbedding(tokenizer, numbers(tokenizer.get_vocab_size()))
+    SentenceTransformer(modules=[table, *more], device="cpu").save(str(folder))
+
+
+# Tokens may share vectors and have factors.
+WEIGHTS = np.random.default_rng(1).random(len(PIECES)).astype(np.float32)
+MAPPING = np.random.default_rng(2).integers(0, 5, len(PIECES))
 
 
 @pytest.mark.parametrize(
@@ -289,6 +277,7 @@ def sentence_transformer(folder, tokenizer, *more, vectors=None):
         (word_pieces, {"max_length": 5, "normalize": True}),
         (unigrams, {"max_length": None}),
         (bytes_of_words, {}),
+        (word_pieces, {"vectors": numbers(5), "weights": WEIGHTS, "token_mapping": MAPPING, "normalize": True}),
     ],
 )
 def test_a_model2vec_folder_gives_what_model2vec_gives(tmp_path, tokenizer, settings):
@@ -303,46 +292,25 @@ def test_a_model2vec_folder_gives_what_model2vec_gives(tmp_path, tokenizer, sett
     np.testing.assert_allclose(encoder.encode(MANY), expected.encode(MANY), atol=1e-6)
 
 
-def test_model2vec_vectors_that_tokens_share_and_factors_of_tokens_count(tmp_path):
-    generator = np.random.default_rng(1)
-    expected = model2vec(
-        tmp_path,
-        word_pieces(),
-        numbers(5),
-        weights=generator.random(len(PIECES)).astype(np.float32),
-        token_mapping=generator.integers(0, 5, len(PIECES)),
-        normalize=True,
-    )
-    found = SentenceEncoder.from_pretrained(tmp_path)
-    np.testing.assert_allclose(found.encode(FOREIGN), expected.encode(FOREIGN), atol=1e-6)
-
-
-def test_a_static_embedding_gives_what_sentence_transformers_gives(tmp_path):
-    pytest.importorskip("sentence_transformers")
+def test_a_static_embedding_gives_what_sentence_transformers_gives_and_reads_as_much_of_a_text(tmp_path):
+    library = pytest.importorskip("sentence_transformers")
     from sentence_transformers.sentence_transformer.modules import Normalize
 
     texts = [text for text in MANY if text.strip()]
+    short = word_pieces()
+    short.enable_truncation(4)
     for name, tokenizer, *more in (
         ("pieces", word_pieces()),
         ("normalized", word_pieces(), Normalize()),
         ("bytes", bytes_of_words()),
+        ("short", short),
     ):
-        expected = sentence_transformer(tmp_path / name, tokenizer, *more)
+        sentence_transformer(tmp_path / name, tokenizer, *more)
+        expected = library.SentenceTransformer(str(tmp_path / name), device="cpu")
         encoder = SentenceEncoder.from_pretrained(tmp_path / name)
         np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-6)
         assert encoder._model is None and not encoder.encode("").any()
-
-
-def test_a_static_embedding_reads_as_much_of_a_text_as_its_tokenizer(tmp_path):
-    tokenizer = word_pieces()
-    tokenizer.enable_truncation(4)
-    sentence_transformer(tmp_path, tokenizer)
-    import sentence_transformers
-
-    texts = [text for text in MANY if text.strip()]
-    expected = sentence_transformers.SentenceTransformer(str(tmp_path), device="cpu").encode(texts)
-    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path).encode(texts), expected, atol=1e-6)
-    tokenizer.enable_truncation(4, direction="left")
-    tokenizer.save(str(next(tmp_path.rglob("tokenizer.json"))))
+    short.enable_truncation(4, direction="left")
+    short.save(str(next((tmp_path / "short").rglob("tokenizer.json"))))
     with pytest.raises(ModelError, match="truncates on the left"):
-        SentenceEncoder.from_pretrained(tmp_path)
+        SentenceEncoder.from_pretrained(tmp_path / "short")

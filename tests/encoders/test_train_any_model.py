@@ -151,24 +151,9 @@ def test_texts_longer_than_a_model_reads_are_counted_once(tmp_path, bert, caplog
     assert "1 texts have more tokens than the model reads" in caplog.text
 
 
-def test_arguments_stay_as_they_are_and_serve_a_second_trainer(tmp_path):
-    args = arguments(tmp_path, num_train_epochs=1)
-    before = args.to_dict()
-    EncoderTrainer("avg", args, rows(), evaluator=lambda encoder: 1.0).train()
-    assert args.to_dict() == before
-    EncoderTrainer("avg", args, rows()).train()
-
-
-LAYOUTS = {
-    "anchor": {"anchor": "anchor", "positive": "positive", "negative_1": "negative"},
-    "query": {"query": "anchor", "pos": "positive", "neg": "negative"},
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_pairs_may_be_called_as_others_call_them_and_bring_negatives(tmp_path, layout):
-    texts = [{"anchor": f"a{n} x", "positive": f"b{n} x", "negative": f"a{n + 6} x"} for n in range(6)]
-    data = [{name: row[part] for name, part in LAYOUTS[layout].items()} for row in texts]
+@pytest.mark.parametrize("names", [("anchor", "positive", "negative_1"), ("query", "pos", "neg")])
+def test_pairs_may_be_called_as_others_call_them_and_bring_negatives(tmp_path, names):
+    data = [dict(zip(names, (f"a{n} x", f"b{n} x", f"a{n + 6} x"), strict=True)) for n in range(6)]
     trainer = EncoderTrainer("avg", arguments(tmp_path), Dataset.from_list(data))
     batch = trainer.objective.collate([(0, pair) for pair in range(6)])
     assert len(batch["input_ids"]) == 18 and batch["pairs"] == 6
@@ -212,9 +197,13 @@ def test_labels_choose_the_weights_by_average_precision_and_scores_by_pearson(tm
 
 
 def test_a_training_that_does_not_beat_its_start_says_so(tmp_path, caplog):
-    values = iter([50.0, 40.0, 45.0])
-    EncoderTrainer("avg", arguments(tmp_path), rows(), evaluator=lambda encoder: next(values)).train()
+    values, args = iter([50.0, 40.0, 45.0]), arguments(tmp_path)
+    before = args.to_dict()
+    EncoderTrainer("avg", args, rows(), evaluator=lambda encoder: next(values)).train()
     assert "did not beat the start: dev_mean was 50.00 before and is 45.00 at best" in caplog.text
+    # The arguments stay as they are, and serve a second trainer.
+    assert args.to_dict() == before
+    EncoderTrainer("avg", args, rows()).train()
 
 
 def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
@@ -225,14 +214,11 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
         def encode(self, texts):
             return np.array([table[text] for text in texts], np.float32)
 
-    pairs = [
-        ("red car", "crimson auto"),
-        ("red car", "scarlet car"),
-        ("truck", "red van"),
-        ("blue sea", "azure ocean"),
-    ]
-    data = [{"sentence1": first, "sentence2": second} for first, second in pairs]
-    found = mine_hard_negatives(data, Fixed())
+    first, second = (
+        ["red car", "red car", "truck", "blue sea"],
+        ["crimson auto", "scarlet car", "red van", "azure ocean"],
+    )
+    found = mine_hard_negatives(rows_of(first, second), Fixed())
     assert found["negative_1"] == ["red van", "red van", "crimson auto", "crimson auto"]
     assert found.column_names == ["sentence1", "sentence2", "negative_1"]
 
@@ -250,10 +236,7 @@ def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):
 
 def test_the_licence_of_the_builtin_encoder_stays_with_what_is_trained_from_it(tmp_path):
     start = SentenceEncoder.from_pretrained()
-    data = [
-        {"sentence1": "a dog barks", "sentence2": "the hound barks"},
-        {"sentence1": "rain", "sentence2": "it rains"},
-    ]
+    data = rows_of(["a dog barks", "rain"], ["the hound barks", "it rains"])
     for name, options in (("encoder", (start,)), ("parts", (start.model,))):
         tokenizer = None if name == "encoder" else start.tokenizer
         trainer = EncoderTrainer(*options, arguments(tmp_path, max_steps=1), data, tokenizer)

@@ -18,6 +18,12 @@ def padded(rows, length, *, left=False):
     return ids, mask
 
 
+def labels_of(rows, length, *, left=False):
+    """Labels (rows, length), -100 at padding."""
+    ids, mask = padded(rows, length, left=left)
+    return ids.masked_fill(mask == 0, -100)
+
+
 def with_all_parameters_moved(model):
     """Biases start at zero, where a misplaced one would not be seen."""
     generator = torch.Generator().manual_seed(4)

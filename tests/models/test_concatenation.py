@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from padded_rows import padded
+from tiny_encoders import write_average
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
@@ -10,7 +11,8 @@ from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
 from hf_paraphrase.models.modeling_concatenation import ConcatenationModel
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 SIZES = [20, 30]
 ROWS = [[5, 6, 7, 25, 26], [8], [], [41, 21, 3, 49, 19, 20, 11], [30]]
@@ -32,15 +34,6 @@ def means_by_hand(model, row):
         sums[part] += model.embeddings[token].detach()
         counts[part] += 1
     return torch.stack([sums[part] / max(counts[part], 1) for part in (0, 1)])
-
-
-def encoder():
-    words = build_word_level_tokenizer(sentence_vocabulary(TEXTS[:5]))
-    trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))
-    tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
-    torch.manual_seed(0)
-    config = ConcatenationConfig(vocab_sizes=tokenizer.part_sizes, part_size=4, initializer_range=0.5)
-    return SentenceEncoder(ConcatenationModel(config).eval(), tokenizer)
 
 
 def test_the_embedding_is_the_mean_of_each_part_side_by_side():
@@ -71,14 +64,15 @@ def test_the_cosine_of_weighted_parts_is_the_weighted_mean_of_their_cosines():
 def test_sentences_laid_end_to_end_agree_to_the_last_bit_whatever_the_order_of_the_parts(weights):
     model = make(part_weights=weights)
     expected = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in ROWS])
-    flat = torch.tensor([token for row in ROWS for token in row])
-    assert torch.equal(model.mean_of_words(flat, torch.tensor(list(map(len, ROWS)))), expected)
+    flat = torch.from_numpy(SentenceEncoder(model).encode_token_ids(TokenIds.of_lists(ROWS)))
+    assert torch.equal(flat, expected)
     mixed = model(torch.tensor([[25, 5, 26, 6, 7]])).pooler_output
     assert torch.equal(mixed[0], expected[0])
 
 
 def test_names_of_tokens_tell_the_part_and_lead_back_to_the_ids():
-    tokenizer = encoder().tokenizer
+    words = build_word_level_tokenizer(sentence_vocabulary(TEXTS[:5]))
+    tokenizer = ConcatenationTokenizer(parts=[words, build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:5]))])
     names = tokenizer.tokenize("the cat")
     assert names == ["the", "cat", "[1] th", "[1]the", "[1]he ", "[1]e c", "[1] ca", "[1]cat", "[1]at "]
     assert tokenizer.convert_tokens_to_ids(names) == tokenizer("the cat")["input_ids"]
@@ -90,8 +84,8 @@ def test_names_of_tokens_tell_the_part_and_lead_back_to_the_ids():
 
 
 def test_a_tokenizer_of_another_model_is_refused(tmp_path):
-    encoder().model.save_pretrained(tmp_path)
     other = build_character_trigram_tokenizer(trigram_vocabulary(["entirely other characters", *TEXTS]))
-    save_tokenizer(ConcatenationTokenizer(parts=[other, other]), tmp_path)
+    tokenizer, classes = ConcatenationTokenizer(parts=[other, other]), (ConcatenationModel, ConcatenationConfig)
+    write_average(tmp_path, tokenizer, classes=classes, vocab_sizes=SIZES, part_size=4)
     with pytest.raises(ModelError, match="belong to another model"):
         SentenceEncoder.from_pretrained(tmp_path)

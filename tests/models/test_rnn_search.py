@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from padded_rows import labels_of, padded
 from torch.nn import functional
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
-PAD, START, END = 0, 1, 2
 HIDDEN, EMBEDDING, ATTENTION, READOUT, VOCABULARY, SOURCE_VOCABULARY = 6, 4, 5, 8, 9, 11
 
 
@@ -35,23 +35,9 @@ SOURCES = [[3, 4, 5, 6, 2], [7, 2], [8, 9, 10, 2]]
 TARGETS = [[3, 4, 2], [5, 6, 7, 8, 2], [2]]
 
 
-def padded(rows, value=PAD, side="right", width=None):
-    width = width or max(map(len, rows))
-    return torch.tensor(
-        [row + [value] * (width - len(row)) if side == "right" else [value] * (width - len(row)) + row for row in rows]
-    )
-
-
-def mask_of(rows, side="right", width=None):
-    return padded([[1] * len(row) for row in rows], 0, side, width)
-
-
-def batch(side="right", width=None):
-    return {
-        "input_ids": padded(SOURCES, PAD, side, width),
-        "attention_mask": mask_of(SOURCES, side, width),
-        "labels": padded(TARGETS, -100),
-    }
+def batch(*, left=False, width=5):
+    ids, mask = padded(SOURCES, width, left=left)
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels_of(TARGETS, 5)}
 
 
 def naive_gru(gru, embedded, state, extra=None):
@@ -68,17 +54,12 @@ def naive_gru(gru, embedded, state, extra=None):
 
 def naive_encoder(model, source):
     encoder = model.encoder
-    vectors = [encoder.embeddings.weight[unit] for unit in source]
-    ahead, back = [], []
-    state = torch.zeros(HIDDEN)
-    for vector in vectors:
-        state = naive_gru(encoder.forward_gru, vector, state)
-        ahead.append(state)
-    state = torch.zeros(HIDDEN)
-    for vector in reversed(vectors):
-        state = naive_gru(encoder.backward_gru, vector, state)
-        back.append(state)
-    return [torch.cat([a, b]) for a, b in zip(ahead, reversed(back), strict=True)]
+    states = []
+    for gru, units in ((encoder.forward_gru, source), (encoder.backward_gru, source[::-1])):
+        states.append([torch.zeros(HIDDEN)])
+        for unit in units:
+            states[-1].append(naive_gru(gru, encoder.embeddings.weight[unit], states[-1][-1]))
+    return [torch.cat(both) for both in zip(states[0][1:], states[1][:0:-1], strict=True)]
 
 
 def naive_logits(model, source, previous_words):
@@ -130,10 +111,10 @@ def test_logits_attention_and_gradients_equal_those_of_a_loop_written_from_the_e
         )
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_padding_on_either_side_never_changes_logits(side):
+@pytest.mark.parametrize("left", [True, False])
+def test_padding_on_either_side_never_changes_logits(left):
     model = make()
-    together = model(**batch(side, width=12)).logits
+    together = model(**batch(left=left, width=12)).logits
     for index, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):
         alone = model(input_ids=torch.tensor([source]), labels=torch.tensor([target])).logits[0]
         torch.testing.assert_close(together[index, : len(target)], alone, atol=3e-6, rtol=0)
@@ -171,8 +152,6 @@ def test_initial_weights_are_as_documented():
 @pytest.mark.parametrize("beams", [1, 3])
 def test_decoding_with_and_without_the_cache_agree(beams):
     settings = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": 8, "do_sample": False}
-    found = [
-        make(1).generate(padded(SOURCES), attention_mask=mask_of(SOURCES), use_cache=use_cache, **settings).tolist()
-        for use_cache in (True, False)
-    ]
+    ids, mask = padded(SOURCES, 5)
+    found = [make(1).generate(ids, attention_mask=mask, use_cache=use, **settings).tolist() for use in (True, False)]
     assert found[0] == found[1]

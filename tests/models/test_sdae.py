@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from padded_rows import padded
+from padded_rows import labels_of, padded
 from torch import nn
 from torch.nn import functional
 
@@ -23,11 +23,6 @@ def make(size=6, embedding_size=4, vocab_size=20, **settings):
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.3)
     return model.eval()
-
-
-def labels_of(rows, length, *, left=False):
-    ids, mask = padded(rows, length, left=left)
-    return ids.masked_fill(mask == 0, -100)
 
 
 def torch_gru(layer, vectors, initial=None, context=None):

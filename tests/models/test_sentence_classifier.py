@@ -57,11 +57,10 @@ def test_a_pair_is_judged_by_the_equations(encoder, ordered):
     model = make(encoder, pairs=True, ordered=ordered, head_hidden_size=3, id2label={0: "a", 1: "b"})
     u, v = (model.encoder(ids).pooler_output.detach().numpy() for ids in (FIRST, SECOND))
     features = np.concatenate([u * v, abs(u - v), *([u, v] if ordered else [])], axis=1)
-    hidden = 1 / (
-        1 + np.exp(-(features @ model.hidden.weight.detach().numpy().T + model.hidden.bias.detach().numpy()))
-    )
-    expected = hidden @ model.classifier.weight.detach().numpy().T + model.classifier.bias.detach().numpy()
+    weights = {name: value.detach().numpy() for name, value in model.named_parameters()}
+    hidden = 1 / (1 + np.exp(-(features @ weights["hidden.weight"].T + weights["hidden.bias"])))
     logits = model(FIRST, second_input_ids=SECOND).logits
+    expected = hidden @ weights["classifier.weight"].T + weights["classifier.bias"]
     np.testing.assert_allclose(logits.detach().numpy(), expected, atol=1e-5)
     masks = {"attention_mask": (FIRST != 0).long(), "second_attention_mask": (SECOND != 0).long()}
     torch.testing.assert_close(model(FIRST, second_input_ids=SECOND, **masks).logits, logits)

@@ -22,8 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...tokenization.encoder_pieces import SPACE
-from ...tokenization.token_ids import ranges
-from ..encoded_pairs import ends_of
+from ...tokenization.token_ids import ends_of, ranges
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -48,9 +47,11 @@ def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     and one without the mark is inside a word and has none at all.
 
     Returns:
-        The spelling of each token by its id; None for special ones.
+        The spelling of each token by its id; None for special ones. Of several tokenizers side by side the first one
+        has words, and the others are left out.
     """
-    tokens: list[str] = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    size = getattr(tokenizer, "part_sizes", [len(tokenizer)])[0]
+    tokens: list[str] = tokenizer.convert_ids_to_tokens(range(size))
     special = set(tokenizer.all_special_tokens)
     marked = any(token.startswith(SPACE) for token in tokens)
     spelled: list[str | None] = []

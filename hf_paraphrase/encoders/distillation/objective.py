@@ -27,6 +27,7 @@ from torch.nn import functional
 
 from ...tokenization.token_ids import TokenIds
 from ...training.batches import EpochBatches, Item
+from ..initial_vectors import principal_axes
 from ..objective import Objective
 from .letters import Letters
 from .teacher_vectors import TeacherVectors
@@ -34,7 +35,7 @@ from .teacher_vectors import TeacherVectors
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-    from ...models.modeling_avg import AvgModel
+    from ..sentence_encoder import SentenceEncoder
 
 TABLE = "embeddings"
 """The name of the table of token vectors in every encoder."""
@@ -46,12 +47,9 @@ _SAME = 0.9999
 
 @dataclass
 class DistillationTexts:
-    """What a student is trained on.
+    """Token ids of texts, which may be a map of a file, and what the teachers say of them.
 
-    Attributes:
-        texts: Their token ids, which may be a map of a file.
-        targets: What the teachers say of the same texts.
-        numbers: The texts of an epoch, some perhaps repeatedly (items,), int64; all of them, once, by default.
+    `numbers` (items,) are the texts of an epoch, some perhaps repeatedly; all of them, once, by default.
     """
 
     texts: TokenIds
@@ -60,11 +58,6 @@ class DistillationTexts:
 
     def __len__(self) -> int:
         return len(self.targets if self.numbers is None else self.numbers)
-
-
-def cosine_objective(students: Tensor, targets: Tensor) -> Tensor:
-    """Computes the mean of 1 - cos(student, target) over texts, both (texts, dim)."""
-    return 1 - functional.cosine_similarity(students, targets, dim=1).mean()
 
 
 def ranking_objective(students: Tensor, targets: Tensor, *, scale: float = 20.0) -> Tensor:
@@ -99,8 +92,6 @@ class DistillationObjective(Objective):
         self.args, self.data, self.letters = args, data, letters
         self.batches = EpochBatches(len(data), args.per_device_train_batch_size, args.seed)
         self._table = [model.get_parameter(TABLE)]  # which is not a part of this
-        self._local_tokens = LocalIds(len(self._table[0]))
-        self._local_ngrams = LocalIds(0 if letters is None else len(letters.table))
         size, target_size = model.config.hidden_size, sum(data.targets.sizes)
         self.sizes = [part for part in args.matryoshka if part < size] + [size]
         # The table of an average can be turned as the projection would turn its vectors.
@@ -119,20 +110,20 @@ class DistillationObjective(Objective):
 
         Returns:
             `rows` (tokens of the batch,), the ids of the different tokens; `input_ids` and `attention_mask`
-            (texts, length), by their places in `rows`; `targets` (texts, target dim); and with letters `ngram_rows`
-            (n-grams of the batch,), the different buckets, `ngrams` (total,) by their places in these, and
-            `ngram_offsets` (tokens of the batch,), where those of each token begin.
+            (texts, length), by their places in `rows`; `targets` (texts, target dim); and with letters `ngram_rows`,
+            the different buckets, `ngrams` (total,) by their places in these, and `ngram_offsets` (tokens of the
+            batch,), where those of each token begin.
         """
         numbers = np.array([number for _, number in items], np.int64)
         numbers = numbers if self.data.numbers is None else self.data.numbers[numbers]
         texts = self.data.texts.take(numbers)
-        rows, local = self._local_tokens(texts.ids if len(texts.ids) else np.zeros(1, np.int32))
+        rows, local = distinct(texts.ids if len(texts.ids) else np.zeros(1, np.int64), len(self._table[0]))
         ids, mask = TokenIds(local, texts.offsets).padded(np.arange(len(numbers)), 0)
-        targets = self.data.targets.take(numbers)
-        batch = {"rows": rows, "input_ids": ids, "attention_mask": mask.astype(np.int64), "targets": targets}
+        batch: dict[str, NDArray[Any]] = {"rows": rows, "targets": self.data.targets.take(numbers)}
+        batch |= {"input_ids": ids, "attention_mask": mask.astype(np.int64)}
         if self.letters is not None:
             buckets, batch["ngram_offsets"] = self.letters.of_rows(rows)
-            batch["ngram_rows"], batch["ngrams"] = self._local_ngrams(buckets)
+            batch["ngram_rows"], batch["ngrams"] = distinct(buckets, len(self.letters.table))
         return {name: torch.from_numpy(part) for name, part in batch.items()}
 
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
@@ -148,7 +139,7 @@ class DistillationObjective(Objective):
         for size in self.sizes:
             pair = self._in_one_space(students[:, :size], targets)
             if self.args.cosine_weight > 0:
-                loss = loss + self.args.cosine_weight * cosine_objective(*pair)
+                loss = loss + self.args.cosine_weight * (1 - functional.cosine_similarity(*pair, dim=1).mean())
             if self.args.ranking_weight > 0:
                 loss = loss + self.args.ranking_weight * ranking_objective(*pair)
         return loss / len(self.sizes)
@@ -187,23 +178,11 @@ class DistillationObjective(Objective):
                 self._table[0].copy_(load_file(folder / _TABLE_FILE)[TABLE])
 
 
-# ----- tables of a batch
-
-
-class LocalIds:
-    """Renumbers ids, of which there are `size`, by the distinct ones that occur: several times as fast as a sort."""
-
-    def __init__(self, size: int) -> None:
-        self._occurs = np.zeros(size, bool)
-        self._local = np.zeros(size, np.int64)
-
-    def __call__(self, ids: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Returns the different ids in rising order (different,), and for each of `ids` its place among them."""
-        self._occurs[ids] = True
-        rows = np.flatnonzero(self._occurs)
-        self._occurs[rows] = False
-        self._local[rows] = np.arange(len(rows))
-        return rows, self._local[ids]
+def distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the different ids below `size`, rising, and the place of each id among them: faster than by a sort."""
+    occurs = np.zeros(size, bool)
+    occurs[ids] = True
+    return np.flatnonzero(occurs), (occurs.cumsum() - 1)[ids]
 
 
 def embed_with_local_table(
@@ -238,23 +217,6 @@ def _local_ids(config: Any, rows: Tensor) -> Iterator[None]:
             setattr(config, name, value)
 
 
-# ----- axes
-
-
-def principal_axes(vectors: NDArray[np.floating], count: int) -> NDArray[np.float32]:
-    """Finds the directions (components, count) that hold most of the squares of vectors (rows, components).
-
-    They are unit vectors at right angles, not centred, the greatest first; the largest entry of each is positive.
-    """
-    moments = np.zeros((vectors.shape[1], vectors.shape[1]))
-    for start in range(0, len(vectors), 1 << 14):
-        block = np.asarray(vectors[start : start + (1 << 14)], np.float64)
-        moments += block.T @ block
-    axes = np.linalg.eigh(moments)[1][:, ::-1][:, :count]
-    largest = axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])]
-    return (axes * np.where(largest < 0, -1.0, 1.0)).astype(np.float32)
-
-
 def initial_projection(
     targets: NDArray[np.float32], student_size: int, *, turn: torch.Generator | None = None
 ) -> Tensor:
@@ -265,7 +227,7 @@ def initial_projection(
     """
     size = targets.shape[1]
     projection = torch.eye(max(size, student_size), student_size)
-    axes = torch.from_numpy(principal_axes(targets, min(student_size, size)))
+    axes = torch.from_numpy(principal_axes(targets, min(student_size, size))).float()
     projection[:size, : axes.shape[1]] = axes
     if turn is not None:
         projection = projection @ torch.linalg.qr(torch.randn(student_size, student_size, generator=turn))[0]
@@ -273,21 +235,18 @@ def initial_projection(
 
 
 @torch.no_grad()
-def turn_to_principal_axes(model: AvgModel, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
+def turn_to_principal_axes(encoder: SentenceEncoder, texts: TokenIds, components: int = 0, *, seed: int = 0) -> None:
     """Turns the table of an average so that its first components hold as much as they can of the cosines of texts.
 
     The axes are those of the embeddings of a sample of texts, divided by their lengths and not centred. All of them
     are a rotation, under which no cosine changes; `components` keeps so many, 0 all.
     """
     numbers = np.sort(np.random.default_rng([seed, 4]).permutation(len(texts.lengths))[:_TEXTS_OF_AXES])
-    table = model.get_parameter(TABLE)
-    vectors = []
-    for start in range(0, len(numbers), 1 << 12):
-        some = texts.take(numbers[start : start + (1 << 12)])
-        ids, counts = (torch.from_numpy(part).to(table.device) for part in (some.ids.astype(np.int64), some.lengths))
-        vectors.append(model.mean_of_words(ids, counts).cpu())
-    unit = nn.functional.normalize(torch.cat(vectors)).numpy()
+    some = texts.take(numbers)
+    vectors = encoder.encode_token_ids(TokenIds(some.ids.astype(np.int64), some.offsets))
+    unit = functional.normalize(torch.from_numpy(vectors)).numpy()
     kept = components or unit.shape[1]
-    axes = torch.from_numpy(principal_axes(unit, kept)).to(table.device)
-    model.embeddings = nn.Parameter(table @ axes)
+    model = encoder.model
+    axes = torch.from_numpy(principal_axes(unit, kept)).to(model.embeddings)
+    model.embeddings = nn.Parameter(model.embeddings @ axes)
     model.config.hidden_size = kept

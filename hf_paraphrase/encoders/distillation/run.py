@@ -61,10 +61,8 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     student, encoded, coverage, letters = _student(settings, run, texts, dimension)
     size = student.model.config.hidden_size
     if (wanted := max([*settings.matryoshka, settings.principal_components or 0], default=0)) > size:
-        raise UsageError(
-            f"{wanted} is more than the {size} components of the embeddings",
-            remedy="give fewer to --matryoshka and --principal-components",
-        )
+        remedy = "give fewer to --matryoshka and --principal-components"
+        raise UsageError(f"{wanted} is more than the {size} components of the embeddings", remedy=remedy)
     described = described_size(student.model, coverage)
     log(f"{settings.model_type}: {len(texts):,} texts, {described}, teachers' vectors of {dimension}")
     numbers = None
@@ -72,16 +70,9 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
         numbers = texts.balanced(settings.language_exponent, settings.seed)
         log(f"{len(numbers):,} texts an epoch, those of smaller languages repeated")
     kept = run.begin() / _VECTORS if settings.teacher_vectors is None else Path(settings.teacher_vectors)
+    options, multilingual = {"bf16": bf16, "center": settings.center_teachers}, settings.multilingual_teacher
     vectors = [
-        teacher_vectors(
-            kept,
-            path,
-            teacher,
-            texts,
-            bf16=bf16,
-            multilingual=path in settings.multilingual_teacher,
-            center=settings.center_teachers,
-        )
+        teacher_vectors(kept, path, teacher, texts, multilingual=path in multilingual, **options)
         for path, teacher in zip(settings.teachers, teachers, strict=True)
     ]
     del teachers
@@ -139,7 +130,7 @@ def _student(
     coverage: Coverage | None = None
     if settings.initial_model is not None:
         dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-        encoder, vocabulary = initial_encoder(settings.initial_model, dropouts)
+        encoder = initial_encoder(settings.initial_model, dropouts)
         encoded = encode_texts(texts, encoder.tokenizer, scratch=scratch_folder(run.folder))
     else:
         if settings.hidden_size is None and settings.initial_vectors is None:
@@ -154,21 +145,19 @@ def _student(
         if settings.letters and coverage is None:
             # What a word has of its own comes from the text alone, so that a word without text is its letters.
             with torch.no_grad():
-                model.get_parameter("embeddings")[: vocabulary.sizes[0]] = 0.0
-    if not settings.letters:
-        return encoder, encoded, coverage, None
-    # Of several tokenizers that of the words is the first.
-    words = getattr(vocabulary.tokenizer, "parts", [vocabulary.tokenizer])[0]
-    shape = encoder.model.get_parameter("embeddings").shape
-    letters = Letters(spellings(words), *shape, buckets=settings.ngram_buckets, seed=settings.seed)
+                model.get_parameter("embeddings")[: len(vocabulary.words or ())] = 0.0
+    letters = None
+    if settings.letters:
+        spelt, shape = spellings(encoder.tokenizer), encoder.model.get_parameter("embeddings").shape
+        letters = Letters(spelt, *shape, buckets=settings.ngram_buckets, seed=settings.seed)
     return encoder, encoded, coverage, letters
 
 
 def _write(
     settings: StudentSettings, run: TrainingRun, trainer: DistillationTrainer, texts: Texts, coverage: Coverage | None
 ) -> None:
-    from ..dev_scores import DEV_SCORE, scores_of
-    from ..encoder_vocabulary import name_on_card
+    from ..model_folder import name_on_card
+    from ..trainer import DEV_SCORE, scores_of
     from .objective import turn_to_principal_axes
     from .texts import OTHER, described
 
@@ -183,8 +172,7 @@ def _write(
         "teachers": dict(zip(names, data.targets.sizes, strict=True)),
     }
     if settings.principal_components is not None:
-        model: Any = trainer.model
-        turn_to_principal_axes(model, data.texts, settings.principal_components, seed=settings.seed)
+        turn_to_principal_axes(trainer.encoder, data.texts, settings.principal_components, seed=settings.seed)
         if trainer.evaluator is not None:
             results["dev_finished"] = scores_of(trainer.evaluator, trainer.encoder)[DEV_SCORE]
     initial = "random"

@@ -183,10 +183,8 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
         if self.letters and not self.kind.words:
             raise UsageError(f"--letters is for words, and --model-type {self.model_type} has none")
         if self.principal_components is not None and self.model_type not in ("avg", "trigram"):
-            raise UsageError(
-                f"--principal-components is for averages, not for --model-type {self.model_type}",
-                remedy="leave it out, or train avg or trigram",
-            )
+            what = f"--principal-components is for averages, not for --model-type {self.model_type}"
+            raise UsageError(what, remedy="leave it out, or train avg or trigram")
 
     def inputs(self) -> list[str]:
         """Lists the files and folders that the result depends on, the text first."""

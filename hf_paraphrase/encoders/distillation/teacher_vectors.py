@@ -32,12 +32,10 @@ _TEXTS_OF_MEAN = 1 << 16
 
 
 class UnitVectors:
-    """The unit vectors of texts by one teacher.
+    """The unit vectors of texts by one teacher, of which `center` subtracts the mean.
 
-    Args:
-        matrix: The rows of its folder (rows, dimension), float16, usually a map of a file.
-        rows: Which of them belongs to each text (texts,), int64; -1 where the teacher gives no vector.
-        center: Whether the mean of the rows of these texts is subtracted from each.
+    `matrix` are the rows of its folder (rows, dimension), usually a map of a file, and `rows` (texts,) says which of
+    them belongs to each text, -1 where the teacher gives no vector.
     """
 
     def __init__(self, matrix: NDArray[np.float16], rows: NDArray[np.int64], *, center: bool = False) -> None:
@@ -138,23 +136,17 @@ def _add(place: Path, encoder: SentenceEncoder, teacher: str, texts: Texts, miss
             keys.truncate(rows * 8)
             for start in range(0, len(missing), TEXTS_PER_BLOCK):
                 numbers = missing[start : start + TEXTS_PER_BLOCK]
-                new_vectors = _embed(encoder, teacher, texts.take(numbers))
-                for stream, part in ((vectors, new_vectors.astype(np.float16)), (keys, texts.keys[numbers])):
+                listed = texts.take(numbers)
+                found = encoder.encode(listed)
+                wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
+                if len(wrong):
+                    what = f"its vector is not finite for the text `{listed[wrong[0]][:60]}`"
+                    remedy = "take another teacher, or --teacher-precision fp32"
+                    raise ModelError(what, path=teacher, remedy=remedy)
+                for stream, part in ((vectors, normalized(found).astype(np.float16)), (keys, texts.keys[numbers])):
                     stream.write(np.ascontiguousarray(part).tobytes())
                     stream.flush()
                     os.fsync(stream.fileno())
                 progress.update(len(numbers))
     except OSError as error:
         raise OutputError(f"cannot write: {error.strerror or error}", path=place) from error
-
-
-def _embed(encoder: SentenceEncoder, teacher: str, texts: list[str]) -> NDArray[np.float32]:
-    vectors = encoder.encode(texts)
-    wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-    if len(wrong):
-        raise ModelError(
-            f"its vector is not finite for the text `{texts[wrong[0]][:60]}`",
-            path=teacher,
-            remedy="take another teacher, or --teacher-precision fp32",
-        )
-    return normalized(vectors)

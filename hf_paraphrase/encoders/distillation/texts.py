@@ -20,9 +20,9 @@ from ...data.folder import DataFolder
 from ...data.languages import is_language, primary_language
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
-from ...tokenization.token_ids import TokenIds
+from ...tokenization.token_ids import TokenIds, ends_of
 from ...tokenization.token_lookup import ids_of, lookup_for
-from ..encoded_pairs import GrowingArray, TokenArrays, ends_of
+from ..encoded_pairs import GrowingArray, TokenArrays
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -36,16 +36,15 @@ class Texts:
     """Different texts, by numbers from 0.
 
     Attributes:
-        characters: The UTF-8 of these texts, and perhaps more, laid end to end (bytes,), uint8.
-        ends: Where each of them begins, and the end, int64.
-        rows: Which of them these texts are (texts,), int64.
-        keys: 64 bits of a digest of each text (texts,), uint64.
-        left_out: How many were left out, by the reason.
-        contamination: How many were left out by each evaluation set.
-        taught_by: The number of the text of which a teacher of one language gives the vector (texts,), int64: its own
-            or that of its translation; -1 where it knows neither.
-        languages: For each text the place of its language among `names` (texts,), int16.
-        names: The language of the teachers, then those of bitext, then :data:`OTHER`.
+        characters: The UTF-8 of these texts, and perhaps more, laid end to end (bytes,).
+        ends: Where each of them begins, and the end.
+        rows: Which of them these texts are (texts,).
+        keys: 64 bits of a digest of each text (texts,).
+        left_out: How many were left out, by the reason; `contamination` by each evaluation set.
+        taught_by: The number of the text of which a teacher of one language gives the vector (texts,): its own or
+            that of its translation; -1 where it knows neither.
+        languages: For each text the place of its language among `names` (texts,), which are the language of the
+            teachers, then those of bitext, then :data:`OTHER`.
     """
 
     characters: NDArray[np.uint8]
@@ -129,12 +128,9 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
             raise InputError(problem, path=path, remedy=remedy)
         known = [is_language(language, teacher_lang) for language in languages]
         if sum(known) != 1:
-            raise InputError(
-                f"{'both sides are' if any(known) else 'no side is'} in the language of the teachers, {teacher_lang}, "
-                f"but {' and '.join(languages)}",
-                path=path,
-                remedy="--teacher-lang names the language that the teachers know",
-            )
+            problem = f"{'both sides are' if any(known) else 'no side is'} in the language of the teachers, "
+            problem += f"{teacher_lang}, but {' and '.join(languages)}"
+            raise InputError(problem, path=path, remedy="--teacher-lang names the language that the teachers know")
         sides = ("source", "target") if known[0] else ("target", "source")
         bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))
     return bitexts

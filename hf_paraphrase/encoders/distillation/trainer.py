@@ -15,10 +15,9 @@ from ...errors import UsageError
 from ...training.epoch_trainer import EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import DenseGradients
-from ..dev_scores import Evaluator
 from ..kinds import check_own_class
 from ..sentence_encoder import SentenceEncoder
-from ..trainer import EncoderTrainer
+from ..trainer import EncoderTrainer, Evaluator
 from .letters import Letters
 from .objective import TABLE, DistillationObjective, DistillationTexts
 from .settings import ObjectiveSettings
@@ -57,12 +56,7 @@ class DistillationTrainer(EncoderTrainer):
 
     Args:
         model: An encoder, also of a class of the user (see :mod:`..kinds`), in one process.
-        args: The settings.
-        train_dataset: The texts and their targets.
-        processing_class: The tokenizer of the model.
-        evaluator: Called with a :class:`~..sentence_encoder.SentenceEncoder`; returns scores by name, or one number.
         letters: The n-grams of the tokens, if words shall see their letters; None after training.
-        callbacks: Further callbacks.
         report: Called with a line of text at every score.
     """
 

@@ -26,8 +26,7 @@ def build_lists(vectors: NDArray[np.float32], path: Path) -> tuple[int, int, flo
 
     Returns:
         The number of lists, four times the root of the rows but at most 2,048; how many of them a query reads, a
-        sixteenth but at least eight where there are as many; and the recall of such a search, see
-        :func:`measure_recall`.
+        sixteenth but at least eight where there are as many; and the recall of such a search.
     """
     faiss = _faiss()
     rows, dimension = vectors.shape

@@ -30,7 +30,7 @@ from ...settings import Constraints, Settings
 from ...tokenization.token_lookup import list_of_texts
 from ..known_texts import KnownTexts
 from ..sentence_encoder import SentenceEncoder
-from ..vectors import NpyWriter, check_count, npy_writer, open_vectors
+from ..vectors import NpyWriter, check_counts, npy_writer, open_vectors
 from .approximate import LISTS_FILE, InvertedLists, build_lists
 from .bm25 import Bm25, reciprocal_rank_fusion
 from .filters import passing_rows
@@ -105,8 +105,7 @@ class Neighbour:
     Attributes:
         score: Its cosine with the query; of a hybrid search the sum of 1 / (60 + rank) over both rankings.
         row: Its row in the index, from 0.
-        position: Its line or row in the input that the index was built from, from 1; what was added later is counted
-            on.
+        position: Its line or row in the input of the index, from 1; what was added later is counted on.
         columns: Its values in the other columns of that input.
     """
 
@@ -160,7 +159,7 @@ class SearchIndex:
         # Of many chunks a few rows are not taken without copying all.
         self.sentences = data.table().combine_chunks()
         expected = (self.settings.rows, self.settings.dimension)
-        if self.vectors.shape != expected or len(self.sentences) != self.settings.rows:
+        if not self.vectors.shape == expected == (len(self.sentences), self.settings.dimension):
             what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
             raise InputError(f"{what} expected", path=self.folder, remedy="build the index again")
 
@@ -186,16 +185,15 @@ class SearchIndex:
             rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
             stored = self.vectors[rows]
             now = KnownTexts(encoder).embed(self.sentences_of(rows)["sentence"].to_pylist())
-            # Zero vectors have cosine 0 with themselves.
-            if (
-                now.shape != stored.shape
-                or (~(cosine_of_rows(stored, now) >= _SAME_VECTOR) & (stored.any(axis=1) | now.any(axis=1))).any()
-            ):
-                raise ModelError(
-                    "the encoder gives other vectors than those in the index",
-                    path=self.folder,
-                    remedy="search with the encoder that the index was built with, or build it again",
-                )
+            is_same = now.shape == stored.shape
+            if is_same:
+                # Zero vectors have cosine 0 with themselves.
+                are_zero = ~(stored.any(axis=1) | now.any(axis=1))
+                is_same = bool(((cosine_of_rows(stored, now) >= _SAME_VECTOR) | are_zero).all())
+            if not is_same:
+                remedy = "search with the encoder that the index was built with, or build it again"
+                what = "the encoder gives other vectors than those in the index"
+                raise ModelError(what, path=self.folder, remedy=remedy)
         return encoder
 
     @cached_property
@@ -275,13 +273,13 @@ class SearchIndex:
         of double precision, so that a query gives the same answer whatever others are searched with it. Only rows of
         `among` are found, which are all compared.
         """
-        check_count("k", k)
+        check_counts(k=k)
         Constraints(choices=["exact", "approximate"]).check("method", method)
         if method == "approximate" and among is not None:
             raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
         if method == "approximate" or (method is None and among is None and self.settings.lists):
             lists, probes = self.lists, self.settings.probes if probes is None else probes
-            check_count("probes", probes)
+            check_counts(probes=probes)
             return lists.search(vectors, min(k, len(self)), probes)
         names = "queries", "the vectors of the index"
         return nearest_neighbours(vectors, self.vectors, k, among=among, skip_zero=True, are_units=True, names=names)
@@ -320,11 +318,10 @@ class SearchIndex:
         empty ones are left out. The name and licence of a corpus are put on the card, `settings` into the record.
         Returns how many the index has more than before.
         """
+        options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
         if isinstance(sentences, SentenceCorpus):
-            return self._rewrite(
-                sentences.tables(), sentences.path, settings, batch_size=batch_size, progress=progress
-            )
-        return self._rewrite([[*list_of_texts(sentences)]], batch_size=batch_size, progress=progress)
+            return self._rewrite(sentences.tables(), sentences.path, settings, **options)
+        return self._rewrite([[*list_of_texts(sentences)]], **options)
 
     def remove(self, sentences: str | Sequence[str]) -> int:
         """Takes sentences out, and those that are the same but for case and spacing; the others are not encoded again.
@@ -408,18 +405,11 @@ def build_index(
 ) -> IndexSettings:
     """Encodes sentences and writes all parts of an index folder but the encoder, the card and the provenance.
 
-    Args:
-        encoder: The encoder.
-        blocks: The sentences in blocks of any size, or tables whose column `sentence` holds them; None and empty
-            texts are left out. The other columns of the first table are kept.
-        folder: An existing folder.
-        approximate: Whether to make inverted lists as well.
-        keep_repeated: Whether a sentence that comes several times is kept as often.
-        batch_size: Sentences in a padded batch of the encoder.
-        earlier: An index of the same encoder, whose sentences come first and are not encoded again; its columns are
-            those that are kept.
-        without: Which of its rows are left out (rows,).
-        progress: Called with the number of sentences that were read.
+    The sentences come in blocks of any size, or in tables whose column `sentence` holds them; None and empty texts are
+    left out. The other columns of the first table are kept. `approximate` makes inverted lists as well, and
+    `keep_repeated` keeps a sentence that comes several times as often. The sentences of an `earlier` index of the same
+    encoder, but those that are `without` (rows,), come first and are not encoded again; its columns are those that are
+    kept. `progress` is called with the number of sentences that were read.
     """
     with npy_writer(folder / VECTORS_FILE, encoder.dimension) as writer:
         builder = _Builder(encoder, writer, keep_repeated, batch_size)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, UsageError
-from ..vectors import check_count
+from ..vectors import check_counts
 
 _PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
 _COSINES_AT_A_TIME = 8192
@@ -91,7 +91,7 @@ def nearest_neighbours(
         The rows of the neighbours (queries, min(k, rows)), the nearest first and of equal cosines the earlier row
         first, -1 where there are fewer; and their cosines, 0 where there are fewer.
     """
-    check_count("k", k)
+    check_counts(k=k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
         raise UsageError(
             f"{names[0]} {queries.shape} and {names[1]} {corpus.shape} must be matrices of one dimension",

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ...data.batch_function import Progress
     from ..sentence_encoder import SentenceEncoder
     from .index import IndexSettings, Neighbour, SearchIndex
-    from .semantic_search import MinedPairs
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
@@ -179,8 +178,7 @@ def search(settings: SearchSettings) -> Searched:
 def _build(settings: SearchSettings) -> Searched:
     from .index import finish_index
 
-    corpus, model = _corpus(settings, str(settings.corpus)), str(settings.model)
-    encoder = _encoder(settings)
+    corpus, model, encoder = _corpus(settings, str(settings.corpus)), str(settings.model), _encoder(settings)
     with _artefact(settings, [model, corpus.path]) as artefact:
         made = _build_into(artefact.staging, encoder, corpus, settings)
         finish_index(
@@ -232,10 +230,8 @@ def _log_counts(made: IndexSettings) -> None:
         if number:
             log(f"{number:,} of {made.read:,} sentences {what}")
     if made.recall is not None:
-        log(
-            f"{made.lists:,} lists, of which a query reads {made.probes}: they find "
-            f"{100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
-        )
+        found = f"they find {100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
+        log(f"{made.lists:,} lists, of which a query reads {made.probes}: {found}")
 
 
 def _change(settings: SearchSettings) -> Searched:
@@ -261,14 +257,8 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
     without = 0
-    neighbours = index.neighbours(
-        queries,
-        settings.top_k,
-        method=settings.method,
-        filters=settings.filter,
-        hybrid=settings.hybrid,
-        batch_size=settings.batch_size,
-    )
+    options = {name: getattr(settings, name) for name in ("method", "hybrid", "batch_size")}
+    neighbours = index.neighbours(queries, settings.top_k, filters=settings.filter, **options)
     for query, found in zip(queries, neighbours, strict=True):
         without += not found
         yield query, found
@@ -278,16 +268,10 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
             log(f"{without:,} of {len(queries):,} queries have no neighbours: {reason}")
         return
     if settings.filter and not len(passing_rows(index.sentences, settings.filter)):
-        raise InputError(
-            f"no row passes --filter {' '.join(settings.filter)}",
-            path=settings.index or settings.corpus,
-            remedy="give other values, or leave --filter out",
-        )
-    raise InputError(
-        f"no neighbour of any query: {reason}",
-        path=settings.query_file,
-        remedy="give one sentence a line, in the language that the encoder was trained on",
-    )
+        what, path = f"no row passes --filter {' '.join(settings.filter)}", settings.index or settings.corpus
+        raise InputError(what, path=path, remedy="give other values, or leave --filter out")
+    remedy = "give one sentence a line, in the language that the encoder was trained on"
+    raise InputError(f"no neighbour of any query: {reason}", path=settings.query_file, remedy=remedy)
 
 
 def _mine(settings: SearchSettings) -> Searched:
@@ -295,7 +279,14 @@ def _mine(settings: SearchSettings) -> Searched:
     with _artefact(settings, [source, *([] if settings.corpus is None else [str(settings.model)])]) as artefact:
         staging = artefact.staging
         pairs = index.mine(settings.threshold, max_pairs=settings.max_pairs, show_progress_bar=True)
-        write_split(staging, "train", _sentence_pairs(index, pairs), MINED, repeating=())
+
+        def tables() -> Iterator[pa.Table]:
+            for first in range(0, len(pairs), _PAIRS_PER_BATCH):
+                part = slice(first, first + _PAIRS_PER_BATCH)
+                sides = [index.sentences_of(rows[part])["sentence"] for rows in (pairs.first, pairs.second)]
+                yield pa.table([*sides, pa.array(pairs.scores[part])], schema=MINED).combine_chunks()
+
+        write_split(staging, "train", tables(), MINED, repeating=())
         results: dict[str, Any] = {"pairs": len(pairs), "found": pairs.found, "sentences": len(index)}
         values = {
             **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
@@ -310,14 +301,6 @@ def _mine(settings: SearchSettings) -> Searched:
         log(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
     log(f"{len(pairs):,} pairs are in {settings.output}")
     return Searched(Path(str(settings.output)), len(pairs))
-
-
-def _sentence_pairs(index: SearchIndex, pairs: MinedPairs) -> Iterator[pa.Table]:
-    """Reads the sentences of mined pairs, block by block."""
-    for first in range(0, len(pairs), _PAIRS_PER_BATCH):
-        part = slice(first, first + _PAIRS_PER_BATCH)
-        sides = [index.sentences_of(rows[part])["sentence"] for rows in (pairs.first, pairs.second)]
-        yield pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pairs.scores[part]}).combine_chunks()
 
 
 def _open(settings: SearchSettings) -> SearchIndex:

@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 
 from ...errors import UsageError
 from ...tokenization.token_lookup import list_of_texts
-from ..vectors import check_count
+from ..vectors import check_counts
 from .nearest_neighbours import cosine_of_rows, float32_error, nearest_neighbours, unit_vectors
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class MinedPairs:
 
 def best_pairs(blocks: Iterable[Pairs], limit: int) -> MinedPairs:
     """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many."""
-    check_count("max_pairs", limit)
+    check_counts(max_pairs=limit)
     found = held = 0
     lowest = -np.inf
     parts: list[Pairs] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
@@ -98,19 +98,14 @@ def semantic_search(
     corpus_chunk_size: int = 4096,
     top_k: int = 10,
 ) -> list[list[dict[str, Any]]]:
-    """Finds, for each query, the embeddings of a corpus with the greatest cosine.
+    """Finds, for each query, the `top_k` embeddings of a corpus with the greatest cosine; fewer if there are fewer.
 
-    Args:
-        query_embeddings: Those of the queries (queries, dim), or of one (dim,); arrays or tensors.
-        corpus_embeddings: Those of the corpus (rows, dim).
-        query_chunk_size: Queries that are compared at a time.
-        corpus_chunk_size: Rows of the corpus that they are compared with at a time.
-        top_k: How many are found for each query; fewer if the corpus is smaller.
+    Both are arrays or tensors (texts, dim), or (dim,) for one query, which are compared in chunks.
 
     Returns:
         For each query a list, the greatest cosine first, of a row of the corpus, `corpus_id`, and the cosine, `score`.
     """
-    _check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
+    check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     names = ("query_embeddings", "corpus_embeddings")
     queries, corpus = map(_array, names, (query_embeddings, corpus_embeddings))
     rows, cosines = nearest_neighbours(
@@ -140,22 +135,14 @@ def paraphrase_mining(
 ) -> list[tuple[float, int, int]]:
     """Finds the pairs of sentences with the greatest cosine of which one is among the nearest of the other.
 
-    Args:
-        model: The encoder, a :class:`~..sentence_encoder.SentenceEncoder`.
-        sentences: The sentences.
-        show_progress_bar: Show the progress of encoding and of comparing on standard error.
-        batch_size: As for the encoder's `encode`.
-        query_chunk_size: Sentences that are compared at a time.
-        corpus_chunk_size: Sentences that they are compared with at a time.
-        max_pairs: How many pairs are given at most.
-        top_k: How many of the nearest of each sentence are considered.
-        **options: Passed to `encode`, e.g. `truncate_dim`.
+    `model` is a :class:`~..sentence_encoder.SentenceEncoder`, to whose `encode` `batch_size` and further options are
+    passed. The `top_k` nearest of each sentence are considered, compared in chunks as by :func:`semantic_search`.
 
     Returns:
         Cosine, place of the earlier sentence and place of the later one, the greatest cosine first.
     """
     chunks = {"query_chunk_size": query_chunk_size, "corpus_chunk_size": corpus_chunk_size}
-    _check_counts(**chunks, max_pairs=max_pairs, top_k=top_k)
+    check_counts(**chunks, max_pairs=max_pairs, top_k=top_k)
     if isinstance(sentences, str):
         raise UsageError(f"the sentences are one string, {sentences!r}", remedy="give a list of sentences")
     options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
@@ -177,11 +164,6 @@ def paraphrase_mining(
     places = np.sort(places)[:max_pairs]
     columns = (mined.scores[places], mined.first[places], mined.second[places])
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-def _check_counts(**counts: int) -> None:
-    for name, value in counts.items():
-        check_count(name, value)
 
 
 def _array(name: str, vectors: Embeddings) -> NDArray[np.float32]:

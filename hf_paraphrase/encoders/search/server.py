@@ -98,10 +98,7 @@ class Service:
             vector.tolist() if encoding == "float" else base64.b64encode(vector.astype("<f4").tobytes()).decode()
             for vector in vectors
         )
-        data = [
-            {"object": "embedding", "index": number, "embedding": embedding}
-            for number, embedding in enumerate(embeddings)
-        ]
+        data = [{"object": "embedding", "index": row, "embedding": item} for row, item in enumerate(embeddings)]
         usage = {"prompt_tokens": len(ids.ids), "total_tokens": len(ids.ids)}
         return {"object": "list", "data": data, "model": self._name, "usage": usage}
 
@@ -118,11 +115,9 @@ class Service:
             raise UsageError("hybrid must be true or false")
         with self._lock:
             found = list(self._index.neighbours(queries, k, filters=filters, hybrid=hybrid))
-        results = [
-            {"query": query, "neighbours": [item.record() for item in items]}
-            for query, items in zip(queries, found, strict=True)
-        ]
-        return {"results": results}
+        neighbours = [[item.record() for item in items] for items in found]
+        pairs = zip(queries, neighbours, strict=True)
+        return {"results": [{"query": query, "neighbours": items} for query, items in pairs]}
 
 
 def _texts(body: Json, name: str) -> list[str]:
@@ -293,13 +288,9 @@ def serve(settings: ServeSettings) -> None:
 
 
 def _service(settings: ServeSettings) -> Service:
-    if settings.index is None:
-        model = settings.model or BUILTIN
-        return Service(SentenceEncoder.from_pretrained(model, device=settings.device), _short_name(model))
-    index = SearchIndex(settings.index, settings.model, device=settings.device)
-    name = settings.model or str(read_provenance(index.folder)["results"].get("encoder") or "encoder")
-    return Service(index.encoder, _short_name(name), index)
-
-
-def _short_name(model: str) -> str:
-    return Path(model).resolve().name if Path(model).exists() else model
+    index, name = None, settings.model or BUILTIN
+    if settings.index is not None:
+        index = SearchIndex(settings.index, settings.model, device=settings.device)
+        name = settings.model or str(read_provenance(index.folder)["results"].get("encoder") or "encoder")
+    encoder = SentenceEncoder.from_pretrained(name, device=settings.device) if index is None else index.encoder
+    return Service(encoder, Path(name).resolve().name if Path(name).exists() else name, index)

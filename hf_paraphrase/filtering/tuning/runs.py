@@ -101,11 +101,11 @@ class TuningRuns:
     def _train(self, cell: Cell, rows: NDArray[np.int64], seed: int) -> dict[str, Any]:
         """Trains as `train-encoder` does, and scores the best epoch."""
         from ...encoders import EncoderTrainer, EncoderTrainingArguments
-        from ...encoders.dev_scores import DEV_SCORE
         from ...encoders.encoded_pairs import encode_pairs
         from ...encoders.encoder_vocabulary import new_vocabulary, untrained_model
         from ...encoders.sentence_encoder import SentenceEncoder
         from ...encoders.train import trainer_settings
+        from ...encoders.trainer import DEV_SCORE
 
         settings = self.encoders[cell.encoder]
         if cell.encoder not in self._vocabularies:

@@ -13,7 +13,6 @@ from hf_paraphrase.encoders.distillation.objective import DistillationTexts, tur
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.token_ids import TokenIds
@@ -43,12 +42,9 @@ def tokenizer():
 @pytest.fixture
 def trainer_of(tokenizer, tmp_path):
     def make(kind="avg", *, letters=False, evaluator=None, name="run", size=SIZE, **settings):
-        words = EncoderVocabulary(tokenizer, [len(tokenizer)], tokenizer, None)
-        model = new_encoder(kind, words, hidden_size=size, seed=1)
+        model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=size, seed=1)
         data = data_of(tokenizer)
-        spelt = None
-        if letters:
-            spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1)
+        spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1) if letters else None
         arguments = DistillationTrainingArguments(
             output_dir=str(tmp_path / name),
             per_device_train_batch_size=32,
@@ -59,6 +55,10 @@ def trainer_of(tokenizer, tmp_path):
         return DistillationTrainer(model, arguments, data, tokenizer, evaluator=evaluator, letters=spelt)
 
     return make
+
+
+def long(texts):
+    return TokenIds(texts.ids.astype(np.int64), texts.offsets)
 
 
 def test_a_word_without_text_gets_the_vector_of_its_letters(trainer_of, tokenizer):
@@ -95,28 +95,23 @@ def test_a_projection_stands_between_sizes_and_leaves_cosines_alone(trainer_of):
     projection = trainer.objective.projection.detach()
     torch.testing.assert_close(projection.T @ projection, torch.eye(4), atol=1e-3, rtol=0)
     data = trainer.objective.data
-    tokens, lengths = data.texts.ids, data.texts.lengths
-    with torch.no_grad():
-        found = trainer.model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths))
+    found = torch.from_numpy(trainer.encoder.encode_token_ids(long(data.texts)))
     targets = torch.from_numpy(data.targets.take(np.arange(TEXTS)))
     assert torch.cosine_similarity(found @ projection.T, targets).mean() > 0.7
 
 
-def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trainer_of, tokenizer):
+def test_principal_axes_change_no_cosine_and_the_first_components_hold_most(trainer_of):
     trainer = trainer_of(num_train_epochs=2)
     trainer.train()
-    model, data = trainer.model, trainer.objective.data
+    encoder, texts = trainer.encoder, trainer.objective.data.texts
     lines = ["w1 w2", "w5", "w7 w8 w9 w1"]
-    before = SentenceEncoder(model, tokenizer).similarity(lines, lines)
-    turn_to_principal_axes(model, data.texts)
-    after = SentenceEncoder(model, tokenizer)
-    np.testing.assert_allclose(after.similarity(lines, lines), before, atol=1e-5)
-    tokens, lengths = data.texts.ids, data.texts.lengths
-    found = model.mean_of_words(torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(lengths)).detach()
-    squares = torch.nn.functional.normalize(found).square().sum(0)
+    before = encoder.similarity(lines, lines)
+    turn_to_principal_axes(encoder, texts)
+    np.testing.assert_allclose(encoder.similarity(lines, lines), before, atol=1e-5)
+    squares = np.square(encoder.encode_token_ids(long(texts), normalize=True)).sum(0)
     assert (squares[:-1] >= squares[1:] - 1e-4).all()
-    turn_to_principal_axes(model, data.texts, 3)
-    assert SentenceEncoder(model, tokenizer).encode(lines).shape == (3, 3)
+    turn_to_principal_axes(encoder, texts, 3)
+    assert encoder.encode(lines).shape == (3, 3)
 
 
 def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tmp_path):
@@ -127,7 +122,7 @@ def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tm
     model = AvgModel(AvgConfig(vocab_size=42, hidden_size=SIZE, pad_token_id=41, unk_token_id=40, skip_unknown=True))
     ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 10)]]
     data = DistillationTexts(
-        TokenIds(np.concatenate(ids).astype(np.int32), np.cumsum([0, *map(len, ids)])),
+        TokenIds.of_lists(ids),
         TeacherVectors([UnitVectors(np.eye(len(ids), SIZE, dtype=np.float16) + 1, np.arange(len(ids)))]),
     )
     arguments = DistillationTrainingArguments(

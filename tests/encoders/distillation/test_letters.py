@@ -15,8 +15,10 @@ from hf_paraphrase.encoders.distillation.objective import (
     embed_with_local_table,
 )
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
-from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary, with_trigrams
+from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
+from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
+from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
@@ -28,16 +30,14 @@ def test_the_ngrams_are_those_of_the_spelling_with_its_marks():
 
 def test_pieces_inside_a_word_have_no_opening_mark():
     assert spellings(build_word_level_tokenizer(["dog", "."])) == [None, None, "<dog>", "<.>"]
-    pieces = {"[PAD]": 0, "[UNK]": 1, "sing": 2, "##ing": 3}
-    tokenizer = as_fast_tokenizer(
-        Tokenizer(models.WordPiece(pieces, unk_token="[UNK]")), pad_token="[PAD]", unk_token="[UNK]"
-    )
-    assert spellings(tokenizer) == [None, None, "<sing>", "ing>"]
-    marked = {"[PAD]": 0, "[UNK]": 1, "▁sing": 2, "ing": 3, "▁": 4}
-    tokenizer = as_fast_tokenizer(
-        Tokenizer(models.WordLevel(marked, unk_token="[UNK]")), pad_token="[PAD]", unk_token="[UNK]"
-    )
-    assert spellings(tokenizer) == [None, None, "<sing", "ing", None]
+    for kind, pieces, expected in (
+        (models.WordPiece, ["sing", "##ing"], ["<sing>", "ing>"]),
+        (models.WordLevel, ["▁sing", "ing", "▁"], ["<sing", "ing", None]),
+    ):
+        vocabulary = {piece: number for number, piece in enumerate(["[PAD]", "[UNK]", *pieces])}
+        backend = Tokenizer(kind(vocabulary, unk_token="[UNK]"))
+        found = spellings(as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]"))
+        assert found == [None, None, *expected]
 
 
 def test_the_folded_table_is_the_sum_that_a_loop_computes():
@@ -60,24 +60,17 @@ KINDS = [("avg", {}, False), ("avg", {"skip_unknown": True}, True), ("gran", {},
 @pytest.mark.parametrize(("kind", "settings", "with_letters"), KINDS)
 def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, settings, with_letters):
     words = build_word_level_tokenizer(["cat", "cats", "dog", "dogs", "unused", "bird"])
-    vocabulary = EncoderVocabulary(words, [len(words)], words, None)
+    tokenizer = words
     if kind == "word-trigram":
-        vocabulary = with_trigrams(
-            (words, None),
-            ["cat cats dog"],
-            vocabulary_size=None,
-            min_frequency=1,
-            lower_case=True,
-            skip_unknown=False,
-        )
-    model = new_encoder(kind, vocabulary, hidden_size=6, **settings).eval()
+        trigrams = build_character_trigram_tokenizer(trigram_vocabulary(["cat cats dog"]))
+        tokenizer = ConcatenationTokenizer(parts=[words, trigrams])
+        assert spellings(tokenizer) == spellings(words)
+    model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=6, **settings).eval()
     with torch.no_grad():
         model.embeddings.normal_(generator=torch.Generator().manual_seed(1))
     letters = Letters(spellings(words), *model.embeddings.shape, buckets=50) if with_letters else None
     lines = ["dog cat dog", "cats", "a dog strange", "", "dogs bird"]
-    ids = [row or [] for row in vocabulary.tokenizer(lines)["input_ids"]]
-    ends = np.cumsum([0, *map(len, ids)])
-    encoded = TokenIds(np.array([token for row in ids for token in row], np.int32), ends)
+    encoded = TokenIds.of_lists([row or [] for row in tokenizer(lines)["input_ids"]])
     targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])
     args = SimpleNamespace(per_device_train_batch_size=5, seed=0, matryoshka=[])
     objective = DistillationObjective(model, args, DistillationTexts(encoded, targets), letters)
@@ -93,12 +86,9 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     # The same with the whole table, which knows nothing of local ids.
     plain = model.embeddings.detach().clone()
     whole = torch.nn.Parameter(plain if letters is None else letters.folded(plain))
-    length = max(map(len, ids))
-    pad = vocabulary.tokenizer.pad_token_id
-    padded = torch.tensor([row + [pad] * (length - len(row)) for row in ids])
-    mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in ids])
     model.embeddings = whole
-    expected = model(padded, attention_mask=mask).pooler_output
+    padded, mask = encoded.padded(np.arange(5), tokenizer.pad_token_id)
+    expected = model(torch.from_numpy(padded), attention_mask=torch.from_numpy(mask)).pooler_output
     torch.testing.assert_close(found, expected)
     expected.square().sum().backward()
     torch.testing.assert_close(gradient.to_dense(), whole.grad)

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hf_paraphrase.data.decontamination import Decontaminator
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.sentences import SentenceCorpus
 from hf_paraphrase.encoders.distillation.texts import encode_texts, open_bitexts, read_texts
@@ -39,24 +38,10 @@ def test_repeats_empty_and_long_lines_are_left_out_and_counted_and_the_order_is_
     second = file("a two", "é três 三", name="second.txt.gz")
     texts = read(first, second)
     assert list(texts) == ["b one", "a two", "é três 三"] and len(texts) == 3
-    assert dict(texts.left_out) == {
-        "empty": 2,
-        "long": 1,
-        "repeated": 2,
-        "contaminated": 0,
-        "untaught": 0,
-    }
+    assert dict(texts.left_out) == {"empty": 2, "long": 1, "repeated": 2, "contaminated": 0, "untaught": 0}
     assert texts.take(texts.keys.argsort()) == [list(texts)[row] for row in texts.keys.argsort()]
     assert texts.lengths.tolist() == [len(text.encode()) for text in texts]
     assert len(set(texts.keys.tolist())) == 3
-
-
-def test_evaluation_sentences_are_left_out(file):
-    held_out = file("The held-out sentence of a set.", name="sts.txt")
-    text = file("the held out sentence of a set", "another sentence of four words")
-    texts = read(text, held_out=Decontaminator((str(held_out),), ("text",)))
-    assert list(texts) == ["another sentence of four words"]
-    assert texts.contamination == {"sts.txt": 1} and texts.left_out["contaminated"] == 1
 
 
 def test_text_of_which_nothing_is_left_is_refused(file):

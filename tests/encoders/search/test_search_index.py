@@ -98,12 +98,11 @@ def test_the_answer_to_a_query_does_not_depend_on_the_others(index):
         next(index.neighbours(["w1", None], 4))
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))])
-def test_an_index_can_be_pickled_and_copied_before_and_after_use(folder, copied):
+def test_an_index_can_be_pickled_and_copied_before_and_after_use(folder):
     index = SearchIndex(folder)
-    before = copied(index)
+    before = pickle.loads(pickle.dumps(index))
     expected = next(index.neighbours("w1 w2", 3))
-    for each in (before, copied(index)):
+    for each in (before, pickle.loads(pickle.dumps(index)), copy.deepcopy(index)):
         assert next(each.neighbours("w1 w2", 3)) == expected
 
 

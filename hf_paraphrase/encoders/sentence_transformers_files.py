@@ -1,0 +1,106 @@
+"""The small files by which sentence-transformers opens the folder of a sentence encoder, read and written.
+
+What is written has the older layout (`sentence_transformers.models.…` for the modules, `pooling_mode_…` switches for
+the pooling), because old and new versions read it: 5.2 as it is, and 6.2 turns it into its own names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..artefacts.files import read_json_object
+from ..errors import ModelError
+
+MODULES_FILE = "modules.json"
+TRANSFORMER_FILE = "sentence_bert_config.json"
+_PROMPTS_FILE = "config_sentence_transformers.json"
+_LIBRARY = "sentence_transformers.models"
+_STATIC = "avg"
+"""The one model type that is a table of vectors and nothing else, so that it needs no code of ours."""
+
+
+def optional_json(path: Path) -> dict[str, Any]:
+    """Reads a JSON object of a model folder; returns an empty one if there is no such file."""
+    return read_json_object(path, ModelError) if path.is_file() else {}
+
+
+def module_kind(module: Any) -> str | None:
+    """Names the class of a module of sentence-transformers, without the packages that it is in."""
+    return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
+
+
+def module_folder(folder: Path, module: object) -> Path:
+    """Returns the folder of a module, which must be in the model's own."""
+    place = module.get("path", "") if isinstance(module, dict) else None
+    if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
+        raise ModelError(
+            f"a module without a folder in this one: {str(module)[:100]}",
+            path=folder / MODULES_FILE,
+            remedy="copy the model again, from a source that you trust",
+        )
+    return folder / place
+
+
+def read_prompts(folder: Path) -> tuple[dict[str, str], str | None]:
+    """Reads the prompts of a folder of sentence-transformers by their names, and the name of the default one."""
+    settings = optional_json(folder / _PROMPTS_FILE)
+    named, default = settings.get("prompts"), settings.get("default_prompt_name")
+    prompts = {name: text for name, text in named.items() if isinstance(text, str)} if isinstance(named, dict) else {}
+    return prompts, default if default in prompts else None
+
+
+def needs_own_code(model_type: str) -> bool:
+    """Returns whether sentence-transformers opens such a folder only with `trust_remote_code=True`."""
+    return model_type != _STATIC
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a file of a module."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+
+
+def write_modules(
+    folder: Path, kinds: Sequence[str], prompts: Mapping[str, str] | None = None, default: str | None = None
+) -> list[Path]:
+    """Writes the list of modules and the prompts, and returns the folders that the modules are to have."""
+    names = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
+    modules = [
+        {"idx": number, "name": str(number), "path": name, "type": f"{_LIBRARY}.{kind}"}
+        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]
+    write_json(folder / MODULES_FILE, modules)
+    settings = {"prompts": dict(prompts or {}), "default_prompt_name": default, "similarity_fn_name": "cosine"}
+    write_json(folder / _PROMPTS_FILE, settings)
+    return [folder / name for name in names]
+
+
+def write_module_files(folder: Path, model_type: str, hidden_size: int) -> None:
+    """Writes `modules.json` and what belongs to it for an encoder of ours.
+
+    An average of word vectors is a `StaticEmbedding`, read from `model.safetensors` and `tokenizer.json` beside it,
+    which model2vec opens too. Any other encoder is a `Transformer`, that is whatever `AutoModel` opens in the folder,
+    and the mean over its tokens, which the contract on `last_hidden_state` makes the sentence embedding.
+    """
+    if not needs_own_code(model_type):
+        write_modules(folder, ["StaticEmbedding"])
+        return
+    _, pooling = write_modules(folder, ["Transformer", "Pooling"])
+    # Texts of any length are read whole; the tokenizer lower-cases where the encoder wants it.
+    write_json(folder / TRANSFORMER_FILE, {"max_seq_length": None, "do_lower_case": False})
+    modes = {
+        "pooling_mode_cls_token": False,
+        "pooling_mode_mean_tokens": True,
+        "pooling_mode_max_tokens": False,
+        "pooling_mode_mean_sqrt_len_tokens": False,
+    }
+    write_json(pooling / "config.json", {"word_embedding_dimension": hidden_size, **modes})
+
+
+def write_package_module(folder: Path) -> None:
+    """Writes the `modules.json` of a folder that sentence-transformers opens by this package alone, as one of int8."""
+    kind = "hf_paraphrase.encoders.sentence_transformers_module.EncoderModule"
+    write_json(folder / MODULES_FILE, [{"idx": 0, "name": "0", "path": "", "type": kind}])
