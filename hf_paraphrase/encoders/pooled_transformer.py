@@ -95,7 +95,9 @@ class PooledTransformer(nn.Module):
         `pooler_output` (texts, dimension) of the result are the embeddings.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
-        hidden = self.transformer(input_ids=input_ids, attention_mask=mask).last_hidden_state
+        # The decoder of a translation model stays, so that what is saved opens again; it reads nothing.
+        reader = self.transformer.get_encoder() if self.config.is_encoder_decoder else self.transformer
+        hidden = reader(input_ids=input_ids, attention_mask=mask).last_hidden_state
         vectors = torch.cat([pooled(pooling, hidden.float(), mask) for pooling in self.poolings], dim=1)
         for layer in self.layers:
             vectors = layer(vectors)
@@ -155,8 +157,6 @@ def open_transformer(
     # Poolers and decoders are not used, whether they are missing or not.
     unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
     check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
-    if model.config.is_encoder_decoder:
-        model = model.get_encoder()
     own = optional_json(place / TRANSFORMER_FILE)
     reading = reading_of(model, tokenizer, own.get("max_seq_length"))
     reading = replace(reading, lower_case=own.get("do_lower_case") is True, normalizes=normalizes)

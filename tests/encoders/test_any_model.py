@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tiny_transformers import POSITIONS, write_transformer
-from transformers import GPT2Config, GPT2Model, ViTConfig, ViTModel
+from tiny_transformers import POSITIONS, tokenizer_of, write_transformer
+from transformers import BartConfig, BartModel, GPT2Config, GPT2Model, ViTConfig, ViTModel
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -49,6 +49,22 @@ def test_a_plain_transformer_is_pooled_by_the_mean_like_in_sentence_transformers
     np.testing.assert_allclose(encoder.encode(TEXTS), expected.encode(TEXTS), atol=1e-5)
     ours = SentenceEncoder.from_pretrained(tmp_path / "st").encode(TEXTS, batch_size=2)
     np.testing.assert_allclose(ours, expected.encode(TEXTS), atol=1e-5)
+
+
+def test_of_a_translation_model_the_encoder_reads_and_what_is_saved_opens_again(tmp_path):
+    tokenizer = tokenizer_of("bert")
+    sizes = {f"{side}_{name}": 2 for side in ("encoder", "decoder") for name in ("layers", "attention_heads")}
+    config = BartConfig(vocab_size=len(tokenizer), d_model=16, pad_token_id=1, **sizes, init_std=0.5)
+    model = BartModel(config).eval()
+    model.save_pretrained(tmp_path / "bart")
+    tokenizer.save_pretrained(tmp_path / "bart")
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "bart")
+    with torch.inference_mode():
+        states = model.get_encoder()(**tokenizer(TEXTS[0], return_tensors="pt")).last_hidden_state
+    np.testing.assert_allclose(encoder.encode(TEXTS[0]), states[0].mean(0), atol=1e-5)
+    encoder.save_pretrained(tmp_path / "again")
+    again = SentenceEncoder.from_pretrained(tmp_path / "again")
+    np.testing.assert_allclose(again.encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
 
 
 @pytest.mark.parametrize(
