@@ -260,7 +260,7 @@ def _read_modules(folder: Path) -> tuple[Path, list[str], list[nn.Sequential], b
             layers.append(_read_dense(inside))
         elif kind == "Normalize":
             normalizes = True
-        else:
+        elif kind != "Dropout":  # which does something while it is trained only
             raise ModelError(f"module `{kind}` is not supported there", path=path, remedy=REMEDY)
     return place, poolings, layers, normalizes
 

@@ -72,7 +72,7 @@ def test_of_a_translation_model_the_encoder_reads_and_what_is_saved_opens_again(
     [
         ("lasttoken", [], {}),
         (["weightedmean", "mean_sqrt_len_tokens", "max"], [], {}),
-        ("mean", [lambda models: models.Normalize()], {"length": 7}),
+        ("mean", [lambda models: models.Dropout(0.5), lambda models: models.Normalize()], {"length": 7}),
         ("cls", [lambda models: models.Dense(16, 6), lambda models: models.Normalize()], {}),
         ("mean", [], {"prompts": {"query": "the car "}, "default_prompt_name": "query"}),
     ],
