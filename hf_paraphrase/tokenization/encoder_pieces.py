@@ -20,12 +20,13 @@ from ..errors import InputError, ModelError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Tokenizer, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
 SPACE = "▁"
 """What stands for the space before a word."""
 _PUNCTUATION = r"[^\s\w▁]|_"
+"""Every mark or symbol by itself, as Moses' tokeniser has it; letters and digits stay together."""
 _REMEDY = "give a folder that train-tokenizer made, or that of a fast tokenizer (tokenizer.json)"
 _SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
 # A letter (of Linear B) that no text to learn from is expected to have.
@@ -88,22 +89,26 @@ def train_encoder_unigram(
         raise InputError(
             f"{vocabulary_size} pieces are too few: the text has more different characters", remedy="ask for more"
         ) from error
-    return _finished(_without_mark(tokenizer), vocabulary_size)
+    parts = json.loads(tokenizer.to_str())
+    parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
+    return _finished(Tokenizer.from_str(json.dumps(parts)), vocabulary_size)
 
 
 def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
     """Sets what normalises a text, splits it into words, each marked with the space before it, and joins pieces."""
-    from tokenizers import Regex, decoders, pre_tokenizers
+    from tokenizers import pre_tokenizers
 
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
+    mark_spaces(tokenizer, pre_tokenizers.WhitespaceSplit())
+
+
+def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> None:
+    """Makes a space part of the piece behind it, which decoding undoes, and splits off punctuation marks."""
+    from tokenizers import Regex, decoders, pre_tokenizers
+
     marking: dict[str, Any] = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.WhitespaceSplit(),
-            pre_tokenizers.Metaspace(**marking),
-            pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
-        ]
-    )
+    punctuation = pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*before, pre_tokenizers.Metaspace(**marking), punctuation])
     tokenizer.decoder = decoders.Metaspace(**marking)
 
 
@@ -131,14 +136,6 @@ def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator
     yield from (word.removeprefix(SPACE) + _MARK for word in sorted(words))
 
 
-def _without_mark(tokenizer: Tokenizer) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    parts = json.loads(tokenizer.to_str())
-    parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
-    return Tokenizer.from_str(json.dumps(parts))
-
-
 def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:
     size = tokenizer.get_vocab_size()
     if size > vocabulary_size:
@@ -156,6 +153,8 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     right. Where it has no padding or unknown token (byte-level BPE has none), `[PAD]` or `[UNK]` is added to its
     vocabulary. Apart from that it gives the ids that it gave before.
     """
+    from tokenizers import Tokenizer
+
     path = Path(folder)
     if not path.is_dir():
         raise ModelError("no such tokenizer folder", path=path, remedy=_REMEDY)
@@ -166,7 +165,9 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
     # Of two tokens with one id it is written with one alone, and may not open again.
     with opening("the tokenizer", path, _REMEDY):
-        backend = _without_additions(given)
+        parts = json.loads(given.backend_tokenizer.to_str())
+        parts.update(post_processor=None, truncation=None, padding=None)
+        backend = Tokenizer.from_str(json.dumps(parts))
     # A class of its own might put the additions back whenever it is opened.
     tokenizer = as_fast_tokenizer(
         backend, pad_token=given.pad_token or PAD_TOKEN, unk_token=given.unk_token or UNKNOWN_TOKEN
@@ -179,11 +180,3 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
             remedy="number the tokens from 0 without gaps",
         )
     return tokenizer
-
-
-def _without_additions(tokenizer: PreTrainedTokenizerFast) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    parts = json.loads(tokenizer.backend_tokenizer.to_str())
-    parts.update(post_processor=None, truncation=None, padding=None)
-    return Tokenizer.from_str(json.dumps(parts))

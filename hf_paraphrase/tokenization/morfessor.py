@@ -42,13 +42,10 @@ _WORDS = r"[^\W_]+|[^\w\s]|_"
 
 @dataclass(frozen=True)
 class Morphs:
-    """A Morfessor Baseline model, as far as it is needed to segment.
+    """A Morfessor Baseline model, as far as it is needed to segment: the morphs with their numbers of tokens.
 
-    Attributes:
-        counts: The morphs, i.e. the constructions that are not split further, with their number of tokens.
-        boundaries: The number of word tokens, which is that of word boundaries.
-        words: The number of different words that were learnt from.
-        rounds: How often training went over all words.
+    `boundaries` is the number of word tokens, `words` that of different words, `rounds` how often training went over
+    all of them.
     """
 
     counts: dict[str, int]

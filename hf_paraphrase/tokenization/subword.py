@@ -5,28 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import (
-    AddedToken,
-    Regex,
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from ..errors import InputError
+from .encoder_pieces import mark_spaces
 
 if TYPE_CHECKING:
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
 PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
-_SPACE = "▁"
-# As the Moses tokeniser: every punctuation mark or symbol stands by itself, letters and digits stay together.
-_PUNCTUATION = r"[^\s\w▁]|_"
 _TYPOGRAPHY = {
     r"[\u00a0\u202f]*[«»][\u00a0\u202f]*": '"',
     r"[„“”‟]": '"',
@@ -82,13 +70,7 @@ def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tok
         steps.append(normalizers.Lowercase())
     steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
     tokenizer.normalizer = normalizers.Sequence(steps)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True),
-            pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated"),
-        ]
-    )
-    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True)
+    mark_spaces(tokenizer)
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=[AddedToken(token, special=True) for token in (PAD, START, END, UNKNOWN)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,13 @@ class TokenIds(NamedTuple):
         order[~rows] = np.arange(len(self.offsets) - 1)
         order[rows] = len(self.offsets) - 1 + np.arange(len(others.offsets) - 1)
         return TokenIds.joined([self, others]).take(order)
+
+
+def library_ids(tokenizer: Any, texts: Sequence[str], *, special_tokens: bool = False) -> list[list[int]]:
+    """Asks `tokenizers` for the ids of texts, without padding or truncation."""
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return [item.ids for item in tokenizer.encode_batch_fast(list(texts), add_special_tokens=special_tokens)]
 
 
 def id_counts(ids: NDArray[np.integer], vocabulary_size: int) -> NDArray[np.int64]:

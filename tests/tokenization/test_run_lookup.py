@@ -269,10 +269,10 @@ def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lo
     lookup = RunLookup.for_tokenizer(tokenizer)
     monkeypatch.setattr(run_lookup, "REMEMBERED", limit)
     for texts in (["a b"], ["a b the", "the a b"], ["cat a b", "\u00a0 sat mat a 12"], ["a b the"]):
-        before = len(lookup._known.codes)
+        before = lookup._known.characters
         assert_equal_ids(lookup, tokenizer, texts)
         runs = {run for text in texts for run in runs_of(text)}
-        assert len(lookup._known.codes) <= len(runs) + (before if before <= limit else 0)
+        assert lookup._known.characters <= sum(map(len, runs)) + (before if before <= limit else 0)
 
 
 def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypatch):
@@ -291,10 +291,8 @@ def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypa
 @pytest.fixture
 def asked(monkeypatch):
     """The texts that the library is asked for by any lookup."""
-    texts_of, encoded = [], RunLookup._encoded
-    monkeypatch.setattr(
-        RunLookup, "_encoded", lambda self, texts: encoded(self, texts_of.extend(texts := list(texts)) or texts)
-    )
+    texts_of, asking = [], run_lookup.library_ids
+    monkeypatch.setattr(run_lookup, "library_ids", lambda own, texts: asking(own, texts_of.extend(texts) or texts))
     return texts_of
 
 
