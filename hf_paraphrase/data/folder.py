@@ -276,19 +276,10 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         return pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
 
 
-def batches_of(
-    file: pq.ParquetFile,
-    path: Path,
-    *,
-    batch_size: int = BATCH_ROWS,
-    row_groups: Sequence[int] | None = None,
-    columns: Sequence[str] | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Streams the record batches of an open file."""
-    groups = list(range(file.num_row_groups)) if row_groups is None else list(row_groups)
-    options: dict[str, Any] = {"batch_size": batch_size, "row_groups": groups, "columns": columns and list(columns)}
+def batches_of(file: pq.ParquetFile, path: Path, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Streams the record batches of an open file; the options are those of `iter_batches`."""
     with damage_named(path):
-        for batch in file.iter_batches(**options):
+        for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
             # Otherwise nothing looks at the bytes before someone wants a text, far from here.
             batch.validate(full=True)
             yield batch

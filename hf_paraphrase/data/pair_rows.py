@@ -141,8 +141,3 @@ def iterate_pairs(
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
         yield rows.texts(batch)
-
-
-def sides_of(folder: str | os.PathLike[str], split: str = "train") -> tuple[str, str]:
-    """Names the columns with the two sentences of a pair; see :class:`PairRows`."""
-    return PairRows(folder, split).sides

@@ -23,27 +23,32 @@ import pyarrow.compute as pc
 
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import dataset_builder, delimiter_of, input_state
-from .folder import BATCH_ROWS, batches_of, open_parquet
+from .folder import BATCH_ROWS, DataFolder, batches_of, open_parquet
 from .schema import columns_there, holds_values, is_text, require_columns, require_texts
 from .text_blocks import COMPRESSED, DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_text
-from .text_files import Block, LineErrors, StrictLines, all_lines, without_returns
+from .text_files import LONGEST_RECORD_LINES, Block, LineErrors, StrictLines, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
 _TEXTS = ("sentence", "sentence1", "sentence2")
-_LONGEST_RECORD_LINES = 100
 csv.field_size_limit(sys.maxsize)
 
 
 def column_names(path: Path, kind: str) -> list[str]:
     """Lists the columns of a file: its header, its schema, or the keys of its first object."""
     if kind == "parquet":
-        with open_parquet(path) as file:
-            return list(file.schema_arrow.names)
+        return list(schema_of_file(path, kind).names)
     errors = StrictLines()
-    lines = all_lines(path, errors)
     if kind == "csv":
-        return next(csv_records(lines, path, errors), (1, []))[1]
-    return next((list(_json_object(text, path, errors) or {}) for _, text in lines), [])
+        return next(csv_records(all_lines(path, errors), path, errors), (1, []))[1]
+    return next((list(value) for _, value in _objects(path, errors)), [])
+
+
+def schema_of_file(path: Path, kind: str | None) -> pa.Schema:
+    """Returns the schema of a file; but for Parquet all columns hold text."""
+    if kind == "parquet":
+        with open_parquet(path) as file:
+            return file.schema_arrow
+    return pa.schema([(name, pa.string()) for name in (["text"] if kind is None else column_names(path, kind))])
 
 
 def read_records(
@@ -96,7 +101,7 @@ def csv_records(lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors
                 more = waiting.popleft() if waiting else next(lines, None)
                 if more is not None:
                     taken.append(more)
-                if more is None or len(record) == _LONGEST_RECORD_LINES:
+                if more is None or len(record) == LONGEST_RECORD_LINES:
                     raise csv.Error(f"a quoted field is not closed within {len(record)} lines")
                 record.append(more[1])
         except csv.Error as error:
@@ -129,8 +134,17 @@ def _require_once(present: list[str], theirs: str, path: Path, remedy: str, line
 def _objects(path: Path, errors: LineErrors) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Streams the objects of JSON lines with their line numbers."""
     for line, text in all_lines(path, errors):
-        if text.strip() and (value := _json_object(text, path, errors, line)) is not None:
+        if not text.strip():
+            continue
+        try:
+            value = json.loads(text)
+            problem = "something other than {…}"
+        except (ValueError, RecursionError) as error:
+            value, problem = None, error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        if isinstance(value, dict):
             yield line, value
+        else:
+            errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object a line")
 
 
 def read_objects(
@@ -151,18 +165,6 @@ def read_objects(
                 errors.handle(f"not a JSON object as expected: {error}", path, number, "fix it")
 
     return blocks_of(list(columns), rows())
-
-
-def _json_object(text: str, path: Path, errors: LineErrors, line: int = 1) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-        if isinstance(value, dict):
-            return value
-        problem = "something other than {…}"
-    except (ValueError, RecursionError) as error:
-        problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object a line")
-    return None
 
 
 def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool) -> str | None:
@@ -241,6 +243,9 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
     try:
         if are_files:
             return _rows_of_files(paths, cache, split)
+        if paths[0].is_dir() and subset is None and "." in split:
+            # A configuration and a split, as the files of our folders are called; to load_dataset they are two names.
+            return _mapped(DataFolder(paths[0]).shards(split), "parquet", cache)
         # Of a name on the Hub the subset and of a folder its files.
         builder = dataset_builder(inputs[0], subset)
         if paths[0].is_dir() and builder.name == "csv":
@@ -281,9 +286,9 @@ def kind_of_rows(path: Path) -> str | None:
 
 def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
     """Copies text, Parquet, or CSV files, whose values are all text, into one Arrow file, and maps it."""
-    schema = _schema(paths[0], kind)
+    schema = schema_of_file(paths[0], kind)
     for path in paths:
-        if {*(names := _schema(path, kind).names)} != {*schema.names}:
+        if {*(names := schema_of_file(path, kind).names)} != {*schema.names}:
             remedy = f"those of {paths[0]} are {', '.join(schema.names)}"
             raise InputError(f"the columns are {', '.join(names)}", path=path, line=1, remedy=remedy)
     cache.mkdir(parents=True, exist_ok=True)
@@ -299,13 +304,6 @@ def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
                 raise InputError(f"a value does not fit: {error}", path=path, remedy=remedy) from error
     temporary.replace(place)
     return pa.ipc.open_stream(pa.memory_map(str(place))).read_all()
-
-
-def _schema(path: Path, kind: str | None) -> pa.Schema:
-    if kind == "parquet":
-        with open_parquet(path) as file:
-            return file.schema_arrow
-    return pa.schema([(name, pa.string()) for name in (["text"] if kind is None else column_names(path, kind))])
 
 
 def _tables(path: Path, kind: str | None, names: Sequence[str]) -> Iterator[pa.Table]:

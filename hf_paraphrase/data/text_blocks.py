@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,7 +49,7 @@ _DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError)
 
 @dataclass
 class LineErrors:
-    """What becomes of a malformed line: it ends the work (`raise`), or it is left out (`skip`).
+    """What becomes of a malformed line: it ends the work (`raise`, or `strict` without a way out), or goes (`skip`).
 
     `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines.
     """
@@ -70,18 +71,15 @@ class LineErrors:
 
     def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         """Raises for a malformed line, or notes it."""
-        if self.policy == "raise":
-            remedy = f"{remedy}, or leave such lines out: --on-error skip"
-            raise InputError(text, path=path, line=line, remedy=remedy)
-        self.skipped[path, line, text] = None
+        if self.policy == "skip":
+            self.skipped[path, line, text] = None
+            return
+        way_out = ", or leave such lines out: --on-error skip" if self.policy == "raise" else ""
+        raise InputError(text, path=path, line=line, remedy=f"{remedy}{way_out}")
 
 
-class StrictLines(LineErrors):
-    """A malformed line ends the work: leaving it out would shift the rows against the lines."""
-
-    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line."""
-        raise InputError(text, path=path, line=line, remedy=remedy)
+StrictLines = partial(LineErrors, "strict")
+"""A malformed line ends the work: leaving it out would shift the rows against the lines."""
 
 
 def lines_of_text(path: Path) -> Iterator[list[str]]:

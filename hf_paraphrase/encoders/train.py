@@ -157,11 +157,11 @@ def _write(
     pairs: EncodedPairs,
     coverage: Coverage | None,
 ) -> None:
-    from ..data.pair_rows import sides_of
+    from ..data.pair_rows import PairRows
     from .encoder_vocabulary import name_on_card
     from .losses import described_loss
 
-    bitext = "source" in sides_of(settings.pairs)
+    bitext = "source" in PairRows(settings.pairs).sides
     results = {
         "pairs": len(pairs),
         "pairs_dropped": pairs.dropped,
