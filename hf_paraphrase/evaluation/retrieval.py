@@ -117,9 +117,8 @@ def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
 def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:
     """Ranks the documents for each query by their words."""
     names, words = list(data.documents), Bm25(list(data.documents.values()))
-    return [
-        _without(query, [names[row] for row in words.best(text, DEPTH + 1)]) for query, text in data.queries.items()
-    ]
+    ranked = {query: words.best(text, DEPTH + 1) for query, text in data.queries.items()}
+    return [_without(query, [names[row] for row in rows]) for query, rows in ranked.items()]
 
 
 def _without(query: str, ranked: Sequence[str]) -> list[str]:
@@ -130,9 +129,7 @@ def _scores(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[
     measures = [
         retrieval_measures(own, relevance) for own, relevance in zip(ranked, data.relevance.values(), strict=True)
     ]
-    record: dict[str, Any] = {
-        key: 100 * float(value) for key, value in zip(_TITLES, np.mean(measures, axis=0), strict=True)
-    }
+    record: dict[str, Any] = dict(zip(_TITLES, (100 * np.mean(measures, axis=0)).tolist(), strict=True))
     measurements = tuple(
         Measurement("text-retrieval", data.name, key, record[key], title, "Retrieval", split=data.split)
         for key, title in _TITLES.items()

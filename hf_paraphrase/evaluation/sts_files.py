@@ -66,10 +66,7 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
     The year of a SemEval set is read from its folder's name (`STS12-en-test`, `sts2012`, …); sets in a folder for
     training or trial have another family (`STS12 train`), so that they never enter a test mean. A copy with the same
     content is read once. Sets without any score or without sentences are named in the result.
-
-    Args:
-        *folders: Where to look.
-        families: Only these families are read; all by default.
+    Of `families` only those named are read; all by default.
     """
     for folder in folders:
         if not Path(folder).exists():
