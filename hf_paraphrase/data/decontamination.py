@@ -76,13 +76,8 @@ class DecontaminationSettings(Settings):
         """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
             return None
-        return Decontaminator(
-            tuple(self.decontaminate),
-            columns,
-            self.decontaminate_ngrams,
-            self.decontaminate_similarity,
-            self.decontaminate_encoder,
-        )
+        how = (self.decontaminate_ngrams, self.decontaminate_similarity, self.decontaminate_encoder)
+        return Decontaminator(tuple(self.decontaminate), columns, *how)
 
 
 @dataclass(frozen=True)
@@ -130,9 +125,8 @@ class FingerprintSettings(Settings):
         """Checks that the settings are valid."""
         super().check()
         if not self.output.endswith((".txt", ".txt.gz")):
-            raise UsageError(
-                "fingerprint: --output must end in .txt or .txt.gz", path=self.output, remedy="name a list"
-            )
+            problem = "fingerprint: --output must end in .txt or .txt.gz"
+            raise UsageError(problem, path=self.output, remedy="name a list")
 
 
 @recipe(FingerprintSettings)

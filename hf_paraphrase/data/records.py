@@ -89,39 +89,31 @@ def _csv_objects(
 def csv_records(lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
     """Splits numbered lines of CSV into records with the numbers of their first lines; malformed ones are reported."""
     # Lines that were looked at in vain for a closing quote are read again.
-    waiting: deque[tuple[int, str]] = deque()
-    delimiter = ""
-    while (first := waiting.popleft() if waiting else next(lines, None)) is not None:
-        number, text = first
-        delimiter = delimiter or delimiter_of(text)
-        record = [text]
-        taken: list[tuple[int, str]] = []
+    waiting = deque(islice(lines, 1))
+    taken: list[tuple[int, str]] = []
+
+    def lines_of_record() -> Iterator[str]:
+        while len(taken) < LONGEST_RECORD_LINES and (line := waiting.popleft() if waiting else next(lines, None)):
+            taken.append(line)
+            yield f"{line[1]}\n"
+
+    delimiter = delimiter_of(waiting[0][1] if waiting else "")
+    reader = csv.reader(lines_of_record(), delimiter=delimiter, strict=True)
+    while True:
+        taken.clear()
         try:
-            while (fields := _split(record, delimiter)) is None:
-                more = waiting.popleft() if waiting else next(lines, None)
-                if more is not None:
-                    taken.append(more)
-                if more is None or len(record) == LONGEST_RECORD_LINES:
-                    raise csv.Error(f"a quoted field is not closed within {len(record)} lines")
-                record.append(more[1])
+            fields = next(reader, None)
         except csv.Error as error:
-            errors.handle(str(error), path, number, "close the quote, and double quotes inside quoted fields")
-            waiting.extendleft(reversed(taken))
+            is_open = "unexpected end of data" in str(error)
+            problem = f"a quoted field is not closed within {len(taken)} lines" if is_open else str(error)
+            errors.handle(problem, path, taken[0][0], "close the quote, and double quotes inside quoted fields")
+            waiting.extendleft(reversed(taken[1:]))
+            reader = csv.reader(lines_of_record(), delimiter=delimiter, strict=True)
             continue
+        if fields is None:
+            return
         if fields:
-            yield number, fields
-
-
-def _split(lines: list[str], delimiter: str) -> list[str] | None:
-    """Splits one record over some lines; None if a quoted field is not closed."""
-    if len(lines) == 1 and '"' not in lines[0]:
-        return lines[0].split(delimiter) if lines[0] else []
-    try:
-        return next(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        if "unexpected end of data" in str(error):
-            return None
-        raise
+            yield taken[0][0], fields
 
 
 def _require_once(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> None:

@@ -144,6 +144,4 @@ class RowStore(AbstractContextManager["RowStore"]):
         table = pa.Table.from_batches(parts, schema=self.schema).combine_chunks()
         if (np.diff(order) == 1).all():
             return table
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return table.take(pa.array(back))
+        return table.take(pa.array(np.argsort(order)))

@@ -18,14 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError
-from ...settings import setting
 from ..schema import with_column
 from ..text_blocks import LineErrors, files_below
 from ..text_files import Field, first_line_of, read_aligned_tables, read_tables
 from .rows import fitted
-from .source import LineErrorSettings, NothingThereError, Part, Source, source_folder
+from .source import LineErrorSettings, NothingThereError, Part, Source, folder_setting, source_folder
 
-MAXIMUM_SCORE = 5.0
 SET_NAMES: dict[str, tuple[str, ...]] = {
     "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
     "STS13": ("headlines", "OnWN", "FNWN", "SMT"),
@@ -141,7 +139,7 @@ def _counterpart(path: Path, kind: str, other: str, family: str) -> Path | None:
     return next((file for file in siblings if file.is_file() and _family_of(file.parent, None) == family), None)
 
 
-_SCORE = Field("score", pa.float64(), low=0, high=MAXIMUM_SCORE)
+_SCORE = Field("score", pa.float64(), low=0, high=5)
 _SCORE_OR_BLANK = replace(_SCORE, may_be_null=True)
 _SIDES = (Field("sentence1"), Field("sentence2"))
 _OTHERS = (Field("_"),) * 8
@@ -277,10 +275,7 @@ class StsSource(GradedSource):
     TEMPLATE: ClassVar[str] = "sts"
     FAMILY: ClassVar[str] = "STS1"
 
-    data_dir: str = setting(
-        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt are",
-        path=True,
-    )
+    data_dir: str = folder_setting("files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt are")
 
 
 @dataclass(kw_only=True)
@@ -294,10 +289,7 @@ class SickSource(GradedSource):
     TEMPLATE: ClassVar[str] = "sick"
     FAMILY: ClassVar[str] = "SICK"
 
-    data_dir: str = setting(
-        "the folder below which SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt are, or some of them",
-        path=True,
-    )
+    data_dir: str = folder_setting("SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt are, or some of them")
 
 
 @dataclass(kw_only=True)
@@ -310,10 +302,7 @@ class Pit2015Source(GradedSource):
     TEMPLATE: ClassVar[str] = "pit2015"
     FAMILY: ClassVar[str] = "Twitter"
 
-    data_dir: str = setting(
-        "the folder below which train.data, dev.data, test.data and test.label are, or some of them",
-        path=True,
-    )
+    data_dir: str = folder_setting("train.data, dev.data, test.data and test.label are, or some of them")
 
 
 @dataclass(kw_only=True)
@@ -327,6 +316,4 @@ class StsBenchmarkSource(GradedSource):
     TEMPLATE: ClassVar[str] = "stsbenchmark"
     FAMILY: ClassVar[str] = "STS-B"
 
-    data_dir: str = setting(
-        "the folder below which sts-train.csv, sts-dev.csv and sts-test.csv are, or some of them", path=True
-    )
+    data_dir: str = folder_setting("sts-train.csv, sts-dev.csv and sts-test.csv are, or some of them")

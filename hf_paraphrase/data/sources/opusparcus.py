@@ -42,6 +42,7 @@ SCHEMA = pa.schema(
 UNDECIDED = 2.5
 """The mean score of a pair that one annotator took for a paraphrase and the other did not."""
 
+_SIDES = ["sentence1", "sentence2"]
 _FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
 _LETTERS = {"train": "N", "validation": "D", "test": "T"}
 
@@ -137,24 +138,20 @@ def _training_pairs(read: Read, judged: Sequence[Read], most: int | None, errors
     judged_keys = [np.empty(0, np.uint64)]
     # Errors in these files are reported where they are read themselves.
     for table in chain.from_iterable(other(LineErrors("skip")) for other in judged):
-        sides = _sides(table)
+        sides = table.select(_SIDES).columns
         judged_keys += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
     keys = np.unique(np.concatenate(judged_keys))
     taken = 0
     for table in read(errors):
         table = table if most is None else table.slice(0, most - taken)
         taken += table.num_rows
-        matched = is_among(repeat_keys(*_sides(table)), keys)
+        matched = is_among(repeat_keys(*table.select(_SIDES).columns), keys)
         if matched.any():
             errors.left_out["evaluation_pair"] += int(matched.sum())
             table = table.filter(pa.array(~matched))
         yield table
         if taken == most:
             return
-
-
-def _sides(table: pa.Table) -> list[pa.Array]:
-    return [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
 
 
 def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:

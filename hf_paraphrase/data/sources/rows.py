@@ -206,7 +206,7 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
     rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
     repeats = drawn = _NO_KEYS
     if part.repeats:
-        repeats = repeat_keys(*(rows.column(name).combine_chunks() for name in part.repeats))
+        repeats = repeat_keys(*rows.select(part.repeats).columns)
     if part.sizes:
         drawn = text_keys(normalise_all(rows.column("target").combine_chunks()))
     contaminated: dict[str, np.ndarray] = {}
@@ -221,7 +221,7 @@ def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int
         return table, {}
     filled = np.ones(table.num_rows, dtype=bool)
     for name in part.texts:
-        filled &= has_words(table.column(name).combine_chunks())
+        filled &= has_words(table.column(name))
     return table if filled.all() else table.filter(pa.array(filled)), {"empty_side": int((~filled).sum())}
 
 

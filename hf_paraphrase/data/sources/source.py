@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -169,6 +169,11 @@ class Source(Settings):
     def origins(self) -> list[str]:
         """Names what the rows come from, for the card."""
         return list(dict.fromkeys(path.name for path in self.files()))
+
+
+def folder_setting(files: str) -> Any:
+    """Makes the setting of the folder below which the files of a source are."""
+    return setting(f"the folder below which {files}", path=True)
 
 
 class NothingThereError(InputError):

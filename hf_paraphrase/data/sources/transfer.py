@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError
-from ...settings import setting
 from ..text_blocks import clean_returns, read_blocks
 from ..text_files import LineErrors, read_lines
-from .source import LineErrorSettings, Part, Source, find_files
+from .source import LineErrorSettings, Part, Source, find_files, folder_setting
 
 BINARY = pa.schema([("text", pa.string()), ("label", pa.int64())])
 TREC = pa.schema([("text", pa.string()), ("label", pa.int64()), ("fine_label", pa.string())])
@@ -51,9 +50,7 @@ class TransferSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "transfer"
     PARTS: ClassVar[tuple[str, ...]] = ("mr.train", "cr.train", "subj.train", "mpqa.train", "trec.train", "trec.test")
 
-    data_dir: str = setting(
-        "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on are", path=True
-    )
+    data_dir: str = folder_setting("rt-polarity.pos, custrev.pos, TREC_10.label and so on are")
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""

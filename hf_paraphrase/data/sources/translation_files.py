@@ -220,14 +220,10 @@ def _languages_of(path: Path, entries: Any) -> list[str]:
 def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
     """Gives the pairs of a message, English first, and counts what is left out."""
     forms = list(entry.msgstr_plural.values())
-    for reason, applies in (
-        ("obsolete", entry.obsolete),
-        ("fuzzy", "fuzzy" in entry.flags),
-        ("plural", len(forms) > 2),
-    ):
-        if applies:
-            errors.left_out[reason] += 1
-            return
+    reasons = {"obsolete": entry.obsolete, "fuzzy": "fuzzy" in entry.flags, "plural": len(forms) > 2}
+    if reason := next((name for name, applies in reasons.items() if applies), None):
+        errors.left_out[reason] += 1
+        return
     pairs = [(entry.msgid, entry.msgstr)]
     if forms:
         # A language without plural forms has one translation: that of the plural.

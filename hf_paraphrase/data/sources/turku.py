@@ -24,7 +24,7 @@ from ..records import read_objects
 from ..text_blocks import LineErrors, read_blocks
 from ..text_files import Field, read_tables, typed
 from .rows import fitted
-from .source import LineErrorSettings, Part, Source, find_files
+from .source import LineErrorSettings, Part, Source, find_files, folder_setting
 
 _FIELDS = {
     "sentence1": Field("sentence1", pattern="(?s).*", example="text"),
@@ -66,10 +66,9 @@ class TurkuSource(Source, LineErrorSettings):
     URL: ClassVar[str] = "https://github.com/TurkuNLP/Turku-paraphrase-corpus"
     TEMPLATE: ClassVar[str] = "turku"
 
-    data_dir: str = setting(
-        "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
-        "opus-parsebank-sample-annotated.tsv are, or some of them, plain or compressed",
-        path=True,
+    data_dir: str = folder_setting(
+        "train.json, dev.json, test.json, opus-pb-dev.json and opus-parsebank-sample-annotated.tsv are, or some of "
+        "them, plain or compressed"
     )
     lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
     rewrites: bool = setting(
