@@ -31,7 +31,7 @@ ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
 _SPLIT = re.compile(r"\w+(\.\w+)*")
-_ORDER = {"train": 0, "validation": 1, "test": 2}
+ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
 class DataFolder:
@@ -51,13 +51,16 @@ class DataFolder:
             raise InputError(problem, path=self.path, remedy=remedy)
         self._files = _parquet_files(self.path)
         if not self._files:
-            inside = chain(self.path.glob("*"), self.path.glob("*/*"))
-            if self.path.is_dir() and not any(_is_other_data(file.name) for file in inside):
+            inside = [file for pattern in ("[!.]*", "*/[!.]*") for file in self.path.glob(pattern)]
+            # Any folder may have JSON about it, as provenance.json.
+            tables = [file for file in inside if not file.name.endswith(".json")]
+            rows = [file for file in tables if kind_of_records(Path(file.name)) in ("csv", "jsonl")]
+            if self.path.is_dir() and not rows:
                 problem = "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet"
                 remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
                 raise InputError(problem, path=self.path, remedy=remedy)
             self._files = _parquet_files(dataset_folder(path))
-        self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
+        self.splits = sorted(self._files, key=lambda name: (ORDER.get(name, 3), name))
         self._lists = lists
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
@@ -192,11 +195,6 @@ class DataFolder:
                 rows = rows.slice(batch_size)
         if rows.num_rows:
             yield rows
-
-
-def _is_other_data(name: str) -> bool:
-    """Returns whether a file has rows as CSV or JSON lines; any folder may have JSON about it, as provenance.json."""
-    return not name.startswith(".") and not name.endswith(".json") and kind_of_records(Path(name)) in ("csv", "jsonl")
 
 
 def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError
+from ..folder import ORDER
 from ..schema import with_column
 from ..text_blocks import LineErrors, files_below
 from ..text_files import Field, first_line_of, read_aligned_tables, read_tables
@@ -36,7 +37,6 @@ SET_NAMES: dict[str, tuple[str, ...]] = {
 _STS_INPUT = re.compile(r"^STS(?:20)?(?P<year>1[2-7])?\.(?P<kind>input|gs)\.(?P<set>.+)\.txt$", re.IGNORECASE)
 _STS_FOLDER = re.compile(r"STS(?:[-_. ]?(?:20)?|.*20)(?P<year>1[2-7])(?!\d)", re.IGNORECASE)
 _NOT_A_TEST = re.compile(r"(?<![a-z])(train|trial)(?![a-z])", re.IGNORECASE)
-_ORDER = {"train": 0, "validation": 1, "test": 2}
 _SPLITS = {"train": "train", "dev": "validation", "trial": "validation", "test": "test"}
 
 
@@ -115,7 +115,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     if gold is not None:
         return GradedFile(family, name, path, STS, (path, gold), partial(_read_semeval, gold))
     scored = re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3])) is not None
-    return GradedFile(family, name, path, STS, (path,), _read_scored, "" if scored else "scores")
+    return GradedFile(family, name, path, STS, (path,), partial(_read_semeval, None), "" if scored else "scores")
 
 
 def _family_of(folder: Path, year: str | None) -> str | None:
@@ -145,21 +145,18 @@ _SIDES = (Field("sentence1"), Field("sentence2"))
 _OTHERS = (Field("_"),) * 8
 
 
-def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads a SemEval set; a pair with a blank gold line is unscored and left out."""
-    for _, table in read_aligned_tables([path, gold], [[*_SIDES, *_OTHERS], [_SCORE_OR_BLANK]], errors):
-        yield _scored(table, errors)
-
-
-def _read_scored(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads a SemEval set with the scores in its third field."""
-    return (_scored(table, errors) for table in read_tables(path, [*_SIDES, _SCORE_OR_BLANK], errors))
-
-
-def _scored(table: pa.Table, errors: LineErrors) -> pa.Table:
-    scored = table.filter(table.column("score").is_valid())
-    errors.left_out["unscored"] += table.num_rows - scored.num_rows
-    return scored
+def _read_semeval(gold: Path | None, path: Path, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads a SemEval set with its scores in a file or the third field; a pair with a blank score is left out."""
+    tables: Iterator[pa.Table]
+    if gold is None:
+        tables = read_tables(path, [*_SIDES, _SCORE_OR_BLANK], errors)
+    else:
+        fields = [[*_SIDES, *_OTHERS], [_SCORE_OR_BLANK]]
+        tables = (table for _, table in read_aligned_tables([path, gold], fields, errors))
+    for table in tables:
+        scored = table.filter(table.column("score").is_valid())
+        errors.left_out["unscored"] += table.num_rows - scored.num_rows
+        yield scored
 
 
 def _read_sick(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
@@ -253,7 +250,7 @@ class GradedSource(Source, LineErrorSettings):
 def _order(key: tuple[str, str]) -> tuple[int, str, int, str]:
     split, name = key
     names = SET_NAMES.get(split, ())
-    return _ORDER.get(split, 3), split, names.index(name) if name in names else len(names), name
+    return ORDER.get(split, 3), split, names.index(name) if name in names else len(names), name
 
 
 def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:

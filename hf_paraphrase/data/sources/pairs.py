@@ -16,7 +16,6 @@ from ...inputs import dataset_builder
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
-from ..languages import check_language
 from ..records import cannot_open, column_names, numbered_texts, read_records
 from ..schema import PAIRS, is_text, require_columns, usual_pair_columns
 from ..text_blocks import LineErrors
@@ -125,7 +124,6 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         if self.kind == "dataset" and self.url is None and not self.path.exists():
             self.url = f"https://huggingface.co/datasets/{self.dataset}"
         check_split_name(self.split)
-        check_language(self.lang, "--lang")
         super().check()
 
     @cached_property

@@ -22,6 +22,7 @@ from ...errors import InputError
 from ..batch_function import available_cores, mapped_in_order, no_progress
 from ..decontamination import DecontaminationSettings
 from ..fingerprints import Fingerprints, normalise_all
+from ..folder import ORDER
 from ..row_selection import RowStore, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
 from ..same_text import has_words
 from ..text_blocks import LineErrors
@@ -30,7 +31,6 @@ from .source import Part, Source
 # Blocks wait for the workers, so more of them would take more memory; one reader keeps no more than these busy.
 _MOST_WORKERS = 4
 _NO_KEYS = np.empty(0, np.uint64)
-_ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
 class _Block(NamedTuple):
@@ -77,7 +77,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
                 drawn = dataclasses.replace(part, split=split, files=(), training=False)
                 self.parts[drawn.name], self._drawn_from[drawn.name] = drawn, part
         if self._drawn_from:
-            self.parts = dict(sorted(self.parts.items(), key=lambda item: _ORDER.get(item[1].split, 3)))
+            self.parts = dict(sorted(self.parts.items(), key=lambda item: ORDER.get(item[1].split, 3)))
         self.counts: dict[str, dict[str, int]] = {}
         self.contamination: dict[str, int] = {}
         self.skipped: dict[tuple[Path, int, str], None] = {}

@@ -20,6 +20,7 @@ from ...artefacts.provenance import is_url
 from ...errors import InputError, UsageError, no_folder
 from ...settings import Settings, setting
 from ..decontamination import DecontaminationSettings
+from ..languages import check_language
 from ..text_blocks import COMPRESSED, LineErrors, check_readable, files_below
 
 Read = Callable[[LineErrors], Iterable[pa.Table]]
@@ -38,9 +39,8 @@ class Part:
         texts: The columns that must not be empty, and that are looked up in evaluation sets.
         class_names: For a column of class numbers, the names of the classes.
         clean: Leaves rows out by rules; those with an empty text by default.
-        repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
-        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn; no text of the
-            column `target` is in two parts.
+        repeats: The columns by which a row repeats an earlier one and goes.
+        sizes: The numbers of rows to draw for held-out parts, in this order; no text of the column `target` is in two.
         shuffle: Whether the rows that stay are put into random order.
         repeating: The columns whose values repeat, for `write_split`.
         may_be_empty: Whether a part without rows is not a sign of a wrong file.
@@ -163,6 +163,8 @@ class Source(Settings):
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
         super().check()
+        if hasattr(self, "lang"):
+            check_language(self.lang, "--lang")
         for path in self.files():
             check_readable(path)
 

@@ -24,7 +24,7 @@ from ..records import read_objects
 from ..text_blocks import LineErrors, read_blocks
 from ..text_files import Field, read_tables, typed
 from .rows import fitted
-from .source import LineErrorSettings, Part, Source, find_files, folder_setting
+from .source import LineErrorSettings, Part, Read, Source, find_files, folder_setting
 
 _FIELDS = {
     "sentence1": Field("sentence1", pattern="(?s).*", example="text"),
@@ -80,7 +80,7 @@ class TurkuSource(Source, LineErrorSettings):
         parts, rewrites = [], []
         for key, path in find_files(self.data_dir, _FILES).items():
             configuration, split = key.split("/")
-            read = partial(_read_tsv if configuration == "sample" else _read_json, path)
+            read: Read = partial(_read, path, configuration)
             parts.append(Part(split, SCHEMA, [path], read, configuration))
             if configuration == "default" and self.rewrites:
                 read = partial(_read_rewrites, path)
@@ -88,15 +88,18 @@ class TurkuSource(Source, LineErrorSettings):
         return parts + rewrites
 
 
-def _read_tsv(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    fields = [_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
-    for table in read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY):
-        yield _graded(table, errors)
-
-
-def _read_json(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    for table in _tables(_items(path, errors), path, list(_FIELDS), errors):
-        yield _graded(table, errors)
+def _read(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads pairs with the score of their grade; those that the annotators gave none go."""
+    if configuration == "sample":
+        fields = [_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
+        tables = read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY)
+    else:
+        tables = _tables(_items(path, errors), path, list(_FIELDS), errors)
+    for table in tables:
+        graded = table.filter(pc.not_equal(table.column("grade"), _NO_GRADE))
+        errors.left_out["no_grade"] += table.num_rows - graded.num_rows
+        score = pc.utf8_slice_codeunits(graded.column("grade"), 0, 1).cast(pa.float64())
+        yield fitted(graded.append_column("score", score), SCHEMA)
 
 
 def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
@@ -117,14 +120,6 @@ def _tables(
     names = {name: _ITEM[name] for name in columns}
     blocks = read_objects(items, path, names, errors, optional=columns)
     return (table for _, table in typed(blocks, [_FIELDS[name] for name in columns], path, errors, _REMEDY))
-
-
-def _graded(table: pa.Table, errors: LineErrors) -> pa.Table:
-    """Adds the score; pairs that the annotators gave no grade go."""
-    graded = table.filter(pc.not_equal(table.column("grade"), _NO_GRADE))
-    errors.left_out["no_grade"] += table.num_rows - graded.num_rows
-    score = pc.utf8_slice_codeunits(graded.column("grade"), 0, 1).cast(pa.float64())
-    return fitted(graded.append_column("score", score), SCHEMA)
 
 
 def _items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
