@@ -41,18 +41,13 @@ def train_encoder_bpe(
     The greatest number of pieces includes `[PAD]`, id 0, and `[UNK]`, id 1. Two pieces are merged if they stand side
     by side `min_frequency` times.
     """
-    from tokenizers import AddedToken, Tokenizer
+    from tokenizers import Tokenizer
     from tokenizers.models import BPE
     from tokenizers.trainers import BpeTrainer
 
     tokenizer = Tokenizer(BPE(unk_token=UNKNOWN_TOKEN))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = BpeTrainer(
-        vocab_size=vocabulary_size,
-        min_frequency=min_frequency,
-        special_tokens=[AddedToken(token, special=True, normalized=False) for token in _SPECIAL],
-        show_progress=False,
-    )
+    trainer = BpeTrainer(min_frequency=min_frequency, **_options(vocabulary_size))
     tokenizer.train_from_iterator(_with_text(sentences), trainer)
     return _finished(tokenizer, vocabulary_size)
 
@@ -68,18 +63,13 @@ def train_encoder_unigram(
     word of all would be cut up if no longer one contained it. Therefore it is shown each word once more with a letter
     behind it, whose piece is removed in the end: this makes every word a candidate.
     """
-    from tokenizers import AddedToken, Tokenizer
+    from tokenizers import Tokenizer
     from tokenizers.models import Unigram
     from tokenizers.trainers import UnigramTrainer
 
     tokenizer = Tokenizer(Unigram([(UNKNOWN_TOKEN, 0.0)], 0, False))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = UnigramTrainer(
-        vocab_size=vocabulary_size + 1,
-        special_tokens=[AddedToken(token, special=True, normalized=False) for token in _SPECIAL],
-        unk_token=UNKNOWN_TOKEN,
-        show_progress=False,
-    )
+    trainer = UnigramTrainer(unk_token=UNKNOWN_TOKEN, **_options(vocabulary_size + 1))
     stream = _and_marked_words(_with_text(sentences), lower_case=lower_case)
     try:
         tokenizer.train_from_iterator(stream, trainer)
@@ -100,6 +90,13 @@ def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
 
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
     mark_spaces(tokenizer, pre_tokenizers.WhitespaceSplit())
+
+
+def _options(vocabulary_size: int) -> dict[str, Any]:
+    from tokenizers import AddedToken
+
+    special = [AddedToken(token, special=True, normalized=False) for token in _SPECIAL]
+    return {"vocab_size": vocabulary_size, "special_tokens": special, "show_progress": False}
 
 
 def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> None:

@@ -9,11 +9,11 @@ every word.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -86,19 +86,12 @@ def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter
 
 
 def learn_morphs(
-    counts: Mapping[str, int],
-    *,
-    dampening: str = "none",
-    min_frequency: int = 1,
-    seed: int = 0,
+    counts: Mapping[str, int], *, dampening: str = "none", min_frequency: int = 1, seed: int = 0
 ) -> Morphs:
     """Trains Morfessor Baseline by its recursive algorithm, to the end, on words and how often each occurs.
 
-    Args:
-        counts: The words with their frequencies.
-        dampening: A key of :data:`DAMPENINGS`.
-        min_frequency: Words that occur less often are left out.
-        seed: Of the order in which the words are gone over, which is drawn again in every round.
+    Frequencies are dampened by one of :data:`DAMPENINGS`; words below `min_frequency` are left out. The seed is that
+    of the order in which the words are gone over, which is drawn again in every round.
     """
     modify = DAMPENINGS[dampening]
     # In a fixed order, because the order of training is drawn from it.
@@ -108,21 +101,27 @@ def learn_morphs(
         raise InputError(problem, remedy="give sentences that are not empty, or lower the min_frequency")
     log(f"learning morphs from {len(data):,} different words")
     check_installed()
+    from morfessor import utils
     from morfessor.baseline import BaselineModel
 
-    model = BaselineModel()
-    with _quiet_and_seeded(seed):
+    model, boundaries = BaselineModel(), sum(count for count, _ in data)
+    # It writes no dots, and its random numbers do not disturb those of the caller.
+    shown, state = utils.show_progress_bar, random.getstate()
+    utils.show_progress_bar = False
+    random.seed(seed)
+    try:
         cost = model.load_data(data)
-        rounds = 0
-        while True:
+        for rounds in itertools.count(1):
             previous = cost
             _, cost = model.train_batch(finish_threshold=FINISH_THRESHOLD, max_epochs=1)
-            rounds += 1
             log(f"round {rounds}: {cost:,.0f} nats")
             # As in `train_batch`, whose first round never is the last.
-            if rounds > 1 and cost >= previous - FINISH_THRESHOLD * sum(count for count, _ in data):
+            if rounds > 1 and cost >= previous - FINISH_THRESHOLD * boundaries:
                 break
-    return Morphs(dict(model.get_constructions()), sum(count for count, _ in data), len(data), rounds)
+    finally:
+        utils.show_progress_bar = shown
+        random.setstate(state)
+    return Morphs(dict(model.get_constructions()), boundaries, len(data), rounds)
 
 
 def morfessor_tokenizer(
@@ -158,18 +157,3 @@ def check_installed() -> None:
         raise UsageError(
             "learning morphs needs the package morfessor", remedy="pip install 'hf-paraphrase[segmentation]'"
         )
-
-
-@contextmanager
-def _quiet_and_seeded(seed: int) -> Iterator[None]:
-    """Keeps Morfessor from writing dots, and gives it random numbers without disturbing those of the caller."""
-    from morfessor import utils
-
-    shown, state = utils.show_progress_bar, random.getstate()
-    utils.show_progress_bar = False
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        utils.show_progress_bar = shown
-        random.setstate(state)

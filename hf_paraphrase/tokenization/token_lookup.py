@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial, reduce
 from typing import Any, cast
 
-from .character_trigram import TrigramLookup, looks_like_trigrams
+from .character_trigram import TrigramLookup
 from .run_lookup import RunLookup
 from .token_ids import TokenIds, library_ids
 
@@ -24,9 +24,7 @@ def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
         return None if None in parts else partial(_joined_ids, cast(list[Lookup], parts), backend.offsets)
-    if looks_like_trigrams(backend):
-        return TrigramLookup.for_tokenizer(backend)
-    return RunLookup.for_tokenizer(backend, special_tokens=special_tokens)
+    return TrigramLookup.for_tokenizer(backend) or RunLookup.for_tokenizer(backend, special_tokens=special_tokens)
 
 
 def _joined_ids(parts: Sequence[Lookup], offsets: Sequence[int], texts: Sequence[str]) -> TokenIds:
