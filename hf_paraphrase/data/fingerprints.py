@@ -72,9 +72,9 @@ class Matcher(Protocol):
 class Containment:
     """The n-grams of several named evaluation sets, of normalised sentences.
 
-    A set matches a sentence if at least 70 % of the n-grams of the sentence occur in it (of 8-grams: Chowdhery et al.
-    2022, "PaLM", section 8), or if one of its sentences, of n words or more, stands as a whole in the sentence.
-    Sentences of fewer than n words have no n-gram, and are matched exactly only.
+    A set matches a sentence if at least 70 % of its n-grams occur in the set (of 8-grams: Chowdhery et al. 2022,
+    "PaLM", section 8), or if a sentence of the set stands as a whole in it. Sentences of fewer than n words have no
+    n-gram, and are matched exactly only.
     """
 
     def __init__(self, size: int) -> None:

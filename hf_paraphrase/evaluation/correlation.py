@@ -47,6 +47,16 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
     return pearson(rankdata(x), rankdata(y))
 
 
+def average_precision(similarities: np.ndarray, labels: np.ndarray) -> float:
+    """Computes the average precision of similarities (n,) for labels of 1 and 0 (n,), equal ones taken together."""
+    order = np.argsort(-similarities, kind="stable")
+    hits, ends = labels[order].cumsum(), np.flatnonzero(np.diff(similarities[order], append=-np.inf))
+    if not len(hits) or not hits[-1]:
+        return 0.0
+    found = hits[ends]
+    return float((np.diff(found, prepend=0) / hits[-1] * found / (ends + 1)).sum())
+
+
 def correlations(similarities: np.ndarray, scores: np.ndarray) -> tuple[float, float, str]:
     """Correlates similarities with human scores, both arrays (n,).
 

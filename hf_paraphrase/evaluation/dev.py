@@ -8,7 +8,7 @@ from pathlib import Path
 from ..data.folder import DataFolder
 from ..errors import InputError
 from .baselines import Encode
-from .correlation import cosine_similarities
+from .correlation import average_precision, cosine_similarities
 from .pair_sets import GradedSet, read_graded_folder, read_labelled_folder, require_both_classes
 from .sts import MEAN_GROUPS, evaluate_sts
 from .sts_files import find_sts_sets
@@ -78,14 +78,12 @@ def dev_scorer(data_dir: Path) -> DevScorer:
 
 
 def _label_scorer(data_dir: Path) -> DevScorer:
-    from ..metrics.paraphrase_detection.paraphrase_detection import detection_measures
-
     pairs = read_labelled_folder(data_dir, "validation")
     require_both_classes(pairs, data_dir)
 
     def score(encode: Encode) -> dict[str, float]:
         cosines = cosine_similarities(encode(pairs.sentences1), encode(pairs.sentences2))
-        precision = 100 * detection_measures(cosines, pairs.labels)["average_precision"]
+        precision = 100 * average_precision(cosines, pairs.labels)
         return {"dev_mean": precision, "average_precision": precision}
 
     return score

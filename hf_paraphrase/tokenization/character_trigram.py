@@ -187,8 +187,7 @@ class TrigramLookup:
         """
         from tokenizers.models import BPE
 
-        windows = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
-        if settings_of_part(tokenizer.pre_tokenizer) != windows or tokens_around(tokenizer) != ([], []):
+        if not looks_like_trigrams(tokenizer) or tokens_around(tokenizer) != ([], []):
             return None
         for token in tokenizer.get_added_tokens_decoder().values():
             if token.single_word or token.lstrip or token.rstrip or token.normalized or not token.content:
@@ -230,6 +229,12 @@ class TrigramLookup:
             return TokenIds(ids, offsets)
         kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])
         return TokenIds(ids[~unknown], kept[offsets])
+
+
+def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
+    """Returns, at little cost, whether a tokenizer may be one of trigrams."""
+    expected = {"type": "Split", "pattern": {"Regex": "..."}, "behavior": "Isolated", "invert": False}
+    return bool(settings_of_part(tokenizer.pre_tokenizer) == expected)
 
 
 def _text_steps(lower_case: bool) -> list[normalizers.Normalizer]:

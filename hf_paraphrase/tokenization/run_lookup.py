@@ -232,11 +232,7 @@ def settings_of_part(part: Any) -> Any:
 
 
 def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
-    """Lists the ids of the special tokens that are put before and behind a single text.
-
-    Returns:
-        Those before, and those behind; None if something else is done to a text, or may be.
-    """
+    """Lists the ids of the special tokens put before and behind a single text; None if anything else may be done."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
     plain = tokenizer.encode("a", add_special_tokens=False).ids
@@ -303,8 +299,8 @@ def _added_tokens_are_within_runs(tokenizer: Tokenizer) -> bool:
     across = re.compile(r"[^ ] ").search
     normalizer = tokenizer.normalizer
     for token in tokenizer.get_added_tokens_decoder().values():
-        if not token.content or across(token.content):
-            return False
-        if token.normalized and normalizer is not None and across(normalizer.normalize_str(token.content)):
+        is_normalized = token.normalized and normalizer is not None
+        normal = normalizer.normalize_str(token.content) if is_normalized else token.content
+        if not token.content or across(token.content) or across(normal):
             return False
     return True

@@ -224,13 +224,8 @@ def _learn(
     morphs = learn_morphs(
         counts, dampening=settings.dampening or "none", min_frequency=min_frequency, seed=settings.seed
     )
-    sizes = {
-        "words": len(counts),
-        "learnt_words": morphs.words,
-        "morphs": len(morphs.counts),
-        "morph_tokens": morphs.tokens,
-        "rounds": morphs.rounds,
-    }
+    sizes = {"words": len(counts), "learnt_words": morphs.words, "morphs": len(morphs.counts)}
+    sizes |= {"morph_tokens": morphs.tokens, "rounds": morphs.rounds}
     log(f"{len(counts):,} different words before segmentation, {len(morphs.counts):,} morphs after it")
     return morfessor_tokenizer(morphs, "".join(counts), lower_case=lower_case), sizes
 
@@ -242,8 +237,5 @@ def _measure(tokenizer: PreTrainedTokenizerFast, corpora: Corpora) -> dict[str, 
     ids = tokenizer(sentences, add_special_tokens=False)["input_ids"]
     tokens = sum(map(len, ids))
     unknown = sum(row.count(tokenizer.unk_token_id) for row in ids)
-    return {
-        "measured": len(ids),
-        "tokens_per_sentence": tokens / max(len(ids), 1),
-        "unknown_share": unknown / max(tokens, 1),
-    }
+    per_sentence, share = tokens / max(len(ids), 1), unknown / max(tokens, 1)
+    return {"measured": len(ids), "tokens_per_sentence": per_sentence, "unknown_share": share}

@@ -87,10 +87,8 @@ def _prepare(name: str, source: Any) -> DataFolder:
             lines = ["\t".join(" ".join(str(value).split()) for value in record) for record in records]
             text = "".join(f"{line}\n" for line in lines)
             (staging / SKIPPED_LINES).write_bytes(text.encode("utf-8", "surrogateescape"))
-        results = {
-            "counts": {shards: rows.counts[shards] for shards in rows.parts},
-            "contamination": rows.contamination,
-        }
+        counts = {shards: rows.counts[shards] for shards in rows.parts}
+        results = {"counts": counts, "contamination": rows.contamination}
         settings: dict[str, Any] = source.record() | ({"url": source.URL} if source.URL else {})
         values = results | _card_values(command, source, DataFolder(staging), rows)
         artefact.finish(results=results, card=Card(source.TEMPLATE, values), settings=settings)
