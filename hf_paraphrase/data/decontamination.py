@@ -29,7 +29,7 @@ from .folder import DataFolder
 from .records import csv_records
 from .schema import is_list, is_text
 from .sources.translation_files import tmx_texts
-from .text_blocks import COMPRESSED, LineErrors, clean_returns, files_below, read_blocks
+from .text_blocks import LineErrors, clean_returns, files_below, plain_suffix, read_blocks
 
 LIST_HEADER = f"# fingerprints of hf_paraphrase, version {VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
@@ -184,7 +184,11 @@ def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
         inner = item.relative_to(root)
         is_shard = item.suffix == ".parquet" and item.parent.name == "data"
         name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
-        if any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES or not _is_text(item):
+        if (
+            any(_NOT_DATA.match(part) for part in inner.parts)
+            or plain_suffix(item) in _NOT_SENTENCES
+            or not _is_text(item)
+        ):
             unread.append(name)
             continue
         if is_shard:
@@ -234,7 +238,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
         arrays = chain.from_iterable(batch.columns for batch in folder.batches(columns=sorted(chosen)))
         texts = [as_texts(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
         return pa.concat_arrays([pa.array([], pa.string()), *texts])
-    if _suffix(path) == ".tmx":
+    if plain_suffix(path) == ".tmx":
         return pa.array(tmx_texts(path), pa.string())
     try:
         text = raw.decode("utf-16" if raw.startswith(_UTF_16) else "utf-8-sig")
@@ -242,10 +246,10 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
         # A set in an old encoding shall still be checked against; its ASCII sentences come out right.
         text = raw.decode("latin-1")
     lines = clean_returns(text).split("\n")
-    if _suffix(path) in {".json", ".jsonl"}:
+    if plain_suffix(path) in {".json", ".jsonl"}:
         return pa.array(list(_json_strings(lines)), pa.string())
     fields: list[str] = []
-    if _suffix(path) == ".csv":
+    if plain_suffix(path) == ".csv":
         errors = LineErrors("skip")
         for _, record in csv_records(iter(enumerate(lines, start=1)), path, errors):
             fields += record
@@ -273,7 +277,3 @@ def _json_strings(lines: list[str]) -> Iterator[str]:
             values.extend(value.values())
         elif isinstance(value, list):
             values.extend(value)
-
-
-def _suffix(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()

@@ -65,7 +65,7 @@ class DataFolder:
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
         self._theirs: dict[str, dict[str, str]] = {}
-        self._counts: dict[str, list[int]] = {}
+        self._footers: dict[str, list[pq.FileMetaData]] = {}
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
@@ -110,27 +110,25 @@ class DataFolder:
 
     def count(self, split: str = "train") -> int:
         """Counts the rows of a split from the footers of its files."""
-        return sum(self._rows_of(split))
+        return sum(footer.num_rows for footer in self._footers_of(split))
 
-    def _rows_of(self, split: str) -> list[int]:
-        """Counts the rows of each file of a split."""
-        if split not in self._counts:
-            counts = []
+    def _footers_of(self, split: str) -> list[pq.FileMetaData]:
+        """Reads the footer of each file of a split."""
+        if split not in self._footers:
+            footers = []
             for path in self.shards(split):
                 with open_parquet(path) as file:
-                    counts.append(file.metadata.num_rows)
-            self._counts[split] = counts
-        return self._counts[split]
+                    footers.append(file.metadata)
+            self._footers[split] = footers
+        return self._footers[split]
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns the `name`, `num_examples` and `num_bytes` (before compression) of each split for a card."""
         sizes: list[dict[str, str | int]] = []
         for split in self.splits:
-            size = 0
-            for path in self.shards(split):
-                with open_parquet(path) as file:
-                    groups = range(file.num_row_groups)
-                    size += sum(file.metadata.row_group(number).total_byte_size for number in groups)
+            footers = self._footers_of(split)
+            groups = (footer.row_group(number) for footer in footers for number in range(footer.num_row_groups))
+            size = sum(group.total_byte_size for group in groups)
             sizes.append({"name": split, "num_examples": self.count(split), "num_bytes": size})
         return sizes
 
@@ -159,9 +157,9 @@ class DataFolder:
         names = schema.names if columns is None else list(columns)
         theirs = [self._theirs[split].get(name, name) for name in names]
         row = 0
-        for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
-            begin, row = row, row + rows
-            if not rows or begin >= stop or row <= start:
+        for path, footer in zip(self.shards(split), self._footers_of(split), strict=True):
+            begin, row = row, row + footer.num_rows
+            if begin == row or begin >= stop or row <= start:
                 continue
             with open_parquet(path) as file:
                 require_columns(file.schema_arrow.names, theirs, str(path))
@@ -289,6 +287,5 @@ def damage_named(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
-        raise InputError(
-            f"not a readable Parquet file: {str(error)[:200]}", path=path, remedy="copy or re-create it"
-        ) from error
+        problem = f"not a readable Parquet file: {str(error)[:200]}"
+        raise InputError(problem, path=path, remedy="copy or re-create it") from error

@@ -109,9 +109,8 @@ class PairRows:
             for texts, value in zip(found, batch.column(name).to_pylist(), strict=True):
                 listed = value if isinstance(value, list) else [value]
                 if not all(item is None or isinstance(item, str) for item in listed):
-                    raise InputError(
-                        f"the column {name} holds {listed[0]!r}", path=self.path, remedy="give texts, or lists of them"
-                    )
+                    problem = f"the column {name} holds {listed[0]!r}"
+                    raise InputError(problem, path=self.path, remedy="give texts, or lists of them")
                 texts += [item for item in listed if item]
         return found
 

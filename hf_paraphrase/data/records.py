@@ -25,7 +25,7 @@ from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import dataset_builder, delimiter_of, input_state
 from .folder import BATCH_ROWS, DataFolder, batches_of, open_parquet
 from .schema import columns_there, holds_values, is_text, require_columns, require_texts
-from .text_blocks import COMPRESSED, DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_text
+from .text_blocks import DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_text, plain_suffix
 from .text_files import LONGEST_RECORD_LINES, Block, LineErrors, StrictLines, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
@@ -272,8 +272,7 @@ def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
 
 def kind_of_rows(path: Path) -> str | None:
     """Returns the kind of a file; tab-separated values with a header are CSV."""
-    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
-    return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
+    return "csv" if plain_suffix(path) == ".tsv" else kind_of_records(path)
 
 
 def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
@@ -339,9 +338,8 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     usual = [column for column in DEFAULT_COLUMNS if column in texts]
     if not usual and len(texts) != 1:
         remedy = f"name one; {columns_there(texts)}"
-        raise InputError(
-            f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}", path=name, remedy=remedy
-        )
+        problem = f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}"
+        raise InputError(problem, path=name, remedy=remedy)
     return usual or texts
 
 

@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError, StrPath
-from .text_blocks import (
-    BLOCK_BYTES,
-    DEFAULT_COLUMNS,
-    check_readable,
-    kind_of_records,
-    lines_of_blocks,
-    lines_of_text,
-)
+from .text_blocks import BLOCK_BYTES, DEFAULT_COLUMNS, check_readable, kind_of_records, lines_of_blocks, lines_of_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -109,7 +109,12 @@ def clean_returns(text: str) -> str:
 
 def kind_of_records(path: Path) -> str | None:
     """Returns `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
-    return _RECORDS.get((path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower())
+    return _RECORDS.get(plain_suffix(path))
+
+
+def plain_suffix(path: Path) -> str:
+    """Returns the end of a name in lower case, without that of a compression."""
+    return (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -190,12 +195,8 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
             lines.append(clean_returns(line.decode("utf-8")))
         except UnicodeDecodeError as error:
             lines.append(None)
-            errors.handle(
-                f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
-                path,
-                first_line + len(lines) - 1,
-                "convert it to UTF-8",
-            )
+            problem = f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line"
+            errors.handle(problem, path, first_line + len(lines) - 1, "convert it to UTF-8")
     return lines
 
 

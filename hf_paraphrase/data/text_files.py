@@ -302,9 +302,8 @@ def _without_quoted(
             elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), range(fewest, most + 1)):
                 bad[begin : close + 1] = True
         for index in np.flatnonzero(bad[:end]):
-            errors.handle(
-                "quoted fields, which a tab-separated file has not", path, first_line + int(index), "give it as --csv"
-            )
+            problem = "quoted fields, which a tab-separated file has not"
+            errors.handle(problem, path, first_line + int(index), "give it as --csv")
         lines, rest = lines.slice(0, end), lines.slice(end)
         yield pc.if_else(pa.array(bad[:end]), pa.scalar(None, pa.string()), lines) if bad[:end].any() else lines
         first_line += end

@@ -148,7 +148,8 @@ class RunLookup:
         whole &= np.diff(borders) > 1
         if not whole.any():
             return token_ids
-        others = TokenIds.of_lists(library_ids(self.tokenizer, [texts[row] for row in np.flatnonzero(whole)]))
+        rows = np.flatnonzero(whole).tolist()
+        others = TokenIds.of_lists(library_ids(self.tokenizer, [texts[row] for row in rows]))
         return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
 
     def _codes(self, known: _KnownRuns, runs: list[str]) -> list[int]:

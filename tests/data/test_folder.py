@@ -91,16 +91,6 @@ def test_what_is_asked_of_an_open_folder(folder):
         opened.schema("dev")
 
 
-def test_a_file_that_is_missing_is_counted(tmp_path):
-    table = pa.table({"number": list(range(9))})
-    write_split(
-        tmp_path, "train", [table.slice(0, 3), table.slice(3, 3), table.slice(6)], table.schema, rows_per_shard=3
-    )
-    (tmp_path / "data" / "train-00001-of-00003.parquet").unlink()
-    with pytest.raises(InputError, match="2 of 3 shards of split `train` are there"):
-        DataFolder(tmp_path).count()
-
-
 @pytest.mark.parametrize(
     ("files", "splits"),
     [

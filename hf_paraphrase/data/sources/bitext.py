@@ -172,10 +172,10 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         if self.gettext is not None:
             english = [primary_language(code) == "en" for code in codes]
             if sum(english) != 1:
-                raise UsageError(
-                    f"the messages of gettext catalogues are English, but the languages are {' and '.join(codes)}",
-                    remedy="one of --source-lang and --target-lang must be en",
+                problem = (
+                    f"the messages of gettext catalogues are English, but the languages are {' and '.join(codes)}"
                 )
+                raise UsageError(problem, remedy="one of --source-lang and --target-lang must be en")
             catalogues = find_catalogues(Path(self.gettext))
             lang, english_column = codes[english.index(False)], ("source", "target")[english.index(True)]
             return catalogues, partial(read_catalogues, catalogues, lang, english_column)

@@ -97,10 +97,9 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         kept = [name for name, _ in names if name != "_" or self.kind != "tsv"]
         sides = {"sentence1", "sentence2"} <= set(kept) and len(set(kept)) == len(kept)
         if not sides or not all(_NAME.fullmatch(name) for name in kept) or not all(theirs for _, theirs in names):
-            raise UsageError(
-                f"--columns `{self.columns}` must name sentence1 and sentence2, each name once",
-                remedy="e.g. --columns sentence1,sentence2,_ for the fields of --tsv, elsewhere names or name=theirs",
-            )
+            problem = f"--columns `{self.columns}` must name sentence1 and sentence2, each name once"
+            how = "e.g. --columns sentence1,sentence2,_ for the fields of --tsv, elsewhere names or name=theirs"
+            raise UsageError(problem, remedy=how)
         return names
 
     def parts(self) -> list[Part]:

@@ -49,8 +49,8 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     Attributes:
         parts: The parts by the names of their shards, those that are drawn among them.
-        counts: For each part of which all tables were taken: `lines`, then how many of them each rule left out or
-            moved, and `rows`; `lines` is the sum of the others. For a drawn part: `rows`.
+        counts: For each part that was read to its end: `lines`, how many of them each rule left out or moved, and
+            `rows`; `lines` is the sum of the others. For a drawn part: `rows`.
         contamination: For each evaluation set, how many training rows it matched.
         checked: The evaluation sets that the training rows were checked against.
         skipped: File, line and reason of each malformed line that was left out.

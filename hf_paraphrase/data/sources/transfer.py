@@ -60,10 +60,8 @@ class TransferSource(Source, LineErrorSettings):
             paths = [found_files.get(f"{name}/{index}") for index in range(2)]
             present = [path for path in paths if path is not None]
             if len(present) == 1:
-                lacking = files[paths.index(None)][1]
-                raise InputError(
-                    f"{lacking} is not there", path=present[0], remedy=f"{name.upper()} needs a file for each class"
-                )
+                problem = f"{files[paths.index(None)][1]} is not there"
+                raise InputError(problem, path=present[0], remedy=f"{name.upper()} needs a file for each class")
             if present:
                 classes = {"label": tuple(label for label, _ in files)}
                 # Blank lines count: the published sizes have them.
