@@ -101,11 +101,9 @@ def read_labelled_folder(path: Path, split: str) -> LabelledSet:
     first, second, values = (column.to_pylist() for column in table.columns)
     for row, value in enumerate(values):
         if value not in (None, 0, 1):
-            raise InputError(
-                f"split `{split}`, row {row}: the label is {str(value)[:50]}",
-                path=path,
-                remedy="1 is a paraphrase, 0 another pair, and nothing an undecided one",
-            )
+            problem = f"split `{split}`, row {row}: the label is {str(value)[:50]}"
+            remedy = "1 is a paraphrase, 0 another pair, and nothing an undecided one"
+            raise InputError(problem, path=path, remedy=remedy)
     labels = np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
     return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)
 

@@ -189,11 +189,8 @@ def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarr
     fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
     folds = tuple((np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(FOLDS))
     if not all(len(test) for _, test in folds):
-        raise InputError(
-            f"{pairs.name} does not part into {FOLDS} folds that share no sentence",
-            path=folder,
-            remedy="give another --test-split than --dev-split",
-        )
+        problem = f"{pairs.name} does not part into {FOLDS} folds that share no sentence"
+        raise InputError(problem, path=folder, remedy="give another --test-split than --dev-split")
     for dev, _ in folds:
         require_both_classes(pairs.rows(np.isin(np.arange(len(pairs)), dev)), folder)
     return folds

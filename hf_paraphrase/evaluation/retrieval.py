@@ -48,9 +48,8 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
     paths = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / f"{split}.tsv"
     for path in paths:
         if not path.is_file():
-            raise InputError(
-                "no such file", path=path, remedy="the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
-            )
+            problem = "no such file"
+            raise InputError(problem, path=path, remedy="the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
     documents, queries = _read_texts(paths[0]), _read_texts(paths[1])
     relevance: dict[str, dict[str, int]] = {}
     for line, query, document, grade in _judgements(paths[2]):

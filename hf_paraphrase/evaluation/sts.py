@@ -269,11 +269,9 @@ def _present(row: Mapping[str, Any]) -> str:
 def _read_sts(settings: EvaluateSettings) -> Benchmark:
     sts = find_sts_sets(*settings.data)
     if not sts.sets:
-        raise InputError(
-            "no STS set with both sentences and scores below this folder",
-            path=settings.data[0],
-            remedy="it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt",
-        )
+        problem = "no STS set with both sentences and scores below this folder"
+        remedy = "it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt"
+        raise InputError(problem, path=settings.data[0], remedy=remedy)
     lacking = {"scores without sentences": sts.without_input, "sets without scores": sts.without_scores}
     notes = [f"{label} (not evaluated): {', '.join(keys)}" for label, keys in lacking.items() if keys]
 

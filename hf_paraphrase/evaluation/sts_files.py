@@ -84,11 +84,8 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
             earlier, other = found.setdefault(graded.key, (graded, path))
             sides = (earlier.sentences1, earlier.sentences2) == (graded.sentences1, graded.sentences2)
             if not sides or not np.array_equal(earlier.scores, graded.scores):
-                raise InputError(
-                    f"{graded.key} was already read from {other}, with other content",
-                    path=path,
-                    remedy="give a folder that holds each set once",
-                )
+                problem = f"{graded.key} was already read from {other}, with other content"
+                raise InputError(problem, path=path, remedy="give a folder that holds each set once")
     order = [f"{family} {name}" for family, names in STS_TASKS.items() for name in names]
     keys = [key for key in order if key in found] + [key for key in found if key not in order]
     without_input, without_scores = (

@@ -125,10 +125,8 @@ def _benchmark(
         size = len(task["train"].gold)
         second = sorted(np.bincount(task["train"].gold, minlength=2))[-2]
         if second < 2 * FOLDS:
-            raise InputError(
-                f"{name} has {size} examples, {second} of the second largest class: too few for folds",
-                remedy=f"give two classes with {2 * FOLDS} examples or more",
-            )
+            problem = f"{name} has {size} examples, {second} of the second largest class: too few for folds"
+            raise InputError(problem, remedy=f"give two classes with {2 * FOLDS} examples or more")
 
     def measure(scorer: Scorer) -> Scores:
         results = evaluate_tasks(scorer.encode, tasks, macro=macro)

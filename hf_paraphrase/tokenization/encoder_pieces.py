@@ -76,9 +76,8 @@ def train_encoder_unigram(
     except Exception as error:  # the library raises plain Exception
         if "not large enough" not in str(error):
             raise
-        raise InputError(
-            f"{vocabulary_size} pieces are too few: the text has more different characters", remedy="ask for more"
-        ) from error
+        problem = f"{vocabulary_size} pieces are too few: the text has more different characters"
+        raise InputError(problem, remedy="ask for more") from error
     parts = json.loads(tokenizer.to_str())
     parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
     return _finished(Tokenizer.from_str(json.dumps(parts)), vocabulary_size)
@@ -136,10 +135,8 @@ def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator
 def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:
     size = tokenizer.get_vocab_size()
     if size > vocabulary_size:
-        raise InputError(
-            f"{vocabulary_size} pieces are too few: the text has {size - len(_SPECIAL)} different characters",
-            remedy=f"ask for {size} or more",
-        )
+        problem = f"{vocabulary_size} pieces are too few: the text has {size - len(_SPECIAL)} different characters"
+        raise InputError(problem, remedy=f"ask for {size} or more")
     return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
@@ -171,9 +168,6 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     )
     ids = set(tokenizer.get_vocab().values())
     if ids != set(range(len(tokenizer))):
-        raise ModelError(
-            f"the vocabulary has {len(ids)} tokens and ids up to {max(ids)}: some have no token",
-            path=path,
-            remedy="number the tokens from 0 without gaps",
-        )
+        problem = f"the vocabulary has {len(ids)} tokens and ids up to {max(ids)}: some have no token"
+        raise ModelError(problem, path=path, remedy="number the tokens from 0 without gaps")
     return tokenizer

@@ -154,6 +154,5 @@ def morfessor_tokenizer(
 def check_installed() -> None:
     """Checks that Morfessor can be imported."""
     if find_spec("morfessor") is None:
-        raise UsageError(
-            "learning morphs needs the package morfessor", remedy="pip install 'hf-paraphrase[segmentation]'"
-        )
+        problem = "learning morphs needs the package morfessor"
+        raise UsageError(problem, remedy="pip install 'hf-paraphrase[segmentation]'")

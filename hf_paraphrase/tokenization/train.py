@@ -121,10 +121,8 @@ class TrainTokenizerSettings(Settings):
         if self.vocabulary_size == 0 and self.kind != "word":
             raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of pieces")
         if 0 < self.vocabulary_size < 3:
-            raise UsageError(
-                f"--vocabulary-size must be at least 3, not {self.vocabulary_size}",
-                remedy="[PAD] and [UNK] are among them",
-            )
+            problem = f"--vocabulary-size must be at least 3, not {self.vocabulary_size}"
+            raise UsageError(problem, remedy="[PAD] and [UNK] are among them")
 
 
 @recipe(TrainTokenizerSettings)

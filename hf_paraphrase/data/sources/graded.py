@@ -102,9 +102,8 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
         return None  # the concatenation of a year's sets
     family = _family_of(path.parent, match["year"])
     if family is None:
-        raise InputError(
-            "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
-        )
+        problem = "cannot tell the year of this STS set"
+        raise InputError(problem, path=path, remedy="put it into a folder named like STS12-en-test")
     # `surprise.OnWN` is OnWN, and case does not matter.
     plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
     name = next((name for name in SET_NAMES.get(family[:5], ()) if name.lower() == plain.lower()), plain)
