@@ -184,11 +184,8 @@ def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
         inner = item.relative_to(root)
         is_shard = item.suffix == ".parquet" and item.parent.name == "data"
         name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
-        if (
-            any(_NOT_DATA.match(part) for part in inner.parts)
-            or plain_suffix(item) in _NOT_SENTENCES
-            or not _is_text(item)
-        ):
+        is_about_data = any(_NOT_DATA.match(part) for part in inner.parts)
+        if is_about_data or plain_suffix(item) in _NOT_SENTENCES or not _is_text(item):
             unread.append(name)
             continue
         if is_shard:

@@ -50,12 +50,12 @@ class PairRows:
             names = self._source.column_names
         elif names is None:  # of a stream of which nothing has been read
             names = next(iter(source), {})
-        self.columns = list(names)
-        is_bitext = {*_BITEXT_SIDES} <= {*self.columns} and not {*self.columns} & {*_SIDES}
-        if self.folder is None and not is_bitext:
-            ours = {theirs: name for name, theirs in usual_pair_columns(self.columns).items() if name != theirs}
-            self._source = self._source.rename_columns(ours)
-            self.columns = [ours.get(name, name) for name in self.columns]
+        present = list(names)
+        is_bitext = {*_BITEXT_SIDES} <= {*present} and not {*present} & {*_SIDES}
+        # The names in the source of sides that have other names than ours.
+        self._theirs = {} if is_bitext else usual_pair_columns(present)
+        ours = {theirs: name for name, theirs in self._theirs.items()}
+        self.columns = [ours.get(name, name) for name in present]
         self.sides = _BITEXT_SIDES if is_bitext else _SIDES
         self.negatives = [name for name in self.columns if _NEGATIVES.fullmatch(name)]
 
@@ -80,9 +80,10 @@ class PairRows:
             start = end
 
     def _batches_of_dataset(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        theirs = {name: self._theirs.get(name, name) for name in columns}
         try:
-            for block in self._source.select_columns(list(columns)).iter(batch_size=BATCH_ROWS):
-                yield pa.RecordBatch.from_pydict({name: list(block[name]) for name in columns})
+            for block in self._source.select_columns(list(theirs.values())).iter(batch_size=BATCH_ROWS):
+                yield pa.RecordBatch.from_pydict({name: list(block[key]) for name, key in theirs.items()})
         except (pa.ArrowException, TypeError) as error:
             raise InputError(f"the rows of pairs do not fit together: {error}") from error
 

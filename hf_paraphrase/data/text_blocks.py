@@ -44,7 +44,6 @@ _PACKED = {
 """How files that are no text begin."""
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0){4}")
 """How it begins: with its byte order mark, or with four characters of ASCII."""
-_DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass
@@ -139,7 +138,7 @@ def read_blocks(path: Path) -> Iterator[bytes]:
         raise InputError("no such file", path=path, remedy="check the path") from error
     except IsADirectoryError as error:
         raise InputError("this is a folder, not a file", path=path, remedy="name the file in it") from error
-    except (OSError, *_DECOMPRESSION_ERRORS) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         kind = _KINDS.get(path.suffix)
         problem = f"damaged or truncated {kind} data" if kind else f"cannot read: {error}"
         remedy = "fetch it again; an uncompressed file must not have the suffix of a compression"

@@ -7,9 +7,8 @@ space before and one behind it, and all windows of three characters, spaces incl
 No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out:
 each character c as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1` wherever the
 character before is x, and `\2` wherever the next is x, by x. So a plain `tokenizer.json` gives the exact tokens in
-every program that reads such files, but slowly. `SentenceEncoder` and `trigram_vocabulary` use array operations, by
-:class:`TrigramLookup`: all windows of a block of texts are looked up at once. They are exactly those of
-`tokenizers`, to which a text that holds a special token is given whole.
+every program that reads such files, but slowly. :class:`TrigramLookup` looks up all windows of a block of texts at
+once, with the same result.
 """
 
 from __future__ import annotations

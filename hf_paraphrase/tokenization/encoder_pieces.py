@@ -59,9 +59,8 @@ def train_encoder_unigram(
 
     The pieces differ from run to run: the trainer of `tokenizers` is not deterministic, and takes no seed.
 
-    The library's trainer considers only strings that two different words have in common, so that the most frequent
-    word of all would be cut up if no longer one contained it. Therefore it is shown each word once more with a letter
-    behind it, whose piece is removed in the end: this makes every word a candidate.
+    The library's trainer considers only strings that two different words have in common, so the most frequent word of
+    all would be cut up. Therefore it is shown each word once more with a letter behind it, removed in the end.
     """
     from tokenizers import Tokenizer
     from tokenizers.models import Unigram

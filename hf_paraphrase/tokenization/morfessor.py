@@ -129,10 +129,10 @@ def morfessor_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Carries a Morfessor Baseline model over to a fast tokenizer.
 
-    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, but that a run of characters
-    that are neither morphs nor in the alphabet is one `[UNK]`; of several segmentations with equal cost either may
-    win. Id 0 is `[PAD]`, id 1 is `[UNK]`, then come the morphs, the most frequent first, and the rest of the
-    alphabet: characters to know though they are not morphs, e.g. those of rare words that were left out of training.
+    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, but that characters in a row
+    that are neither morphs nor in the alphabet are one `[UNK]`; of segmentations with equal cost either may win. Id 0
+    is `[PAD]`, id 1 is `[UNK]`, then come the morphs, the most frequent first, and the rest of the alphabet:
+    characters to know though they are not morphs, e.g. those of rare words that were left out of training.
     """
     from tokenizers.models import Unigram
 

@@ -123,10 +123,8 @@ class OriginSettings(Settings):
 class Source(Settings):
     """Base class of sources: what is set, and what is there to be read.
 
-    Attributes:
-        SUMMARY: What it is, in one line, for the list of `prepare --help`.
-        DESCRIPTION: What it is, for the card; the summary if it is empty.
-        TEMPLATE: The template of the card in `dataset_cards/`, `source` or one that extends it.
+    `SUMMARY` is its line in the list of `prepare --help`, `DESCRIPTION` what it is for the card, the summary if empty,
+    and `TEMPLATE` the template of the card in `dataset_cards/`, `source` or one that extends it.
     """
 
     SUMMARY: ClassVar[str] = ""
