@@ -1,8 +1,8 @@
 """Data folders: Parquet shards named as `load_dataset` and the Hub expect (`data/SPLIT-00000-of-00001.parquet`).
 
-:class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file),
-whose pairs may have the usual names of the Hub, such as `anchor` and `positive`; `datasets` makes Parquet of other
-files and of what is on the Hub. :func:`write_split` writes one. Memory stays at one record batch.
+:class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file), whose
+pairs may have the usual names of the Hub; `datasets` makes Parquet of other files and of what is on the Hub.
+:func:`write_split` writes one. Memory stays at one record batch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Records: named columns of CSV, JSON lines and Parquet files as texts, and rows of any layout with all columns.
 
-CSV is read by the `csv` module, strictly: quotes are doubled inside quoted fields, and a quoted field that is not
-closed within 100 lines, or is followed by anything but the delimiter, is an error that does not swallow the lines
-after it. The delimiter, a comma, semicolon or tab, is that of the header. Blank lines are no records.
+CSV is read by the `csv` module, strictly: a quoted field that is not closed within 100 lines, or is followed by
+anything but the delimiter, is an error that does not swallow the lines after it. The delimiter, a comma, semicolon or
+tab, is that of the header. Blank lines are no records.
 """
 
 from __future__ import annotations
@@ -33,22 +33,17 @@ _TEXTS = ("sentence", "sentence1", "sentence2")
 csv.field_size_limit(sys.maxsize)
 
 
-def column_names(path: Path, kind: str) -> list[str]:
-    """Lists the columns of a file: its header, its schema, or the keys of its first object."""
-    if kind == "parquet":
-        return list(schema_of_file(path, kind).names)
-    errors = StrictLines()
-    if kind == "csv":
-        return next(csv_records(all_lines(path, errors), path, errors), (1, []))[1]
-    return next((list(value) for _, value in _objects(path, errors)), [])
-
-
 def schema_of_file(path: Path, kind: str | None) -> pa.Schema:
-    """Returns the schema of a file; but for Parquet all columns hold text."""
+    """Returns the schema of a file: that of Parquet, or texts in the columns of a header or of the first object."""
     if kind == "parquet":
         with open_parquet(path) as file:
             return file.schema_arrow
-    return pa.schema([(name, pa.string()) for name in (["text"] if kind is None else column_names(path, kind))])
+    names, errors = ["text"], StrictLines()
+    if kind == "csv":
+        names = next(csv_records(all_lines(path, errors), path, errors), (1, []))[1]
+    elif kind == "jsonl":
+        names = next((list(value) for _, value in _objects(path, errors)), [])
+    return pa.schema([(name, pa.string()) for name in names])
 
 
 def read_records(

@@ -2,8 +2,8 @@
 
 One set of rules holds for all raw files: UTF-8, a line ends at a line feed and nowhere else, a byte order mark at the
 beginning is dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space.
-Every other character (a form feed, U+2028, quotes, the words "NA" and "null") is text. `str.splitlines` and CSV
-readers break some of these rules, which shifts the two sides of a bitext against each other without any error.
+Every other character (a form feed, U+2028, quotes, "NA") is text. `str.splitlines` and CSV readers break some of these
+rules, which shifts the two sides of a bitext against each other without any error.
 """
 
 from __future__ import annotations

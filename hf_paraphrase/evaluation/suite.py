@@ -22,7 +22,7 @@ import pyarrow as pa
 from ..artefacts.card_heads import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..data.folder import DataFolder
-from ..data.records import column_names, kind_of_rows, read_records
+from ..data.records import kind_of_rows, read_records, schema_of_file
 from ..data.schema import usual_pair_columns
 from ..data.text_files import Field, StrictLines, typed
 from ..errors import InputError
@@ -155,7 +155,7 @@ def columns_of(path: Path) -> set[str]:
             files = sorted(file for file in path.iterdir() if file.suffix != ".json" and kind_of_rows(file))
         kind = kind_of_rows(files[0]) if files else None
         if kind in ("csv", "jsonl"):
-            names = column_names(files[0], kind)
+            names = schema_of_file(files[0], kind).names
             return {*names, *usual_pair_columns(names)}
         folder = DataFolder(path)
         return {name for split in folder.splits for name in folder.schema(split).names}
@@ -172,7 +172,7 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
     name, kind = path.resolve().name, kind_of_rows(path) if path.is_file() else None
     columns = [column.name for column in fields]
     if kind in ("csv", "jsonl"):
-        sides = usual_pair_columns(column_names(path, kind))
+        sides = usual_pair_columns(schema_of_file(path, kind).names)
         blocks = read_records(path, kind, {column: sides.get(column, column) for column in columns}, StrictLines())
         tables = [table for _, table in typed(blocks, fields, path, StrictLines())]
         table = pa.concat_tables(tables) if tables else pa.table({})

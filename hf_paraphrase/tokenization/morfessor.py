@@ -62,8 +62,7 @@ class Morphs:
 def word_splitter(*, lower_case: bool) -> Tokenizer:
     """Makes a tokenizer without vocabulary that normalises text and cuts it into words and punctuation marks.
 
-    A word carries no mark of the space before it, so that a morph is the same at the beginning of a word and inside
-    one, as it is for Morfessor.
+    As for Morfessor, a morph is the same at the beginning of a word, where no space is marked, and inside one.
     """
     from tokenizers import Regex, Tokenizer, pre_tokenizers
     from tokenizers.models import Unigram

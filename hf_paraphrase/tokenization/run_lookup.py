@@ -250,8 +250,12 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
 
 def runs_are_separable(tokenizer: Tokenizer) -> bool:
     """Returns whether the ids of a text are those of its runs, except for what is checked run by run."""
+    model = tokenizer.model
+    # A model may be set to draw the ids of a piece.
+    is_drawn = any(getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size"))
     return (
-        _is_the_same_every_time(tokenizer.model)
+        type(model).__name__ in ("WordLevel", "WordPiece", "Unigram", "BPE")
+        and not is_drawn
         and _splits_runs(settings_of_part(tokenizer.pre_tokenizer))
         and _keeps_runs_apart(settings_of_part(tokenizer.normalizer))
         and _added_tokens_are_within_runs(tokenizer)
@@ -286,14 +290,6 @@ def _keeps_runs_apart(normalizer: Any) -> bool:
         case {"type": "Replace", "pattern": {"Regex": pattern}}:
             return pattern in _REPLACED
     return normalizer is None or normalizer["type"] in _NORMALIZERS
-
-
-def _is_the_same_every_time(model: Any) -> bool:
-    """Returns whether a model gives a piece the same ids whenever it sees it: it may be set to draw them."""
-    kind = type(model).__name__
-    if kind == "Unigram":
-        return not getattr(model, "alpha", None) and not getattr(model, "nbest_size", None)
-    return kind in ("WordLevel", "WordPiece") or (kind == "BPE" and not model.dropout)
 
 
 def _added_tokens_are_within_runs(tokenizer: Tokenizer) -> bool:

@@ -30,9 +30,8 @@ class TokenIds(NamedTuple):
         """Puts the texts of several blocks behind one another."""
         parts = list(blocks)
         lengths = [np.zeros(1, np.int64), *(part.lengths for part in parts)]
-        return cls(
-            np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)]), np.concatenate(lengths).cumsum()
-        )
+        ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
+        return cls(ids, np.concatenate(lengths).cumsum())
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -13,8 +13,6 @@ from .token_ids import TokenIds, library_ids
 
 _SHOWN = 60
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
-
-
 Lookup = Callable[[Sequence[str]], TokenIds]
 """Computes the ids that a tokenizer gives, for many texts at once, without padding or truncation."""
 

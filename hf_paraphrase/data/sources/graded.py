@@ -1,8 +1,8 @@
 """Graded evaluation sets: SemEval STS 2012-2016, SICK 2014, PIT-2015 and the STS benchmark.
 
-All are UTF-8 text without CSV quoting. The sets are small: each is read whole. Splits are `train`, `validation` and
-`test`, of SemEval STS a year each (`STS12` … `STS16`; parts for training and trial have splits of their own,
-`STS12_train`). `evaluate` reads the folders that `prepare` makes as it does the raw files.
+All are UTF-8 text without CSV quoting, and each set is read whole. Splits are `train`, `validation` and `test`, of
+SemEval STS a year each (`STS12` … `STS16`; parts for training and trial have splits of their own, `STS12_train`).
+`evaluate` reads the folders that `prepare` makes as it does the raw files.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages, from the files of the distribution.
 
-The configuration `labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
-differed. Training pairs that are also development or test pairs, in either order, are left out and counted;
-`--decontaminate` looks for single sentences too, of four words or more.
+Training pairs that are also development or test pairs, in either order, are left out and counted; `--decontaminate`
+looks for single sentences too, of four words or more.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ...inputs import dataset_builder
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
-from ..records import cannot_open, column_names, numbered_texts, read_records
+from ..records import cannot_open, numbered_texts, read_records, schema_of_file
 from ..schema import PAIRS, is_text, require_columns, usual_pair_columns
 from ..text_blocks import LineErrors
 from ..text_files import Field, HeaderSettings, read_tsv, typed
@@ -137,7 +137,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
                 return _all_columns(first.schema, self.dataset)
             require_columns(first.schema.names, names.values(), self.dataset)
         elif self.kind != "tsv" and not is_given(self, "columns"):
-            names |= usual_pair_columns(column_names(self.path, self.kind))
+            names |= usual_pair_columns(schema_of_file(self.path, self.kind).names)
         others = [name for name in names if name not in {"_", *PAIRS.names}]
         return names, [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *others)]
 

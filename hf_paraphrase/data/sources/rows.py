@@ -217,12 +217,11 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
 
 def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
     table = fitted(table, part.schema)
-    if not part.texts:
-        return table, {}
     filled = np.ones(table.num_rows, dtype=bool)
     for name in part.texts:
         filled &= has_words(table.column(name))
-    return table if filled.all() else table.filter(pa.array(filled)), {"empty_side": int((~filled).sum())}
+    counts = {"empty_side": int((~filled).sum())} if part.texts else {}
+    return (table if filled.all() else table.filter(pa.array(filled))), counts
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -193,10 +193,8 @@ def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
     paths: dict[str, Path] = {}
-    for path in files_below(folder):
-        key = wanted.get(path.name.lower())
-        if key is None:
-            continue
+    for path in (path for path in files_below(folder) if path.name.lower() in wanted):
+        key = wanted[path.name.lower()]
         # A plain file comes before its compressed copy.
         if paths.get(key, path).parent != path.parent:
             problem = f"{path.name} occurs twice, also as {paths[key]}"

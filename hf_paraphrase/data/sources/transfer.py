@@ -1,7 +1,6 @@
-"""The transfer sets of SentEval (MR, CR, SUBJ, MPQA, TREC).
+"""The transfer sets of SentEval (MR, CR, SUBJ, MPQA, TREC), one configuration a set (Conneau and Kiela 2018).
 
-One configuration a set, in its SentEval files (Conneau and Kiela 2018): one sentence a line, a file a class; TREC has
-`CLASS:subclass question`, in Latin-1.
+One sentence a line, a file a class; TREC has `CLASS:subclass question`, in Latin-1.
 """
 
 from __future__ import annotations

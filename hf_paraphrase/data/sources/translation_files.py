@@ -1,9 +1,9 @@
 """Translation memories (TMX 1.1 to 1.4b) and message catalogues of gettext (.po and .mo) as parallel text.
 
 A translation memory is parsed as a stream, so memory does not grow with it. Translation tools write what XML does not
-allow: control characters become spaces, and entities of HTML their characters. Entities that the file declares are
-text. Of a catalogue, parsed by `polib`, obsolete, fuzzy and untranslated messages are left out and counted; of a
-message with plural forms, singular and plural are pairs where the language has two forms or one.
+allow: control characters become spaces, and entities of HTML their characters; entities that the file declares are
+text. Of a catalogue obsolete, fuzzy and untranslated messages are left out and counted; singular and plural of a
+message are pairs where the language has two forms or one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The Turku Paraphrase Corpus (Kanerva et al. 2021).
 
-The default configuration is the corpus itself (`train.json`, `dev.json`, `test.json`), `opus_parsebank` the pairs
-drawn from OPUS and the Parsebank (`opus-pb-*.json`), `sample` the annotated sample of these (TSV), and `rewrites` the
-pairs as the annotators rewrote them so that they mean the same. The files are lists of JSON that are read whole; items
-are counted from 1 where others count lines.
+The default configuration is the corpus itself, `opus_parsebank` the pairs drawn from OPUS and the Parsebank, `sample`
+the annotated sample of these (TSV), and `rewrites` the pairs as the annotators rewrote them so that they mean the
+same. The files are lists of JSON that are read whole; items are counted from 1 where others count lines.
 """
 
 from __future__ import annotations
