@@ -161,10 +161,7 @@ def load_fingerprints(
         matchers.append(MATCHERS["similarity"](similarity, encoder))
     read = Fingerprints({}, matchers)
     for path in map(Path, paths):
-        total = 0
-        for name, file in _files_of(path):
-            total += _add_file(read, name, file)
-        if not total:
+        if not sum(_add_file(read, name, file) for name, file in _files_of(path)):
             problem = "nothing to check against: no fingerprint and no sentence of four words"
             remedy = "give a file of sentences, a list of fingerprints, or a folder of these"
             raise InputError(problem, path=path, remedy=remedy)

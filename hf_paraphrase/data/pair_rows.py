@@ -28,8 +28,8 @@ class PairRows:
     """The rows of pairs with `sentence1` and `sentence2`, or whatever else their columns are called.
 
     Bitext has `source` and `target`. A row whose second side is a list, as in `{"query": …, "pos": [..]}`, is a pair
-    for each of its texts. `columns` are the names of the columns, `sides` of those with the sentences, and `negatives`
-    of those with texts, or lists of texts, that are no paraphrase of the first side.
+    for each of its texts. `columns` are all columns, `sides` those with the sentences, and `negatives` those with
+    texts, or lists of texts, that are no paraphrase of the first side.
     """
 
     def __init__(self, source: PairSource, split: str = "train") -> None:

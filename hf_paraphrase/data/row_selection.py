@@ -55,11 +55,12 @@ def first_occurrences(keys: np.ndarray) -> np.ndarray:
     return first
 
 
-def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray) -> np.ndarray:
-    """Draws candidates for a held-out part (rows,), bool, so that no key is both in it and among the other candidates.
+def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | None = None) -> np.ndarray:
+    """Draws candidates for a held-out part (rows,), bool, so that no key is both in it and outside it.
 
     Rows of one key go together, so fewer than `size` are drawn where groups of equal rows do not fit.
     """
+    candidates = np.ones(len(keys), dtype=bool) if candidates is None else candidates
     groups, numbers = np.unique(keys[candidates], return_counts=True)
     drawn: list[int] = []
     left = size

@@ -62,7 +62,7 @@ def test_fast_keys_are_equal_exactly_where_the_rows_are(rows):
 @settings(deadline=None)
 def test_no_key_is_both_held_out_and_kept(keys, size, seed):
     keys = np.array(keys, np.uint64)
-    drawn = hold_out(keys, size, seed, np.ones(len(keys), bool))
+    drawn = hold_out(keys, size, seed)
     assert drawn.sum() <= size
     assert not set(keys[drawn]) & set(keys[~drawn])
     assert first_occurrences(keys).tolist() == [key not in keys[:row] for row, key in enumerate(keys)]

@@ -95,13 +95,13 @@ class OpusparcusSource(Source, TrainingSettings):
         parts, labelled = [], []
         schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
         for split, read in reads.items():
+            path = files[split]
             if split == "train":
                 training = partial(_training_pairs, read, judged, most)
-                parts.append(Part(split, SCHEMA, [files[split]], training, training=True))
+                parts.append(Part(split, SCHEMA, [path], training, training=True))
                 continue
-            parts.append(Part(split, SCHEMA, [files[split]], read))
-            decided = partial(_labelled_only, read)
-            labelled.append(Part(split, schema, [files[split]], decided, "labelled", may_be_empty=True))
+            parts.append(Part(split, SCHEMA, [path], read))
+            labelled.append(Part(split, schema, [path], partial(_labelled_only, read), "labelled", may_be_empty=True))
         return parts + labelled
 
 

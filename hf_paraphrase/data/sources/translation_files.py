@@ -174,10 +174,8 @@ def find_catalogues(path: Path) -> list[Path]:
         return [path]
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --gettext")
-    by_name: dict[Path, Path] = {}
-    for suffix in (".mo", ".po"):
-        files = [file for file in files_below(path) if file.suffix == suffix and file.stat().st_size]
-        by_name |= {file.with_suffix(""): file for file in files}
+    files = [file for file in files_below(path) if file.suffix in {".mo", ".po"} and file.stat().st_size]
+    by_name = {file.with_suffix(""): file for file in sorted(files, key=lambda file: file.suffix)}
     if not by_name:
         raise InputError("no gettext catalogue (.po, .mo)", path=path, remedy="name the folder that holds them")
     return [by_name[name] for name in sorted(by_name)]

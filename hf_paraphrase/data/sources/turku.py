@@ -39,7 +39,6 @@ _ITEM = {
     "lexical_similarity": "lex-similarity", "fold": "fold", "document": "goeswith",
 }  # fmt: skip
 """What the columns are called in the files."""
-_NO_GRADE = "x"
 _SCHEMA = [(name, field.kind) for name, field in _FIELDS.items()]
 SCHEMA = pa.schema([*_SCHEMA[:2], ("score", pa.float64()), *_SCHEMA[2:]])
 """`score` is the grade without its flags, 1 to 4; what a file does not tell is null."""
@@ -95,7 +94,7 @@ def _read(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Tab
     else:
         tables = _tables(_items(path, errors), path, list(_FIELDS), errors)
     for table in tables:
-        graded = table.filter(pc.not_equal(table.column("grade"), _NO_GRADE))
+        graded = table.filter(pc.not_equal(table.column("grade"), "x"))
         errors.left_out["no_grade"] += table.num_rows - graded.num_rows
         score = pc.utf8_slice_codeunits(graded.column("grade"), 0, 1).cast(pa.float64())
         yield fitted(graded.append_column("score", score), SCHEMA)
