@@ -36,10 +36,8 @@ class BatchFunction(ABC):
     """A job over rows, as the verbs, `datasets.Dataset.map` (batched) and Ray Data apply it to batches.
 
     A subclass is a frozen dataclass. Its fields are all that it takes along to another process, with the files of the
-    user that this one has imported; what it opens, a model above all, it opens when it is first needed and keeps as a
-    cached property, so once in every process.
-
-    As in the settings of the verbs a path object is taken for its name, and one string for a tuple of it.
+    user that this one has imported; what it opens, a model above all, is a cached property, made once a process. As in
+    the settings of the verbs a path object is taken for its name, and one string for a tuple of it.
     """
 
     def __post_init__(self) -> None:

@@ -29,7 +29,7 @@ from .folder import DataFolder
 from .records import csv_records
 from .schema import is_list, is_text
 from .sources.translation_files import tmx_texts
-from .text_blocks import COMPRESSED, LineErrors, clean_returns, files_below, read_blocks
+from .text_blocks import LineErrors, clean_returns, files_below, plain_suffix, read_blocks
 
 LIST_HEADER = f"# fingerprints of hf_paraphrase, version {VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
@@ -76,13 +76,8 @@ class DecontaminationSettings(Settings):
         """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
         if not self.decontaminate:
             return None
-        return Decontaminator(
-            tuple(self.decontaminate),
-            columns,
-            self.decontaminate_ngrams,
-            self.decontaminate_similarity,
-            self.decontaminate_encoder,
-        )
+        how = (self.decontaminate_ngrams, self.decontaminate_similarity, self.decontaminate_encoder)
+        return Decontaminator(tuple(self.decontaminate), columns, *how)
 
 
 @dataclass(frozen=True)
@@ -130,9 +125,8 @@ class FingerprintSettings(Settings):
         """Checks that the settings are valid."""
         super().check()
         if not self.output.endswith((".txt", ".txt.gz")):
-            raise UsageError(
-                "fingerprint: --output must end in .txt or .txt.gz", path=self.output, remedy="name a list"
-            )
+            problem = "fingerprint: --output must end in .txt or .txt.gz"
+            raise UsageError(problem, path=self.output, remedy="name a list")
 
 
 @recipe(FingerprintSettings)
@@ -167,10 +161,7 @@ def load_fingerprints(
         matchers.append(MATCHERS["similarity"](similarity, encoder))
     read = Fingerprints({}, matchers)
     for path in map(Path, paths):
-        total = 0
-        for name, file in _files_of(path):
-            total += _add_file(read, name, file)
-        if not total:
+        if not sum(_add_file(read, name, file) for name, file in _files_of(path)):
             problem = "nothing to check against: no fingerprint and no sentence of four words"
             remedy = "give a file of sentences, a list of fingerprints, or a folder of these"
             raise InputError(problem, path=path, remedy=remedy)
@@ -190,7 +181,8 @@ def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
         inner = item.relative_to(root)
         is_shard = item.suffix == ".parquet" and item.parent.name == "data"
         name = (root.name / (inner.parent.parent if is_shard else inner)).as_posix()
-        if any(_NOT_DATA.match(part) for part in inner.parts) or _suffix(item) in _NOT_SENTENCES or not _is_text(item):
+        is_about_data = any(_NOT_DATA.match(part) for part in inner.parts)
+        if is_about_data or plain_suffix(item) in _NOT_SENTENCES or not _is_text(item):
             unread.append(name)
             continue
         if is_shard:
@@ -240,7 +232,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
         arrays = chain.from_iterable(batch.columns for batch in folder.batches(columns=sorted(chosen)))
         texts = [as_texts(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
         return pa.concat_arrays([pa.array([], pa.string()), *texts])
-    if _suffix(path) == ".tmx":
+    if plain_suffix(path) == ".tmx":
         return pa.array(tmx_texts(path), pa.string())
     try:
         text = raw.decode("utf-16" if raw.startswith(_UTF_16) else "utf-8-sig")
@@ -248,10 +240,10 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
         # A set in an old encoding shall still be checked against; its ASCII sentences come out right.
         text = raw.decode("latin-1")
     lines = clean_returns(text).split("\n")
-    if _suffix(path) in {".json", ".jsonl"}:
+    if plain_suffix(path) in {".json", ".jsonl"}:
         return pa.array(list(_json_strings(lines)), pa.string())
     fields: list[str] = []
-    if _suffix(path) == ".csv":
+    if plain_suffix(path) == ".csv":
         errors = LineErrors("skip")
         for _, record in csv_records(iter(enumerate(lines, start=1)), path, errors):
             fields += record
@@ -279,7 +271,3 @@ def _json_strings(lines: list[str]) -> Iterator[str]:
             values.extend(value.values())
         elif isinstance(value, list):
             values.extend(value)
-
-
-def _suffix(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix.lower() in COMPRESSED else path).suffix.lower()

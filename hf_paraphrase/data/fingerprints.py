@@ -1,9 +1,9 @@
 """Fingerprints of normalised sentences, by which training data are kept separate from evaluation data.
 
 A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence (`same_text.words_of`).
-Sentences of fewer than four words have none: they are so common that they tell nothing. A list of fingerprints can be
-handed on where the sentences cannot. Version 1 of the definition lower-cased and took combining marks for the ends of
-words, so that different sentences of Hindi or Arabic shared fingerprints; lists of it are still matched by it.
+Sentences of fewer than four words have none: they are so common that they tell nothing. Version 1 of the definition
+lower-cased and took combining marks for the ends of words, so that different sentences of Hindi or Arabic shared
+fingerprints; lists of it are still matched by it.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class Matcher(Protocol):
 class Containment:
     """The n-grams of several named evaluation sets, of normalised sentences.
 
-    A set matches a sentence if at least 70 % of the n-grams of the sentence occur in it (of 8-grams: Chowdhery et al.
-    2022, "PaLM", section 8), or if one of its sentences, of n words or more, stands as a whole in the sentence.
-    Sentences of fewer than n words have no n-gram, and are matched exactly only.
+    A set matches a sentence if at least 70 % of its n-grams occur in the set (of 8-grams: Chowdhery et al. 2022,
+    "PaLM", section 8), or if a sentence of the set stands as a whole in it. Sentences of fewer than n words have no
+    n-gram, and are matched exactly only.
     """
 
     def __init__(self, size: int) -> None:
@@ -176,9 +176,7 @@ class Fingerprints:
     def match(self, columns: Sequence[Texts]) -> tuple[np.ndarray, dict[str, int]]:
         """Finds the rows (rows,), bool, of which any column holds a sentence of a set, and counts them by set."""
         matches = self.matches(columns)
-        matched = np.zeros(len(columns[0]), dtype=bool)
-        for rows in matches.values():
-            matched |= rows
+        matched = np.any([np.zeros(len(columns[0]), dtype=bool), *matches.values()], axis=0)
         return matched, {name: int(rows.sum()) for name, rows in matches.items()}
 
     def contains(self, texts: Texts) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Data folders: Parquet shards named as `load_dataset` and the Hub expect (`data/SPLIT-00000-of-00001.parquet`).
 
-:class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file),
-whose pairs may have the usual names of the Hub, such as `anchor` and `positive`; `datasets` makes Parquet of other
-files and of what is on the Hub. :func:`write_split` writes one. Memory stays at one record batch.
+:class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file), whose
+pairs may have the usual names of the Hub; `datasets` makes Parquet of other files and of what is on the Hub.
+:func:`write_split` writes one. Memory stays at one record batch.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
 _SPLIT = re.compile(r"\w+(\.\w+)*")
-_ORDER = {"train": 0, "validation": 1, "test": 2}
+ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
 class DataFolder:
@@ -51,18 +51,21 @@ class DataFolder:
             raise InputError(problem, path=self.path, remedy=remedy)
         self._files = _parquet_files(self.path)
         if not self._files:
-            inside = chain(self.path.glob("*"), self.path.glob("*/*"))
-            if self.path.is_dir() and not any(_is_other_data(file.name) for file in inside):
+            inside = [file for pattern in ("[!.]*", "*/[!.]*") for file in self.path.glob(pattern)]
+            # Any folder may have JSON about it, as provenance.json.
+            tables = [file for file in inside if not file.name.endswith(".json")]
+            rows = [file for file in tables if kind_of_records(Path(file.name)) in ("csv", "jsonl")]
+            if self.path.is_dir() and not rows:
                 problem = "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet"
                 remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
                 raise InputError(problem, path=self.path, remedy=remedy)
             self._files = _parquet_files(dataset_folder(path))
-        self.splits = sorted(self._files, key=lambda name: (_ORDER.get(name, 3), name))
+        self.splits = sorted(self._files, key=lambda name: (ORDER.get(name, 3), name))
         self._lists = lists
         self._schemas: dict[str, pa.Schema] = {}
         # For each split the names in its files of the sides of pairs, where they are others than ours.
         self._theirs: dict[str, dict[str, str]] = {}
-        self._counts: dict[str, list[int]] = {}
+        self._footers: dict[str, list[pq.FileMetaData]] = {}
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
@@ -107,27 +110,25 @@ class DataFolder:
 
     def count(self, split: str = "train") -> int:
         """Counts the rows of a split from the footers of its files."""
-        return sum(self._rows_of(split))
+        return sum(footer.num_rows for footer in self._footers_of(split))
 
-    def _rows_of(self, split: str) -> list[int]:
-        """Counts the rows of each file of a split."""
-        if split not in self._counts:
-            counts = []
+    def _footers_of(self, split: str) -> list[pq.FileMetaData]:
+        """Reads the footer of each file of a split."""
+        if split not in self._footers:
+            footers = []
             for path in self.shards(split):
                 with open_parquet(path) as file:
-                    counts.append(file.metadata.num_rows)
-            self._counts[split] = counts
-        return self._counts[split]
+                    footers.append(file.metadata)
+            self._footers[split] = footers
+        return self._footers[split]
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns the `name`, `num_examples` and `num_bytes` (before compression) of each split for a card."""
         sizes: list[dict[str, str | int]] = []
         for split in self.splits:
-            size = 0
-            for path in self.shards(split):
-                with open_parquet(path) as file:
-                    groups = range(file.num_row_groups)
-                    size += sum(file.metadata.row_group(number).total_byte_size for number in groups)
+            footers = self._footers_of(split)
+            groups = (footer.row_group(number) for footer in footers for number in range(footer.num_row_groups))
+            size = sum(group.total_byte_size for group in groups)
             sizes.append({"name": split, "num_examples": self.count(split), "num_bytes": size})
         return sizes
 
@@ -156,9 +157,9 @@ class DataFolder:
         names = schema.names if columns is None else list(columns)
         theirs = [self._theirs[split].get(name, name) for name in names]
         row = 0
-        for path, rows in zip(self.shards(split), self._rows_of(split), strict=True):
-            begin, row = row, row + rows
-            if not rows or begin >= stop or row <= start:
+        for path, footer in zip(self.shards(split), self._footers_of(split), strict=True):
+            begin, row = row, row + footer.num_rows
+            if begin == row or begin >= stop or row <= start:
                 continue
             with open_parquet(path) as file:
                 require_columns(file.schema_arrow.names, theirs, str(path))
@@ -192,11 +193,6 @@ class DataFolder:
                 rows = rows.slice(batch_size)
         if rows.num_rows:
             yield rows
-
-
-def _is_other_data(name: str) -> bool:
-    """Returns whether a file has rows as CSV or JSON lines; any folder may have JSON about it, as provenance.json."""
-    return not name.startswith(".") and not name.endswith(".json") and kind_of_records(Path(name)) in ("csv", "jsonl")
 
 
 def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
@@ -276,19 +272,10 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         return pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
 
 
-def batches_of(
-    file: pq.ParquetFile,
-    path: Path,
-    *,
-    batch_size: int = BATCH_ROWS,
-    row_groups: Sequence[int] | None = None,
-    columns: Sequence[str] | None = None,
-) -> Iterator[pa.RecordBatch]:
-    """Streams the record batches of an open file."""
-    groups = list(range(file.num_row_groups)) if row_groups is None else list(row_groups)
-    options: dict[str, Any] = {"batch_size": batch_size, "row_groups": groups, "columns": columns and list(columns)}
+def batches_of(file: pq.ParquetFile, path: Path, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Streams the record batches of an open file; the options are those of `iter_batches`."""
     with damage_named(path):
-        for batch in file.iter_batches(**options):
+        for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
             # Otherwise nothing looks at the bytes before someone wants a text, far from here.
             batch.validate(full=True)
             yield batch
@@ -300,6 +287,5 @@ def damage_named(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
-        raise InputError(
-            f"not a readable Parquet file: {str(error)[:200]}", path=path, remedy="copy or re-create it"
-        ) from error
+        problem = f"not a readable Parquet file: {str(error)[:200]}"
+        raise InputError(problem, path=path, remedy="copy or re-create it") from error

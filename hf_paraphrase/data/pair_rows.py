@@ -28,8 +28,8 @@ class PairRows:
     """The rows of pairs with `sentence1` and `sentence2`, or whatever else their columns are called.
 
     Bitext has `source` and `target`. A row whose second side is a list, as in `{"query": …, "pos": [..]}`, is a pair
-    for each of its texts. `columns` are the names of the columns, `sides` of those with the sentences, and `negatives`
-    of those with texts, or lists of texts, that are no paraphrase of the first side.
+    for each of its texts. `columns` are all columns, `sides` those with the sentences, and `negatives` those with
+    texts, or lists of texts, that are no paraphrase of the first side.
     """
 
     def __init__(self, source: PairSource, split: str = "train") -> None:
@@ -80,12 +80,10 @@ class PairRows:
             start = end
 
     def _batches_of_dataset(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        theirs = [self._theirs.get(name, name) for name in columns]
+        theirs = {name: self._theirs.get(name, name) for name in columns}
         try:
-            for block in self._source.select_columns(theirs).iter(batch_size=BATCH_ROWS):
-                yield pa.RecordBatch.from_pydict(
-                    {name: list(block[key]) for name, key in zip(columns, theirs, strict=True)}
-                )
+            for block in self._source.select_columns(list(theirs.values())).iter(batch_size=BATCH_ROWS):
+                yield pa.RecordBatch.from_pydict({name: list(block[key]) for name, key in theirs.items()})
         except (pa.ArrowException, TypeError) as error:
             raise InputError(f"the rows of pairs do not fit together: {error}") from error
 
@@ -112,9 +110,8 @@ class PairRows:
             for texts, value in zip(found, batch.column(name).to_pylist(), strict=True):
                 listed = value if isinstance(value, list) else [value]
                 if not all(item is None or isinstance(item, str) for item in listed):
-                    raise InputError(
-                        f"the column {name} holds {listed[0]!r}", path=self.path, remedy="give texts, or lists of them"
-                    )
+                    problem = f"the column {name} holds {listed[0]!r}"
+                    raise InputError(problem, path=self.path, remedy="give texts, or lists of them")
                 texts += [item for item in listed if item]
         return found
 
@@ -141,8 +138,3 @@ def iterate_pairs(
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
         yield rows.texts(batch)
-
-
-def sides_of(folder: str | os.PathLike[str], split: str = "train") -> tuple[str, str]:
-    """Names the columns with the two sentences of a pair; see :class:`PairRows`."""
-    return PairRows(folder, split).sides

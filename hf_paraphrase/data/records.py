@@ -1,8 +1,8 @@
 """Records: named columns of CSV, JSON lines and Parquet files as texts, and rows of any layout with all columns.
 
-CSV is read by the `csv` module, strictly: quotes are doubled inside quoted fields, and a quoted field that is not
-closed within 100 lines, or is followed by anything but the delimiter, is an error that does not swallow the lines
-after it. The delimiter, a comma, semicolon or tab, is that of the header. Blank lines are no records.
+CSV is read by the `csv` module, strictly: a quoted field that is not closed within 100 lines, or is followed by
+anything but the delimiter, is an error that does not swallow the lines after it. The delimiter, a comma, semicolon or
+tab, is that of the header. Blank lines are no records.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ import pyarrow.compute as pc
 
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import dataset_builder, delimiter_of, input_state
-from .folder import BATCH_ROWS, batches_of, open_parquet
+from .folder import BATCH_ROWS, DataFolder, batches_of, open_parquet
 from .schema import columns_there, holds_values, is_text, require_columns, require_texts, usual_pair_columns
 from .text_blocks import DEFAULT_COLUMNS, check_readable, kind_of_rows, lines_of_text
-from .text_files import Block, LineErrors, StrictLines, all_lines, without_returns
+from .text_files import LONGEST_RECORD_LINES, Block, LineErrors, StrictLines, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
 _TEXTS = ("sentence", "sentence1", "sentence2")
-_LONGEST_RECORD_LINES = 100
 csv.field_size_limit(sys.maxsize)
 
 
-def column_names(path: Path, kind: str) -> list[str]:
-    """Lists the columns of a file: its header, its schema, or the keys of its first object."""
+def schema_of_file(path: Path, kind: str | None) -> pa.Schema:
+    """Returns the schema of a file: that of Parquet, or texts in the columns of a header or of the first object."""
     if kind == "parquet":
         with open_parquet(path) as file:
-            return list(file.schema_arrow.names)
-    errors = StrictLines()
-    lines = all_lines(path, errors)
+            return file.schema_arrow
+    names, errors = ["text"], StrictLines()
     if kind == "csv":
-        return next(csv_records(lines, path, errors), (1, []))[1]
-    return next((list(_json_object(text, path, errors) or {}) for _, text in lines), [])
+        names = next(csv_records(all_lines(path, errors), path, errors), (1, []))[1]
+    elif kind == "jsonl":
+        names = next((list(value) for _, value in _objects(path, errors)), [])
+    return pa.schema([(name, pa.string()) for name in names])
 
 
 def read_records(
@@ -84,39 +84,31 @@ def _csv_objects(
 def csv_records(lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors) -> Iterator[tuple[int, list[str]]]:
     """Splits numbered lines of CSV into records with the numbers of their first lines; malformed ones are reported."""
     # Lines that were looked at in vain for a closing quote are read again.
-    waiting: deque[tuple[int, str]] = deque()
-    delimiter = ""
-    while (first := waiting.popleft() if waiting else next(lines, None)) is not None:
-        number, text = first
-        delimiter = delimiter or delimiter_of(text)
-        record = [text]
-        taken: list[tuple[int, str]] = []
+    waiting = deque(islice(lines, 1))
+    taken: list[tuple[int, str]] = []
+
+    def lines_of_record() -> Iterator[str]:
+        while len(taken) < LONGEST_RECORD_LINES and (line := waiting.popleft() if waiting else next(lines, None)):
+            taken.append(line)
+            yield f"{line[1]}\n"
+
+    delimiter = delimiter_of(waiting[0][1] if waiting else "")
+    reader = csv.reader(lines_of_record(), delimiter=delimiter, strict=True)
+    while True:
+        taken.clear()
         try:
-            while (fields := _split(record, delimiter)) is None:
-                more = waiting.popleft() if waiting else next(lines, None)
-                if more is not None:
-                    taken.append(more)
-                if more is None or len(record) == _LONGEST_RECORD_LINES:
-                    raise csv.Error(f"a quoted field is not closed within {len(record)} lines")
-                record.append(more[1])
+            fields = next(reader, None)
         except csv.Error as error:
-            errors.handle(str(error), path, number, "close the quote, and double quotes inside quoted fields")
-            waiting.extendleft(reversed(taken))
+            is_open = "unexpected end of data" in str(error)
+            problem = f"a quoted field is not closed within {len(taken)} lines" if is_open else str(error)
+            errors.handle(problem, path, taken[0][0], "close the quote, and double quotes inside quoted fields")
+            waiting.extendleft(reversed(taken[1:]))
+            reader = csv.reader(lines_of_record(), delimiter=delimiter, strict=True)
             continue
+        if fields is None:
+            return
         if fields:
-            yield number, fields
-
-
-def _split(lines: list[str], delimiter: str) -> list[str] | None:
-    """Splits one record over some lines; None if a quoted field is not closed."""
-    if len(lines) == 1 and '"' not in lines[0]:
-        return lines[0].split(delimiter) if lines[0] else []
-    try:
-        return next(csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        if "unexpected end of data" in str(error):
-            return None
-        raise
+            yield taken[0][0], fields
 
 
 def _require_once(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> None:
@@ -129,8 +121,17 @@ def _require_once(present: list[str], theirs: str, path: Path, remedy: str, line
 def _objects(path: Path, errors: LineErrors) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Streams the objects of JSON lines with their line numbers."""
     for line, text in all_lines(path, errors):
-        if text.strip() and (value := _json_object(text, path, errors, line)) is not None:
+        if not text.strip():
+            continue
+        try:
+            value = json.loads(text)
+            problem = "something other than {…}"
+        except (ValueError, RecursionError) as error:
+            value, problem = None, error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        if isinstance(value, dict):
             yield line, value
+        else:
+            errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object a line")
 
 
 def read_objects(
@@ -151,18 +152,6 @@ def read_objects(
                 errors.handle(f"not a JSON object as expected: {error}", path, number, "fix it")
 
     return blocks_of(list(columns), rows())
-
-
-def _json_object(text: str, path: Path, errors: LineErrors, line: int = 1) -> dict[str, Any] | None:
-    try:
-        value = json.loads(text)
-        if isinstance(value, dict):
-            return value
-        problem = "something other than {…}"
-    except (ValueError, RecursionError) as error:
-        problem = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-    errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object a line")
-    return None
 
 
 def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool) -> str | None:
@@ -241,6 +230,9 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
     try:
         if are_files:
             return _rows_of_files(paths, cache, split)
+        if paths[0].is_dir() and subset is None and "." in split:
+            # A configuration and a split, as the files of our folders are called; to load_dataset they are two names.
+            return _mapped(DataFolder(paths[0]).shards(split), "parquet", cache)
         # Of a name on the Hub the subset and of a folder its files.
         builder = dataset_builder(inputs[0], subset)
         if paths[0].is_dir() and builder.name == "csv":
@@ -275,9 +267,9 @@ def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
 
 def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
     """Copies text, Parquet, or CSV files, whose values are all text, into one Arrow file, and maps it."""
-    schema = _schema(paths[0], kind)
+    schema = schema_of_file(paths[0], kind)
     for path in paths:
-        if {*(names := _schema(path, kind).names)} != {*schema.names}:
+        if {*(names := schema_of_file(path, kind).names)} != {*schema.names}:
             remedy = f"those of {paths[0]} are {', '.join(schema.names)}"
             raise InputError(f"the columns are {', '.join(names)}", path=path, line=1, remedy=remedy)
     cache.mkdir(parents=True, exist_ok=True)
@@ -293,13 +285,6 @@ def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
                 raise InputError(f"a value does not fit: {error}", path=path, remedy=remedy) from error
     temporary.replace(place)
     return pa.ipc.open_stream(pa.memory_map(str(place))).read_all()
-
-
-def _schema(path: Path, kind: str | None) -> pa.Schema:
-    if kind == "parquet":
-        with open_parquet(path) as file:
-            return file.schema_arrow
-    return pa.schema([(name, pa.string()) for name in (["text"] if kind is None else column_names(path, kind))])
 
 
 def _tables(path: Path, kind: str | None, names: Sequence[str]) -> Iterator[pa.Table]:
@@ -345,9 +330,8 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     usual = [column for column in DEFAULT_COLUMNS if column in texts] or [*usual_pair_columns(texts).values()]
     if not usual and len(texts) != 1:
         remedy = f"name one; {columns_there(texts)}"
-        raise InputError(
-            f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}", path=name, remedy=remedy
-        )
+        problem = f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}"
+        raise InputError(problem, path=name, remedy=remedy)
     return usual or texts
 
 

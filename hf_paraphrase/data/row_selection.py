@@ -60,7 +60,8 @@ def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | No
 
     Rows of one key go together, so fewer than `size` are drawn where groups of equal rows do not fit.
     """
-    groups, numbers = np.unique(keys if candidates is None else keys[candidates], return_counts=True)
+    candidates = np.ones(len(keys), dtype=bool) if candidates is None else candidates
+    groups, numbers = np.unique(keys[candidates], return_counts=True)
     drawn: list[int] = []
     left = size
     for group in np.random.default_rng([seed, _HOLDING_OUT]).permutation(len(groups)):
@@ -69,17 +70,16 @@ def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | No
         if numbers[group] <= left:
             drawn.append(group)
             left -= int(numbers[group])
-    result = is_among(keys, groups[np.sort(np.array(drawn, dtype=np.int64))])
-    return result if candidates is None else result & candidates
+    return is_among(keys, groups[np.sort(np.array(drawn, dtype=np.int64))]) & candidates
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
     """Draws so many of the candidates (rows,), bool, or all where there are fewer: (rows,), bool."""
     rows = np.flatnonzero(candidates)
-    if size >= len(rows):
-        return candidates.copy()
     drawn = np.zeros_like(candidates)
-    drawn[rows[np.random.default_rng([seed, _SAMPLING]).choice(len(rows), size, replace=False)]] = True
+    if size < len(rows):
+        rows = rows[np.random.default_rng([seed, _SAMPLING]).choice(len(rows), size, replace=False)]
+    drawn[rows] = True
     return drawn
 
 
@@ -144,6 +144,4 @@ class RowStore(AbstractContextManager["RowStore"]):
         table = pa.Table.from_batches(parts, schema=self.schema).combine_chunks()
         if (np.diff(order) == 1).all():
             return table
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        return table.take(pa.array(back))
+        return table.take(pa.array(np.argsort(order)))

@@ -103,9 +103,8 @@ def has_words(texts: pa.Array) -> NDArray[np.bool_]:
     """Returns which texts have anything to be seen: (texts,), bool."""
     import pyarrow.compute as pc
 
-    visible: NDArray[np.bool_] = (
-        pc.match_substring_regex(texts, _VISIBLE).fill_null(False).to_numpy(zero_copy_only=False)
-    )
+    matched = pc.match_substring_regex(texts, _VISIBLE).fill_null(False)
+    visible: NDArray[np.bool_] = matched.to_numpy(zero_copy_only=False)
     return visible
 
 

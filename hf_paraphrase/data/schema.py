@@ -84,9 +84,8 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str) 
         remedy = columns_there(present)
         if missing == PAIRS.names:
             remedy += "; name the sides: hf-paraphrase prepare pairs --dataset DATA --columns sentence1=…,sentence2=…"
-        raise InputError(
-            f"missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}", path=path, remedy=remedy
-        )
+        problem = f"missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+        raise InputError(problem, path=path, remedy=remedy)
 
 
 def require_texts(

@@ -72,14 +72,15 @@ class SentenceCorpus:
     def _choose(self, columns: Sequence[str]) -> None:
         # A file of text needs none of them.
         from .folder import DataFolder
-        from .records import column_names
+        from .records import schema_of_file
         from .schema import columns_named, columns_there, require_columns, require_texts
 
         if self._kind == "folder":
             self._folder = DataFolder(self.path)
-            present = self._folder.schema(self.split).names
+            self._schema = self._folder.schema(self.split)
         else:
-            present = column_names(self.path, str(self._kind))
+            self._schema = schema_of_file(self.path, self._kind)
+        present = self._schema.names
         columns = columns_named(columns, present)
         require_columns(present, columns, str(self.path))
         self.columns = columns or [name for name in DEFAULT_COLUMNS if name in present]
@@ -87,7 +88,7 @@ class SentenceCorpus:
             remedy = f"{columns_there(present)}; rename one to sentence, or name it by --columns where there is that"
             raise InputError(f"no column is called {', '.join(DEFAULT_COLUMNS)}", path=self.path, remedy=remedy)
         if self._kind == "folder":
-            require_texts(self._folder.schema(self.split), str(self.path), self.columns)
+            require_texts(self._schema, str(self.path), self.columns)
 
     def blocks(self) -> Iterator[list[str | None]]:
         """Streams the texts; those of a data folder row by row, the columns of a row after each other."""
@@ -95,43 +96,31 @@ class SentenceCorpus:
             yield from map(list, lines_of_file(self.path))
             return
         for batch in self._batches(()):
-            sides = [batch[name].to_pylist() for name in self.columns]
-            yield [text for row in zip(*sides, strict=True) for text in row]
+            yield self._texts(batch)
+
+    def _texts(self, batch: Any) -> list[str | None]:
+        sides = [batch[name].to_pylist() for name in self.columns]
+        return [text for row in zip(*sides, strict=True) for text in row]
 
     def tables(self) -> Iterator[pa.Table]:
         """Streams the texts of :meth:`blocks` as the column `sentence`, beside other columns of their rows."""
         import numpy as np
         import pyarrow as pa
 
-        from .schema import int64_array
+        from .schema import holds_values, int64_array
 
         if not self.columns:
             yield from (pa.table({"sentence": lines}) for lines in lines_of_file(self.path))
             return
-        others = self._other_columns()
+        taken = {*self.columns, "sentence", "position", ""}
+        present = [field.name for field in self._schema if holds_values(field.type)]
+        others = [name for name in present if name not in taken and present.count(name) == 1]
         for batch in self._batches(others):
-            sides = [batch[name].to_pylist() for name in self.columns]
-            texts = [text for row in zip(*sides, strict=True) for text in row]
-            rows = int64_array(np.repeat(np.arange(len(sides[0])), len(sides)))
+            texts = self._texts(batch)
+            rows = int64_array(np.arange(len(texts)) // len(self.columns))
             columns = [batch[name].take(rows) for name in others]
             plain = [column.dictionary_decode() if hasattr(column, "indices") else column for column in columns]
             yield pa.table([pa.array(texts, pa.string()), *plain], names=["sentence", *others])
-
-    def _other_columns(self) -> list[str]:
-        from .folder import open_parquet
-        from .records import column_names
-        from .schema import holds_values
-
-        if self._kind == "folder":
-            schema = self._folder.schema(self.split)
-            present = [field.name for field in schema if holds_values(field.type)]
-        elif self._kind == "parquet":
-            with open_parquet(self.path) as file:
-                present = [field.name for field in file.schema_arrow if holds_values(field.type)]
-        else:
-            present = column_names(self.path, str(self._kind))
-        taken = {*self.columns, "sentence", "position", ""}
-        return [name for name in present if name not in taken and present.count(name) == 1]
 
     def _batches(self, others: Sequence[str]) -> Iterator[Any]:
         """Streams the columns of texts and some others, each batch with arrays by their names."""

@@ -2,8 +2,8 @@
 
 One set of rules holds for all raw files: UTF-8, a line ends at a line feed and nowhere else, a byte order mark at the
 beginning is dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space.
-Every other character (a form feed, U+2028, quotes, the words "NA" and "null") is text. `str.splitlines` and CSV
-readers break some of these rules, which shifts the two sides of a bitext against each other without any error.
+Every other character (a form feed, U+2028, quotes, "NA") is text. `str.splitlines` and CSV readers break some of these
+rules, which shifts the two sides of a bitext against each other without any error.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,12 +44,11 @@ _PACKED = {
 """How files that are no text begin."""
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0){4}")
 """How it begins: with its byte order mark, or with four characters of ASCII."""
-_DECOMPRESSION_ERRORS = (EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass
 class LineErrors:
-    """What becomes of a malformed line: it ends the work (`raise`), or it is left out (`skip`).
+    """What becomes of a malformed line: it ends the work (`raise`, or `strict` without a way out), or goes (`skip`).
 
     `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines.
     """
@@ -70,18 +70,15 @@ class LineErrors:
 
     def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         """Raises for a malformed line, or notes it."""
-        if self.policy == "raise":
-            remedy = f"{remedy}, or leave such lines out: --on-error skip"
-            raise InputError(text, path=path, line=line, remedy=remedy)
-        self.skipped[path, line, text] = None
+        if self.policy == "skip":
+            self.skipped[path, line, text] = None
+            return
+        way_out = ", or leave such lines out: --on-error skip" if self.policy == "raise" else ""
+        raise InputError(text, path=path, line=line, remedy=f"{remedy}{way_out}")
 
 
-class StrictLines(LineErrors):
-    """A malformed line ends the work: leaving it out would shift the rows against the lines."""
-
-    def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line."""
-        raise InputError(text, path=path, line=line, remedy=remedy)
+StrictLines = partial(LineErrors, "strict")
+"""A malformed line ends the work: leaving it out would shift the rows against the lines."""
 
 
 def lines_of_text(path: Path) -> Iterator[list[str]]:
@@ -111,13 +108,22 @@ def clean_returns(text: str) -> str:
 
 def kind_of_records(path: Path) -> str | None:
     """Returns `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
-    return _RECORDS.get((path.with_suffix("") if path.suffix in COMPRESSED else path).suffix.lower())
+    return _RECORDS.get(plain_suffix(path))
+
+
+def plain_suffix(path: Path) -> str:
+    """Returns the end of a name in lower case, without that of a compression."""
+    return plain_name(path).suffix.lower()
+
+
+def plain_name(path: Path) -> Path:
+    """Returns a path without the end of a compression."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def kind_of_rows(path: Path) -> str | None:
     """Returns the kind of a file; tab-separated values with a header are CSV."""
-    plain = path.with_suffix("") if path.suffix in COMPRESSED else path
-    return "csv" if plain.suffix.lower() == ".tsv" else kind_of_records(path)
+    return "csv" if plain_suffix(path) == ".tsv" else kind_of_records(path)
 
 
 def refuse_records(path: Path) -> None:
@@ -149,7 +155,7 @@ def read_blocks(path: Path) -> Iterator[bytes]:
         raise InputError("no such file", path=path, remedy="check the path") from error
     except IsADirectoryError as error:
         raise InputError("this is a folder, not a file", path=path, remedy="name the file in it") from error
-    except (OSError, *_DECOMPRESSION_ERRORS) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         kind = _KINDS.get(path.suffix)
         problem = f"damaged or truncated {kind} data" if kind else f"cannot read: {error}"
         remedy = "fetch it again; an uncompressed file must not have the suffix of a compression"
@@ -205,12 +211,8 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
             lines.append(clean_returns(line.decode("utf-8")))
         except UnicodeDecodeError as error:
             lines.append(None)
-            errors.handle(
-                f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line",
-                path,
-                first_line + len(lines) - 1,
-                "convert it to UTF-8",
-            )
+            problem = f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line"
+            errors.handle(problem, path, first_line + len(lines) - 1, "convert it to UTF-8")
     return lines
 
 

@@ -32,7 +32,7 @@ Block = tuple[np.ndarray, dict[str, pa.Array]]
 FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 INTEGER = r"^[+-]?[0-9]{1,18}$"
 _TRUTH = {"true": "1", "false": "0"}
-_LONGEST_RECORD_LINES = 100
+LONGEST_RECORD_LINES = 100
 # A quotation within a quoted field opens and closes with a doubled quote; "A.""B." is two quotations without a space.
 _PAIR = r'""[^"\t]*""[^"\t]*'
 _FIELD = rf'([^"\t]*|"[^"\t]*({_PAIR})*")'
@@ -235,6 +235,7 @@ def typed(
     blocks: Iterable[Block], fields: Sequence[Field], path: Path, errors: LineErrors, remedy: str = "fix the line"
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
     """Turns blocks of texts into typed tables with line numbers; rows that do not fit are reported and left out."""
+    fields = [field for field in fields if field.name != "_"]
     schema = pa.schema([(field.name, field.kind) for field in fields])
     for lines, texts in blocks:
         good = np.ones(len(lines), dtype=bool)
@@ -255,7 +256,7 @@ def read_tables(
 ) -> Iterator[pa.Table]:
     """Streams a tab-separated file as typed tables."""
     blocks = read_fields(path, [field.name for field in fields], errors, remedy=remedy, header_lines=header_lines)
-    return (table for _, table in typed(blocks, _named(fields), path, errors, remedy))
+    return (table for _, table in typed(blocks, fields, path, errors, remedy))
 
 
 def read_aligned_tables(
@@ -267,14 +268,10 @@ def read_aligned_tables(
         for path, own in zip(paths, fields, strict=True):
             names = [field.name for field in own]
             block = _split_lines(numbers, sides[str(path)], path, names, errors, remedy)
-            found += typed([block], _named(own), path, errors, remedy)
+            found += typed([block], own, path, errors, remedy)
         lines = reduce(np.intersect1d, [lines for lines, _ in found])
         tables = [table.filter(pa.array(np.isin(own, lines))) for own, table in found]
         yield lines, pa.table({name: table.column(name) for table in tables for name in table.column_names})
-
-
-def _named(fields: Sequence[Field]) -> list[Field]:
-    return [field for field in fields if field.name != "_"]
 
 
 def _without_quoted(
@@ -297,7 +294,7 @@ def _without_quoted(
         some = lines.take(pa.array(odd))
         opens = pc.or_(pc.starts_with(some, '"'), pc.match_substring(some, '\t"')).to_pylist()
         for is_open, (begin, close) in zip(opens, pairwise([*odd.tolist(), len(lines)]), strict=True):
-            if not is_open or bad[begin] or close - begin >= _LONGEST_RECORD_LINES:
+            if not is_open or bad[begin] or close - begin >= LONGEST_RECORD_LINES:
                 continue
             if close == len(lines):
                 # What closes it may be in the next block.
@@ -305,9 +302,8 @@ def _without_quoted(
             elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), range(fewest, most + 1)):
                 bad[begin : close + 1] = True
         for index in np.flatnonzero(bad[:end]):
-            errors.handle(
-                "quoted fields, which a tab-separated file has not", path, first_line + int(index), "give it as --csv"
-            )
+            problem = "quoted fields, which a tab-separated file has not"
+            errors.handle(problem, path, first_line + int(index), "give it as --csv")
         lines, rest = lines.slice(0, end), lines.slice(end)
         yield pc.if_else(pa.array(bad[:end]), pa.scalar(None, pa.string()), lines) if bad[:end].any() else lines
         first_line += end

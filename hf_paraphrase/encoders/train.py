@@ -158,11 +158,11 @@ def _write(
     pairs: EncodedPairs,
     coverage: Coverage | None,
 ) -> None:
-    from ..data.pair_rows import sides_of
+    from ..data.pair_rows import PairRows
     from .losses import described_loss
     from .model_folder import name_on_card
 
-    bitext = "source" in sides_of(settings.pairs)
+    bitext = "source" in PairRows(settings.pairs).sides
     results = {
         "pairs": len(pairs),
         "pairs_dropped": pairs.dropped,

@@ -37,8 +37,7 @@ DIMENSION = 300
 class Scorer:
     """A model (`kind` is `model`), the first components of one (`truncated`), or a baseline (`baseline`).
 
-    Attributes:
-        similarity: Maps n pairs to n similarities; None where that is the cosine of the vectors.
+    `similarity` maps n pairs to n similarities; it is None where that is the cosine of the vectors.
     """
 
     name: str

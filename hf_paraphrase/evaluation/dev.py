@@ -99,11 +99,8 @@ def _retrieval_scorer(data_dir: Path) -> DevScorer:
     opened = DataFolder(data_dir)
     table = opened.table("validation", _BITEXT_SIDES) if "validation" in opened.splits else None
     if table is None or not table.num_rows:
-        raise InputError(
-            "the bitext has no rows in a split `validation` to tune on",
-            path=data_dir,
-            remedy="prepare it with --validation-size",
-        )
+        problem = "the bitext has no rows in a split `validation` to tune on"
+        raise InputError(problem, path=data_dir, remedy="prepare it with --validation-size")
     sources, targets = ([text or "" for text in table[name].to_pylist()] for name in _BITEXT_SIDES)
 
     def score(encode: Encode) -> dict[str, float]:

@@ -112,10 +112,9 @@ class EvaluateSettings(DeviceSettings):
         super().check()
         for folder in self.models_by_name().values() if self.update_card else ():
             if folder in BUILTIN_FOLDERS or folder in INPUT_COPIES:
-                raise UsageError(
-                    f"--update-card: {as_given(folder)} is no folder of yours, whose card could change",
-                    remedy=f"a folder of that name is ./{folder}" if folder in BUILTIN_FOLDERS else "save it first",
-                )
+                problem = f"--update-card: {as_given(folder)} is no folder of yours, whose card could change"
+                remedy = f"a folder of that name is ./{folder}" if folder in BUILTIN_FOLDERS else "save it first"
+                raise UsageError(problem, remedy=remedy)
         if len({Path(path).resolve() for path in self.data}) < len(self.data):
             raise UsageError("--data has the same file or folder twice", remedy="give each of them once")
 
@@ -156,8 +155,6 @@ def _recognised_suite(path: Path) -> str:
         if SUITES[name].recognise(path):
             log(f"{path}: suite {name}")
             return name
-    raise InputError(
-        "not recognised as data of any suite",
-        path=path,
-        remedy="name the columns sentence1, sentence2 and score or label, or text and label; or give --suite",
-    )
+    problem = "not recognised as data of any suite"
+    remedy = "name the columns sentence1, sentence2 and score or label, or text and label; or give --suite"
+    raise InputError(problem, path=path, remedy=remedy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,8 @@ _DOTS_PER_INCH = 130
 
 def check_plots() -> None:
     """Checks that figures can be made."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise UsageError("the plots need matplotlib", remedy="pip install 'hf-paraphrase[plots]'") from error
+    if find_spec("matplotlib") is None:
+        raise UsageError("the plots need matplotlib", remedy="pip install 'hf-paraphrase[plots]'")
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:

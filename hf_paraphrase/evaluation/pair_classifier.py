@@ -32,11 +32,8 @@ Sides = tuple[np.ndarray, np.ndarray]
 def predict_paraphrases(dev: Sides, labels: np.ndarray, test: Sides, *, seeds: Sequence[int]) -> np.ndarray:
     """Trains a perceptron for each seed, which draws its own weights, held-out pairs and batches.
 
-    Args:
-        dev: The vectors (n, dim) of the two sides of the development pairs.
-        labels: Their labels (n,), 1 for a paraphrase.
-        test: The vectors (m, dim) of the two sides of other pairs.
-        seeds: One for each perceptron.
+    `dev` and `test` are the vectors (n, dim) and (m, dim) of the two sides of the development pairs, whose labels (n,)
+    are 1 for a paraphrase, and of other pairs.
 
     Returns:
         Which of the other pairs each perceptron takes for paraphrases, bool (seeds, m).

@@ -26,12 +26,9 @@ _SIDES = (Field("sentence1"), Field("sentence2"))
 
 @dataclass(frozen=True, eq=False)
 class GradedSet:
-    """One graded set in memory.
+    """One graded set in memory, e.g. `MSRpar` of the family `STS12`; pairs of the user have the family `graded`.
 
-    Attributes:
-        name: The set's name within its family, e.g. `MSRpar`.
-        family: The benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`, `graded`.
-        scores: The human score of each pair, float64 (n,), on whatever scale the set has; higher is more similar.
+    `scores` are the human scores, float64 (n,), on whatever scale the set has; higher is more similar.
     """
 
     name: str
@@ -51,12 +48,9 @@ class GradedSet:
 
 @dataclass(frozen=True, eq=False)
 class LabelledSet:
-    """One labelled set in memory.
+    """One labelled set in memory, e.g. `opusparcus-fi/test`; `undecided` pairs, without a label, were left out.
 
-    Attributes:
-        name: The folder and the split, e.g. `opusparcus-fi/test`.
-        labels: 1 for a paraphrase, 0 for another pair, int64 (n,).
-        undecided: How many pairs were left out because they have no label.
+    `labels` are 1 for a paraphrase and 0 for another pair, int64 (n,).
     """
 
     name: str
@@ -107,11 +101,9 @@ def read_labelled_folder(path: Path, split: str) -> LabelledSet:
     first, second, values = (column.to_pylist() for column in table.columns)
     for row, value in enumerate(values):
         if value not in (None, 0, 1):
-            raise InputError(
-                f"split `{split}`, row {row}: the label is {str(value)[:50]}",
-                path=path,
-                remedy="1 is a paraphrase, 0 another pair, and nothing an undecided one",
-            )
+            problem = f"split `{split}`, row {row}: the label is {str(value)[:50]}"
+            remedy = "1 is a paraphrase, 0 another pair, and nothing an undecided one"
+            raise InputError(problem, path=path, remedy=remedy)
     labels = np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
     return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)
 

@@ -22,13 +22,7 @@ from ..errors import InputError
 from ..tables import format_table, number, short_names
 from .baselines import Scorer, encode_once
 from .correlation import cosine_similarities
-from .pair_sets import (
-    LabelledSet,
-    read_labelled_folder,
-    require_both_classes,
-    sentence_folds,
-    sentence_key,
-)
+from .pair_sets import LabelledSet, read_labelled_folder, require_both_classes, sentence_folds, sentence_key
 from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, chosen_split, has_columns, named_folders
 
 if TYPE_CHECKING:
@@ -37,10 +31,11 @@ if TYPE_CHECKING:
 PERCEPTRON_NOTE = (
     "accuracy × 100 on test of a perceptron (200 hidden units) on the two concatenated vectors, trained on dev"
 )
+_PERCEPTRON_TRAINED = "the perceptron was trained on top of fixed vectors, for the cosine nothing was"
 _COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 to 1"
 FOLDS = 5
 """Folds that a single split is parted into."""
-_WITH_THRESHOLD = ("accuracy", "accuracy_threshold", "f1", "f1_threshold")
+_AT_BEST = ("average_precision", "accuracy", "accuracy_threshold", "f1", "f1_threshold")
 _COLUMNS = {
     "average_precision": "AP",
     "accuracy": "best accuracy",
@@ -54,12 +49,10 @@ _COLUMNS = {
 
 @dataclass(frozen=True, eq=False)
 class DetectionTask:
-    """Labelled pairs to develop and to test on.
+    """Labelled pairs to develop and to test on, which are splits or folds of the data.
 
-    Attributes:
-        folds: For each fold the places in `pairs` of its development and its test pairs; one for two splits.
-        splits: The names of the development and the test split.
-        overlapping: How many development pairs were left out because they are test pairs too.
+    `folds` has for each fold the places in `pairs` of its development and its test pairs, one for two splits;
+    `overlapping` development pairs were left out because they are test pairs too.
     """
 
     name: str
@@ -153,26 +146,18 @@ def evaluate_detection(
 
 def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
     """Lists the perceptron's accuracy, if there is one, and what the cosine reaches, in per cent."""
-    perceptron, cosine = result["perceptron"], result["cosine"]
-    rows = [
-        ("sentence-similarity", "average_precision", cosine, "average precision × 100 of the cosine"),
-        ("sentence-similarity", "accuracy", cosine, "accuracy (%) of the cosine at the best threshold"),
-        ("sentence-similarity", "f1", cosine, "F1 × 100 of the cosine at the best threshold"),
-    ]
-    if perceptron is not None:
+    how = {
+        "average_precision": "average precision × 100 of the cosine",
+        "accuracy": "accuracy (%) of the cosine at the best threshold",
+        "f1": "F1 × 100 of the cosine at the best threshold",
+    }
+    rows = [("sentence-similarity", key, result["cosine"], name) for key, name in how.items()]
+    if result["perceptron"] is not None:
         name = "accuracy (%; perceptron on the two vectors, trained on the dev pairs)"
-        rows.insert(0, ("text-classification", "accuracy", perceptron, name))
+        rows.insert(0, ("text-classification", "accuracy", result["perceptron"], name))
+    about = {"dataset": result["data"], "task_name": "Paraphrase detection", "split": result["test_split"]}
     return [
-        Measurement(
-            task,
-            result["data"],
-            key,
-            round(100 * values[key], 6),
-            name,
-            "Paraphrase detection",
-            None,
-            result["test_split"],
-        )
+        Measurement(task, metric=key, value=round(100 * values[key], 6), name=name, **about)
         for task, key, values, name in rows
     ]
 
@@ -204,11 +189,8 @@ def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarr
     fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
     folds = tuple((np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(FOLDS))
     if not all(len(test) for _, test in folds):
-        raise InputError(
-            f"{pairs.name} does not part into {FOLDS} folds that share no sentence",
-            path=folder,
-            remedy="give another --test-split than --dev-split",
-        )
+        problem = f"{pairs.name} does not part into {FOLDS} folds that share no sentence"
+        raise InputError(problem, path=folder, remedy="give another --test-split than --dev-split")
     for dev, _ in folds:
         require_both_classes(pairs.rows(np.isin(np.arange(len(pairs)), dev)), folder)
     return folds
@@ -239,7 +221,7 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
 
     labels, tested = task.pairs.labels, task.tested
     measures = detection_measures(similarities[tested], labels[tested])
-    found = {name: measures[name] for name in ("average_precision", *_WITH_THRESHOLD)}
+    found = {name: measures[name] for name in _AT_BEST}
     called = {name: np.zeros(len(labels), bool) for name in ("accuracy", "f1")}
     for dev, test in task.folds:
         on_dev = detection_measures(similarities[dev], labels[dev])
@@ -321,9 +303,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         facts={"tasks": [task.facts() for task in tasks]},
         report=format_detection,
         name=f"paraphrase {' '.join(folders)} {settings.dev_split}/{settings.test_split}",
-        trained="the perceptron was trained on top of fixed vectors, for the cosine nothing was"
-        if seeds
-        else NOTHING_TRAINED,
+        trained=_PERCEPTRON_TRAINED if seeds else NOTHING_TRAINED,
     )
 
 

@@ -48,9 +48,8 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
     paths = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / f"{split}.tsv"
     for path in paths:
         if not path.is_file():
-            raise InputError(
-                "no such file", path=path, remedy="the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv"
-            )
+            problem = "no such file"
+            raise InputError(problem, path=path, remedy="the layout is corpus.jsonl, queries.jsonl, qrels/SPLIT.tsv")
     documents, queries = _read_texts(paths[0]), _read_texts(paths[1])
     relevance: dict[str, dict[str, int]] = {}
     for line, query, document, grade in _judgements(paths[2]):
@@ -117,9 +116,8 @@ def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
 def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:
     """Ranks the documents for each query by their words."""
     names, words = list(data.documents), Bm25(list(data.documents.values()))
-    return [
-        _without(query, [names[row] for row in words.best(text, DEPTH + 1)]) for query, text in data.queries.items()
-    ]
+    ranked = {query: words.best(text, DEPTH + 1) for query, text in data.queries.items()}
+    return [_without(query, [names[row] for row in rows]) for query, rows in ranked.items()]
 
 
 def _without(query: str, ranked: Sequence[str]) -> list[str]:
@@ -130,9 +128,7 @@ def _scores(name: str, kind: str, data: RetrievalSet, ranked: Sequence[Sequence[
     measures = [
         retrieval_measures(own, relevance) for own, relevance in zip(ranked, data.relevance.values(), strict=True)
     ]
-    record: dict[str, Any] = {
-        key: 100 * float(value) for key, value in zip(_TITLES, np.mean(measures, axis=0), strict=True)
-    }
+    record: dict[str, Any] = dict(zip(_TITLES, (100 * np.mean(measures, axis=0)).tolist(), strict=True))
     measurements = tuple(
         Measurement("text-retrieval", data.name, key, record[key], title, "Retrieval", split=data.split)
         for key, title in _TITLES.items()

@@ -40,8 +40,7 @@ class Evaluation:
         """Returns the tables."""
         return self.text
 
-    def _repr_markdown_(self) -> str:
-        return self.text
+    _repr_markdown_ = __str__
 
 
 @recipe(EvaluateSettings)

@@ -97,10 +97,7 @@ def mean_over_tasks(sets: Correlations) -> tuple[float, float, str]:
 class Line:
     """A row of the table of protocols: what it is over, and how.
 
-    Attributes:
-        protocols: Those that have it.
-        sets: Keys of the sets that belong to it; without any of them there is no row.
-        whole: Whether there is none either where a set is missing.
+    There is no row without any of the sets whose keys are `sets`, nor, if it is `whole`, where one of them is missing.
     """
 
     name: str
@@ -272,11 +269,9 @@ def _present(row: Mapping[str, Any]) -> str:
 def _read_sts(settings: EvaluateSettings) -> Benchmark:
     sts = find_sts_sets(*settings.data)
     if not sts.sets:
-        raise InputError(
-            "no STS set with both sentences and scores below this folder",
-            path=settings.data[0],
-            remedy="it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt",
-        )
+        problem = "no STS set with both sentences and scores below this folder"
+        remedy = "it needs files such as STS16-en-test/STS.input.headlines.txt and STS.gs.headlines.txt"
+        raise InputError(problem, path=settings.data[0], remedy=remedy)
     lacking = {"scores without sentences": sts.without_input, "sets without scores": sts.without_scores}
     notes = [f"{label} (not evaluated): {', '.join(keys)}" for label, keys in lacking.items() if keys]
 
@@ -307,10 +302,8 @@ def _read_graded(settings: EvaluateSettings) -> Benchmark:
 
 def _benchmark(sets: Sequence[GradedSet], protocols: Sequence[str], **about: Any) -> Benchmark:
     def measure(scorer: Scorer) -> Scores:
-        if scorer.similarity is None:
-            scored = score_with_encoder(scorer.encode, sets)
-        else:
-            scored = score_with_similarity(scorer.similarity, sets)
+        of_pairs = scorer.similarity
+        scored = score_with_similarity(of_pairs, sets) if of_pairs else score_with_encoder(scorer.encode, sets)
         result = evaluate_scored(scored, protocols)
         return Scores(scorer.name, scorer.kind, result, tuple(sts_measurements(result)))
 

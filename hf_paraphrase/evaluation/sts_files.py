@@ -66,10 +66,7 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
     The year of a SemEval set is read from its folder's name (`STS12-en-test`, `sts2012`, …); sets in a folder for
     training or trial have another family (`STS12 train`), so that they never enter a test mean. A copy with the same
     content is read once. Sets without any score or without sentences are named in the result.
-
-    Args:
-        *folders: Where to look.
-        families: Only these families are read; all by default.
+    Of `families` only those named are read; all by default.
     """
     for folder in folders:
         if not Path(folder).exists():
@@ -87,11 +84,8 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
             earlier, other = found.setdefault(graded.key, (graded, path))
             sides = (earlier.sentences1, earlier.sentences2) == (graded.sentences1, graded.sentences2)
             if not sides or not np.array_equal(earlier.scores, graded.scores):
-                raise InputError(
-                    f"{graded.key} was already read from {other}, with other content",
-                    path=path,
-                    remedy="give a folder that holds each set once",
-                )
+                problem = f"{graded.key} was already read from {other}, with other content"
+                raise InputError(problem, path=path, remedy="give a folder that holds each set once")
     order = [f"{family} {name}" for family, names in STS_TASKS.items() for name in names]
     keys = [key for key in order if key in found] + [key for key in found if key not in order]
     without_input, without_scores = (

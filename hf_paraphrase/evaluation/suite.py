@@ -22,9 +22,9 @@ import pyarrow as pa
 from ..artefacts.card_heads import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..data.folder import DataFolder
-from ..data.records import column_names, read_records
+from ..data.records import read_records, schema_of_file
 from ..data.schema import usual_pair_columns
-from ..data.text_blocks import kind_of_records
+from ..data.text_blocks import kind_of_rows
 from ..data.text_files import Field, StrictLines, typed
 from ..errors import InputError
 from ..messages import INPUT_COPIES, as_given
@@ -41,12 +41,9 @@ NOTHING_TRAINED = "nothing was trained on top"
 
 @dataclass(frozen=True)
 class Scores:
-    """What one scorer reached on a benchmark.
+    """What one scorer reached on a benchmark; its `kind` is that of :class:`~.baselines.Scorer`.
 
-    Attributes:
-        kind: `model`, `truncated` or `baseline`, as of :class:`~.baselines.Scorer`.
-        record: What was measured, as plain values for JSON.
-        measurements: The numbers that the head of the model's card shall have.
+    `record` is what was measured, as plain values for JSON, and `measurements` the numbers for the head of the card.
     """
 
     name: str
@@ -114,25 +111,21 @@ class Benchmark:
         return {**about, "inputs": inputs, "settings": given, "versions": versions()}
 
 
-def _recognises_nothing(path: Path) -> bool:
-    """Recognises no data: the suite must be named."""
-    return False
-
-
 @dataclass(frozen=True, repr=False)
 class Suite:
     """A row of the registry of suites.
 
     Attributes:
         read: Checks the settings that are its own, and reads the data.
-        recognise: Tells whether a file or folder is for this suite; the first of the registry that does has it.
+        recognise: Tells whether a file or folder is for this suite; the first of the registry that does has it. By
+            default the suite must be named.
         several: Whether files and folders are read together; otherwise `read` is called for each of them.
         settings: Those of the settings of `evaluate` that are not for every suite and that this one has a use for.
         heading: The heading of the section of a card that `--update-card` writes.
     """
 
     read: Callable[[EvaluateSettings], Benchmark]
-    recognise: Callable[[Path], bool] = _recognises_nothing
+    recognise: Callable[[Path], bool] = lambda path: False
     several: bool = False
     settings: tuple[str, ...] = ()
     heading: str = "Evaluation"
@@ -152,13 +145,7 @@ def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
 
 def has_columns(*wanted: str, without: str = "") -> Callable[[Path], bool]:
     """Makes a recogniser of files and data folders by the names of their columns."""
-
-    def recognise(path: Path) -> bool:
-        """Returns whether the columns are there."""
-        present = columns_of(path)
-        return present.issuperset(wanted) and without not in present
-
-    return recognise
+    return lambda path: {*wanted} <= (present := columns_of(path)) and without not in present
 
 
 def columns_of(path: Path) -> set[str]:
@@ -166,10 +153,10 @@ def columns_of(path: Path) -> set[str]:
     try:
         files = [path] if path.is_file() else []
         if path.is_dir() and not any(path.rglob("*.parquet")):
-            files = sorted(file for file in path.iterdir() if file.suffix != ".json" and records_kind(file))
-        kind = records_kind(files[0]) if files else None
+            files = sorted(file for file in path.iterdir() if file.suffix != ".json" and kind_of_rows(file))
+        kind = kind_of_rows(files[0]) if files else None
         if kind in ("csv", "jsonl"):
-            names = column_names(files[0], kind)
+            names = schema_of_file(files[0], kind).names
             return {*names, *usual_pair_columns(names)}
         folder = DataFolder(path)
         return {name for split in folder.splits for name in folder.schema(split).names}
@@ -183,10 +170,10 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
     Returns:
         The name of the folder and the split, or of the file, and the columns.
     """
-    name, kind = path.resolve().name, records_kind(path) if path.is_file() else None
+    name, kind = path.resolve().name, kind_of_rows(path) if path.is_file() else None
     columns = [column.name for column in fields]
     if kind in ("csv", "jsonl"):
-        sides = usual_pair_columns(column_names(path, kind))
+        sides = usual_pair_columns(schema_of_file(path, kind).names)
         blocks = read_records(path, kind, {column: sides.get(column, column) for column in columns}, StrictLines())
         tables = [table for _, table in typed(blocks, fields, path, StrictLines())]
         table = pa.concat_tables(tables) if tables else pa.table({})
@@ -211,8 +198,3 @@ def chosen_split(folder: DataFolder, split: str) -> str:
     """
     only = folder.splits if len(folder.splits) == 1 and split in ("validation", "dev", "test") else ()
     return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)
-
-
-def records_kind(path: Path) -> str | None:
-    """Returns `csv`, `jsonl` or `parquet` by the end of a file's name, None for any other."""
-    return "csv" if ".tsv" in path.suffixes[-2:] else kind_of_records(path)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,33 +118,27 @@ def format_transfer(scores: Sequence[Scores], notes: Sequence[str] = ()) -> str:
 def _benchmark(
     tasks: Tasks, title: str, notes: Sequence[str] = (), *, macro: bool = False, facts: Mapping[str, Any], **about: Any
 ) -> Benchmark:
-    try:
-        import sklearn  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            "classifiers on sentence vectors need scikit-learn", remedy="pip install 'hf-paraphrase[classification]'"
-        ) from error
+    if find_spec("sklearn") is None:
+        problem = "classifiers on sentence vectors need scikit-learn"
+        raise UsageError(problem, remedy="pip install 'hf-paraphrase[classification]'")
     for name, task in tasks.items():
         size = len(task["train"].gold)
         second = sorted(np.bincount(task["train"].gold, minlength=2))[-2]
         if second < 2 * FOLDS:
-            raise InputError(
-                f"{name} has {size} examples, {second} of the second largest class: too few for folds",
-                remedy=f"give two classes with {2 * FOLDS} examples or more",
-            )
+            problem = f"{name} has {size} examples, {second} of the second largest class: too few for folds"
+            raise InputError(problem, remedy=f"give two classes with {2 * FOLDS} examples or more")
 
     def measure(scorer: Scorer) -> Scores:
         results = evaluate_tasks(scorer.encode, tasks, macro=macro)
         how = "regression on fixed vectors" if macro else "regression on fixed vectors, SentEval"
         titles = {"accuracy": f"accuracy (%; {how})", "f1": f"{'macro ' if macro else ''}F1 × 100 ({how})"}
-        measurements = [
-            Measurement(
-                "text-classification", result["task"], name, value, titles[name], title, split=result["tested_on"]
-            )
+        measured = partial(Measurement, "text-classification", task_name=title)
+        measurements = tuple(
+            measured(result["task"], name, value, titles[name], split=result["tested_on"])
             for result in results
             for name, value in result["metrics"].items()
-        ]
-        return Scores(scorer.name, scorer.kind, {"tasks": results}, tuple(measurements))
+        )
+        return Scores(scorer.name, scorer.kind, {"tasks": results}, measurements)
 
     classifier = {"name": "scikit-learn LogisticRegression", "folds": FOLDS, "penalties": [*PENALTIES], "seed": _SEED}
     return Benchmark(
@@ -209,15 +205,5 @@ def _read_texts(settings: EvaluateSettings) -> Benchmark:
     )
 
 
-TRANSFER = Suite(
-    _read_senteval,
-    has_transfer_tasks,
-    settings=("tasks",),
-    heading="Evaluation: transfer tasks",
-)
-CLASSIFICATION = Suite(
-    _read_texts,
-    has_columns("text", "label"),
-    several=True,
-    heading="Evaluation: classification",
-)
+TRANSFER = Suite(_read_senteval, has_transfer_tasks, settings=("tasks",), heading="Evaluation: transfer tasks")
+CLASSIFICATION = Suite(_read_texts, has_columns("text", "label"), several=True, heading="Evaluation: classification")

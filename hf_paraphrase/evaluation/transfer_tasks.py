@@ -7,7 +7,7 @@ six types, MRPC (Dolan, Quirk and Brockett 2004; MSRP elsewhere) news sentences 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,10 +31,6 @@ class TransferTask:
     configuration: str
     splits: tuple[str, ...] = ("train",)
     sides: tuple[str, ...] = ("text",)
-
-    def parts(self, below: Mapping[Any, Sequence[Part]]) -> dict[str, Part]:
-        """Returns the parts `train` and `test` of the task, of those that each source has."""
-        return {part.split: part for part in below[self.source] if part.configuration == self.configuration}
 
 
 TASKS: dict[str, TransferTask] = {
@@ -96,7 +92,7 @@ def find_transfer_tasks(
     for name, task in TASKS.items():
         if name not in wanted:
             continue
-        parts = task.parts(below)
+        parts = {part.split: part for part in below[task.source] if part.configuration == task.configuration}
         if not parts.keys() >= {*task.splits}:
             missing.append(name)
             continue

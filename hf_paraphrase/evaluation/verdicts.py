@@ -132,9 +132,6 @@ class Difference:
 
         Without :data:`FEWEST_SEEDS` seeds on either side it has no bounds. A difference of which no seed is a part
         has an interval over test pairs alone.
-
-        Args:
-            comparisons: How many differences are judged together, this one among them.
         """
         from scipy.stats import t as student
 

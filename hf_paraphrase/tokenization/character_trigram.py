@@ -7,27 +7,26 @@ space before and one behind it, and all windows of three characters, spaces incl
 No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out:
 each character c as three, `\1 c \2`, and then for every letter x of the vocabulary one rule replaces `\1` wherever the
 character before is x, and `\2` wherever the next is x, by x. So a plain `tokenizer.json` gives the exact tokens in
-every program that reads such files, but slowly. `SentenceEncoder` and `trigram_vocabulary` use array operations, by
-:class:`TrigramLookup`: all windows of a block of texts are looked up at once. They are exactly those of
-`tokenizers`, to which a text that holds a special token is given whole.
+every program that reads such files, but slowly. :class:`TrigramLookup` looks up all windows of a block of texts at
+once, with the same result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
 from .run_lookup import settings_of_part, tokens_around
-from .token_ids import TokenIds
+from .token_ids import TokenIds, library_ids
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer, models, normalizers
+    from tokenizers import Tokenizer, normalizers
     from transformers import PreTrainedTokenizerFast
 
 MARKS = "\x01\x02"
@@ -38,24 +37,6 @@ _CHARACTER_BITS = 21
 _CODE_POINTS = 0x110000
 _TABLE_SIZE = 1 << 24
 """Entries of a table at most; beyond that trigrams are searched."""
-
-
-class CharacterWindows(NamedTuple):
-    """The windows of three characters of several texts, each with a space before it and one behind.
-
-    `points` are the code points of all texts in a row, `centres` (windows,) the places of the middle characters in it;
-    text i has the windows from `offsets[i]` up to `offsets[i + 1]`.
-    """
-
-    points: NDArray[np.unsignedinteger]
-    centres: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-
-    def packed(self) -> NDArray[np.int64]:
-        """Packs each window into one number, 21 bits a character, whose order is that of the strings (windows,)."""
-        wide = self.points.astype(np.int64)
-        first, second, third = (wide[self.centres + place] for place in (-1, 0, 1))
-        return first << 2 * _CHARACTER_BITS | second << _CHARACTER_BITS | third
 
 
 def trigram_vocabulary(
@@ -73,7 +54,10 @@ def trigram_counts(
     keys, counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
     stream = iter(sentences)
     while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
-        packed = character_windows(block, normalize, lower_case=lower_case).packed()
+        points, centres, _ = character_windows(block, normalize, lower_case=lower_case)
+        first, second, third = (points[centres + place].astype(np.int64) for place in (-1, 0, 1))
+        # In one number, 21 bits a character, whose order is that of the strings.
+        packed = first << 2 * _CHARACTER_BITS | second << _CHARACTER_BITS | third
         new_keys, new_counts = np.unique(packed, return_counts=True)
         keys, where = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
         counts = np.bincount(where, np.concatenate([counts, new_counts]), len(keys)).astype(np.int64)
@@ -94,30 +78,40 @@ def build_character_trigram_tokenizer(
     With `skip_unknown` trigrams outside the vocabulary are left out of the mean, as by Wieting et al. (2019);
     otherwise each of them is the token `[UNK]`, id 1, as in ParaNMT-50M. Id 0 is `[PAD]`.
     """
-    from tokenizers import Regex, Tokenizer, pre_tokenizers
-
-    vocabulary = {PAD_TOKEN: PAD_ID} if skip_unknown else {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
-    first = len(vocabulary)
+    special = {PAD_TOKEN: PAD_ID} if skip_unknown else {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
+    vocabulary = dict(special)
     for trigram in trigrams:
         if len(trigram) != 3 or any(mark in trigram for mark in MARKS):
             raise ValueError(f"{trigram!r} is not a trigram of characters")
         vocabulary.setdefault(trigram, len(vocabulary))
-    if len(vocabulary) == first:
+    if len(vocabulary) == len(special):
         raise InputError("the vocabulary has no trigrams", remedy="give sentences with text, or lower min_frequency")
-    tokenizer = Tokenizer(_model(vocabulary, skip_unknown=skip_unknown))
-    tokenizer.normalizer = _normalizer(_neighbours(list(vocabulary)[first:]), lower_case=lower_case)
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("..."), "isolated")
-    names = {"pad_token": PAD_TOKEN} if skip_unknown else {"pad_token": PAD_TOKEN, "unk_token": UNKNOWN_TOKEN}
-    return as_fast_tokenizer(tokenizer, **names)
+    backend = _backend(vocabulary, lower_case=lower_case, skip_unknown=skip_unknown)
+    return as_fast_tokenizer(backend, **dict(zip(("pad_token", "unk_token"), special, strict=False)))
 
 
-def _model(vocabulary: dict[str, int], *, skip_unknown: bool) -> models.Model:
-    from tokenizers import models
+def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool) -> Tokenizer:
+    """Makes the tokenizer whose normaliser, a chain of replacements, writes every window out."""
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+    model: models.Model = models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
     if skip_unknown:
         # Without merges it gives a known text its id and drops what is made of unknown characters.
-        return models.BPE(vocab=vocabulary, merges=[], ignore_merges=True)
-    return models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
+        model = models.BPE(vocab=vocabulary, merges=[], ignore_merges=True)
+    tokenizer = Tokenizer(model)
+    steps = _text_steps(lower_case)
+    steps.append(normalizers.Replace(Regex("(?=.)"), _BEFORE))
+    steps.append(normalizers.Replace(Regex(f"(?<=[^{_BEFORE}])"), _BEHIND))
+    # The spaces round the text, and those inside it.
+    spaces = rf"\A{_BEFORE}|(?<= .){_BEFORE}|{_BEHIND}(?=. )|{_BEHIND}\z"
+    steps.append(normalizers.Replace(Regex(spaces), " "))
+    trigrams = vocabulary.keys() - {PAD_TOKEN, UNKNOWN_TOKEN}
+    for character in sorted({character for trigram in trigrams for character in trigram[::2]} - {" "}):
+        code = rf"\x{{{ord(character):x}}}"
+        steps.append(normalizers.Replace(Regex(f"(?<={code}.){_BEFORE}|{_BEHIND}(?=.{code})"), character))
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("..."), "isolated")
+    return tokenizer
 
 
 def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
@@ -128,8 +122,15 @@ def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
     return normalize
 
 
-def character_windows(texts: Sequence[str], normalize: Callable[[str], str], *, lower_case: bool) -> CharacterWindows:
-    """Finds the windows of some texts, which :func:`text_normalizer` normalises; plain ASCII needs less for that."""
+def character_windows(
+    texts: Sequence[str], normalize: Callable[[str], str], *, lower_case: bool
+) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int64]]:
+    """Finds the windows of some texts, which :func:`text_normalizer` normalises; plain ASCII needs less for that.
+
+    Returns:
+        The code points of all texts in a row, with a space before each text and one behind; the places (windows,) of
+        the middle characters in it; and where the windows of each text begin (texts + 1,).
+    """
     cased = str.lower if lower_case else str
     plain = [
         " ".join(cased(text).split()) if text.isascii() and text.isprintable() else normalize(text) for text in texts
@@ -144,7 +145,7 @@ def character_windows(texts: Sequence[str], normalize: Callable[[str], str], *, 
         points = np.frombuffer(row.encode("ascii"), np.uint8)
     else:
         points = np.frombuffer(row.encode("utf-32-le"), np.uint32)
-    return CharacterWindows(points, np.flatnonzero(is_centre), offsets)
+    return points, np.flatnonzero(is_centre), offsets
 
 
 class TrigramLookup:
@@ -195,30 +196,25 @@ class TrigramLookup:
         trigrams = {text: number for text, number in vocabulary.items() if text not in (PAD_TOKEN, UNKNOWN_TOKEN)}
         if not trigrams or any(len(text) != 3 for text in trigrams):
             return None
-        model = settings_of_part(_model(vocabulary, skip_unknown=skip_unknown))
-        normalizer, neighbours = settings_of_part(tokenizer.normalizer), _neighbours(trigrams)
         for lower_case in (True, False):
-            expected = settings_of_part(_normalizer(neighbours, lower_case=lower_case))
-            if (normalizer, settings_of_part(tokenizer.model)) == (expected, model):
+            made = _backend(vocabulary, lower_case=lower_case, skip_unknown=skip_unknown)
+            pairs = ((tokenizer.normalizer, made.normalizer), (tokenizer.model, made.model))
+            if all(settings_of_part(own) == settings_of_part(expected) for own, expected in pairs):
                 return cls(tokenizer, trigrams, lower_case=lower_case, skip_unknown=skip_unknown)
         return None
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts in some sixty bytes a character, so pass texts in blocks."""
         row = "\n".join(texts)
-        present = [text for text in self._special if text in row]
-        if not present:
+        if not any(token in row for token in self._special):
             return self._of_windows(texts)
-        special = [any(text in item for text in present) for item in texts]
-        plain = self._of_windows(list(compress(texts, [not is_special for is_special in special])))
-        slow = list(compress(texts, special))
-        encodings = self.tokenizer.encode_batch_fast(slow, add_special_tokens=False)
-        others = TokenIds.of_lists([encoding.ids for encoding in encodings])
-        return plain.merged(others, np.array(special, np.bool_))
+        special = np.array([any(token in text for token in self._special) for text in texts], np.bool_)
+        others = TokenIds.of_lists(library_ids(self.tokenizer, list(compress(texts, special))))
+        return self._of_windows(list(compress(texts, ~special))).merged(others, special)
 
     def _of_windows(self, texts: Sequence[str]) -> TokenIds:
-        windows = character_windows(texts, self._normalize, lower_case=self.lower_case)
-        numbers, centres = self._number[windows.points], windows.centres
+        points, centres, offsets = character_windows(texts, self._normalize, lower_case=self.lower_case)
+        numbers = self._number[points]
         pairs = numbers[centres - 1].astype(np.int64) * self._base + numbers[centres]
         if self._table is not None:
             ids = self._table[self._row[pairs], numbers[centres + 1]].astype(np.int64)
@@ -229,9 +225,9 @@ class TrigramLookup:
         unknown = ids < 0
         if not self.skip_unknown:
             ids[unknown] = UNKNOWN_ID
-            return TokenIds(ids, windows.offsets)
+            return TokenIds(ids, offsets)
         kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])
-        return TokenIds(ids[~unknown], kept[windows.offsets])
+        return TokenIds(ids[~unknown], kept[offsets])
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:
@@ -246,24 +242,3 @@ def _text_steps(lower_case: bool) -> list[normalizers.Normalizer]:
     lower = [normalizers.Lowercase()] if lower_case else []
     marks = normalizers.Replace(Regex(f"[{MARKS}]"), "")
     return [normalizers.NFKC(), *lower, marks, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
-
-
-def _normalizer(neighbours: Sequence[str], *, lower_case: bool) -> normalizers.Sequence:
-    """Makes the chain of replacements that writes every window out."""
-    from tokenizers import Regex, normalizers
-
-    steps = _text_steps(lower_case)
-    steps.append(normalizers.Replace(Regex("(?=.)"), _BEFORE))
-    steps.append(normalizers.Replace(Regex(f"(?<=[^{_BEFORE}])"), _BEHIND))
-    # The spaces round the text, and those inside it.
-    spaces = rf"\A{_BEFORE}|(?<= .){_BEFORE}|{_BEHIND}(?=. )|{_BEHIND}\z"
-    steps.append(normalizers.Replace(Regex(spaces), " "))
-    for character in neighbours:
-        code = rf"\x{{{ord(character):x}}}"
-        steps.append(normalizers.Replace(Regex(f"(?<={code}.){_BEFORE}|{_BEHIND}(?=.{code})"), character))
-    return normalizers.Sequence(steps)
-
-
-def _neighbours(trigrams: Iterable[str]) -> list[str]:
-    """Lists the characters, except the space, that stand first or last in a trigram, in order."""
-    return sorted({character for trigram in trigrams for character in (trigram[0], trigram[2])} - {" "})

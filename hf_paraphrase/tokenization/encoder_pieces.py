@@ -20,13 +20,13 @@ from ..errors import InputError, ModelError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Tokenizer, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
 SPACE = "▁"
 """What stands for the space before a word."""
-PUNCTUATION = r"[^\s\p{Alphabetic}\p{M}\p{Nd}\p{Pc}▁]|_"
-r"""A mark or symbol: what is not in `\w`, which is written out because that of JavaScript has ASCII letters only."""
+_PUNCTUATION = r"[^\s\p{Alphabetic}\p{M}\p{Nd}\p{Pc}▁]|_"
+r"""Every mark or symbol: what is not in `\w`, which is written out as that of JavaScript has ASCII letters only."""
 _REMEDY = "give a folder that train-tokenizer made, or that of a fast tokenizer (tokenizer.json)"
 _SPECIAL = (PAD_TOKEN, UNKNOWN_TOKEN)
 # A letter (of Linear B) that no text to learn from is expected to have.
@@ -41,18 +41,13 @@ def train_encoder_bpe(
     The greatest number of pieces includes `[PAD]`, id 0, and `[UNK]`, id 1. Two pieces are merged if they stand side
     by side `min_frequency` times.
     """
-    from tokenizers import AddedToken, Tokenizer
+    from tokenizers import Tokenizer
     from tokenizers.models import BPE
     from tokenizers.trainers import BpeTrainer
 
     tokenizer = Tokenizer(BPE(unk_token=UNKNOWN_TOKEN))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = BpeTrainer(
-        vocab_size=vocabulary_size,
-        min_frequency=min_frequency,
-        special_tokens=[AddedToken(token, special=True, normalized=False) for token in _SPECIAL],
-        show_progress=False,
-    )
+    trainer = BpeTrainer(min_frequency=min_frequency, **_options(vocabulary_size))
     tokenizer.train_from_iterator(_with_text(sentences), trainer)
     return _finished(tokenizer, vocabulary_size)
 
@@ -64,47 +59,51 @@ def train_encoder_unigram(
 
     The pieces differ from run to run: the trainer of `tokenizers` is not deterministic, and takes no seed.
 
-    The library's trainer considers only strings that two different words have in common, so that the most frequent
-    word of all would be cut up if no longer one contained it. Therefore it is shown each word once more with a letter
-    behind it, whose piece is removed in the end: this makes every word a candidate.
+    The library's trainer considers only strings that two different words have in common, so the most frequent word of
+    all would be cut up. Therefore it is shown each word once more with a letter behind it, removed in the end.
     """
-    from tokenizers import AddedToken, Tokenizer
+    from tokenizers import Tokenizer
     from tokenizers.models import Unigram
     from tokenizers.trainers import UnigramTrainer
 
     tokenizer = Tokenizer(Unigram([(UNKNOWN_TOKEN, 0.0)], 0, False))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = UnigramTrainer(
-        vocab_size=vocabulary_size + 1,
-        special_tokens=[AddedToken(token, special=True, normalized=False) for token in _SPECIAL],
-        unk_token=UNKNOWN_TOKEN,
-        show_progress=False,
-    )
+    trainer = UnigramTrainer(unk_token=UNKNOWN_TOKEN, **_options(vocabulary_size + 1))
     stream = _and_marked_words(_with_text(sentences), lower_case=lower_case)
     try:
         tokenizer.train_from_iterator(stream, trainer)
     except Exception as error:  # the library raises plain Exception
         if "not large enough" not in str(error):
             raise
-        raise InputError(
-            f"{vocabulary_size} pieces are too few: the text has more different characters", remedy="ask for more"
-        ) from error
-    return _finished(_without_mark(tokenizer), vocabulary_size)
+        problem = f"{vocabulary_size} pieces are too few: the text has more different characters"
+        raise InputError(problem, remedy="ask for more") from error
+    parts = json.loads(tokenizer.to_str())
+    parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
+    return _finished(Tokenizer.from_str(json.dumps(parts)), vocabulary_size)
 
 
 def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
     """Sets what normalises a text, splits it into words, each marked with the space before it, and joins pieces."""
-    from tokenizers import Regex, decoders, pre_tokenizers
+    from tokenizers import pre_tokenizers
 
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
+    mark_spaces(tokenizer, pre_tokenizers.WhitespaceSplit())
+
+
+def _options(vocabulary_size: int) -> dict[str, Any]:
+    from tokenizers import AddedToken
+
+    special = [AddedToken(token, special=True, normalized=False) for token in _SPECIAL]
+    return {"vocab_size": vocabulary_size, "special_tokens": special, "show_progress": False}
+
+
+def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> None:
+    """Makes a space part of the piece behind it, which decoding undoes, and splits off punctuation marks."""
+    from tokenizers import Regex, decoders, pre_tokenizers
+
     marking: dict[str, Any] = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.WhitespaceSplit(),
-            pre_tokenizers.Metaspace(**marking),
-            pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated"),
-        ]
-    )
+    punctuation = pre_tokenizers.Split(Regex(_PUNCTUATION), behavior="isolated")
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*before, pre_tokenizers.Metaspace(**marking), punctuation])
     tokenizer.decoder = decoders.Metaspace(**marking)
 
 
@@ -132,21 +131,11 @@ def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator
     yield from (word.removeprefix(SPACE) + _MARK for word in sorted(words))
 
 
-def _without_mark(tokenizer: Tokenizer) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    parts = json.loads(tokenizer.to_str())
-    parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
-    return Tokenizer.from_str(json.dumps(parts))
-
-
 def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:
     size = tokenizer.get_vocab_size()
     if size > vocabulary_size:
-        raise InputError(
-            f"{vocabulary_size} pieces are too few: the text has {size - len(_SPECIAL)} different characters",
-            remedy=f"ask for {size} or more",
-        )
+        problem = f"{vocabulary_size} pieces are too few: the text has {size - len(_SPECIAL)} different characters"
+        raise InputError(problem, remedy=f"ask for {size} or more")
     return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
@@ -157,6 +146,8 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     right. Where it has no padding or unknown token (byte-level BPE has none), `[PAD]` or `[UNK]` is added to its
     vocabulary. Apart from that it gives the ids that it gave before.
     """
+    from tokenizers import Tokenizer
+
     path = Path(folder)
     if not path.is_dir():
         raise ModelError("no such tokenizer folder", path=path, remedy=_REMEDY)
@@ -167,24 +158,15 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
     # Of two tokens with one id it is written with one alone, and may not open again.
     with opening("the tokenizer", path, _REMEDY):
-        backend = _without_additions(given)
+        parts = json.loads(given.backend_tokenizer.to_str())
+        parts.update(post_processor=None, truncation=None, padding=None)
+        backend = Tokenizer.from_str(json.dumps(parts))
     # A class of its own might put the additions back whenever it is opened.
     tokenizer = as_fast_tokenizer(
         backend, pad_token=given.pad_token or PAD_TOKEN, unk_token=given.unk_token or UNKNOWN_TOKEN
     )
     ids = set(tokenizer.get_vocab().values())
     if ids != set(range(len(tokenizer))):
-        raise ModelError(
-            f"the vocabulary has {len(ids)} tokens and ids up to {max(ids)}: some have no token",
-            path=path,
-            remedy="number the tokens from 0 without gaps",
-        )
+        problem = f"the vocabulary has {len(ids)} tokens and ids up to {max(ids)}: some have no token"
+        raise ModelError(problem, path=path, remedy="number the tokens from 0 without gaps")
     return tokenizer
-
-
-def _without_additions(tokenizer: PreTrainedTokenizerFast) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    parts = json.loads(tokenizer.backend_tokenizer.to_str())
-    parts.update(post_processor=None, truncation=None, padding=None)
-    return Tokenizer.from_str(json.dumps(parts))

@@ -9,11 +9,11 @@ every word.
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -42,13 +42,10 @@ _WORDS = r"[^\W_]+|[^\w\s]|_"
 
 @dataclass(frozen=True)
 class Morphs:
-    """A Morfessor Baseline model, as far as it is needed to segment.
+    """A Morfessor Baseline model, as far as it is needed to segment: the morphs with their numbers of tokens.
 
-    Attributes:
-        counts: The morphs, i.e. the constructions that are not split further, with their number of tokens.
-        boundaries: The number of word tokens, which is that of word boundaries.
-        words: The number of different words that were learnt from.
-        rounds: How often training went over all words.
+    `boundaries` is the number of word tokens, `words` that of different words, `rounds` how often training went over
+    all of them.
     """
 
     counts: dict[str, int]
@@ -65,8 +62,7 @@ class Morphs:
 def word_splitter(*, lower_case: bool) -> Tokenizer:
     """Makes a tokenizer without vocabulary that normalises text and cuts it into words and punctuation marks.
 
-    A word carries no mark of the space before it, so that a morph is the same at the beginning of a word and inside
-    one, as it is for Morfessor.
+    As for Morfessor, a morph is the same at the beginning of a word, where no space is marked, and inside one.
     """
     from tokenizers import Regex, Tokenizer, pre_tokenizers
     from tokenizers.models import Unigram
@@ -89,19 +85,12 @@ def count_words(sentences: Iterable[str], *, lower_case: bool = True) -> Counter
 
 
 def learn_morphs(
-    counts: Mapping[str, int],
-    *,
-    dampening: str = "none",
-    min_frequency: int = 1,
-    seed: int = 0,
+    counts: Mapping[str, int], *, dampening: str = "none", min_frequency: int = 1, seed: int = 0
 ) -> Morphs:
     """Trains Morfessor Baseline by its recursive algorithm, to the end, on words and how often each occurs.
 
-    Args:
-        counts: The words with their frequencies.
-        dampening: A key of :data:`DAMPENINGS`.
-        min_frequency: Words that occur less often are left out.
-        seed: Of the order in which the words are gone over, which is drawn again in every round.
+    Frequencies are dampened by one of :data:`DAMPENINGS`; words below `min_frequency` are left out. The seed is that
+    of the order in which the words are gone over, which is drawn again in every round.
     """
     modify = DAMPENINGS[dampening]
     # In a fixed order, because the order of training is drawn from it.
@@ -111,21 +100,27 @@ def learn_morphs(
         raise InputError(problem, remedy="give sentences that are not empty, or lower the min_frequency")
     log(f"learning morphs from {len(data):,} different words")
     check_installed()
+    from morfessor import utils
     from morfessor.baseline import BaselineModel
 
-    model = BaselineModel()
-    with _quiet_and_seeded(seed):
+    model, boundaries = BaselineModel(), sum(count for count, _ in data)
+    # It writes no dots, and its random numbers do not disturb those of the caller.
+    shown, state = utils.show_progress_bar, random.getstate()
+    utils.show_progress_bar = False
+    random.seed(seed)
+    try:
         cost = model.load_data(data)
-        rounds = 0
-        while True:
+        for rounds in itertools.count(1):
             previous = cost
             _, cost = model.train_batch(finish_threshold=FINISH_THRESHOLD, max_epochs=1)
-            rounds += 1
             log(f"round {rounds}: {cost:,.0f} nats")
             # As in `train_batch`, whose first round never is the last.
-            if rounds > 1 and cost >= previous - FINISH_THRESHOLD * sum(count for count, _ in data):
+            if rounds > 1 and cost >= previous - FINISH_THRESHOLD * boundaries:
                 break
-    return Morphs(dict(model.get_constructions()), sum(count for count, _ in data), len(data), rounds)
+    finally:
+        utils.show_progress_bar = shown
+        random.setstate(state)
+    return Morphs(dict(model.get_constructions()), boundaries, len(data), rounds)
 
 
 def morfessor_tokenizer(
@@ -133,10 +128,10 @@ def morfessor_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Carries a Morfessor Baseline model over to a fast tokenizer.
 
-    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, but that a run of characters
-    that are neither morphs nor in the alphabet is one `[UNK]`; of several segmentations with equal cost either may
-    win. Id 0 is `[PAD]`, id 1 is `[UNK]`, then come the morphs, the most frequent first, and the rest of the
-    alphabet: characters to know though they are not morphs, e.g. those of rare words that were left out of training.
+    The tokens of a word are those of `BaselineModel.viterbi_segment(word, addcount=0)`, but that characters in a row
+    that are neither morphs nor in the alphabet are one `[UNK]`; of segmentations with equal cost either may win. Id 0
+    is `[PAD]`, id 1 is `[UNK]`, then come the morphs, the most frequent first, and the rest of the alphabet:
+    characters to know though they are not morphs, e.g. those of rare words that were left out of training.
     """
     from tokenizers.models import Unigram
 
@@ -158,21 +153,5 @@ def morfessor_tokenizer(
 def check_installed() -> None:
     """Checks that Morfessor can be imported."""
     if find_spec("morfessor") is None:
-        raise UsageError(
-            "learning morphs needs the package morfessor", remedy="pip install 'hf-paraphrase[segmentation]'"
-        )
-
-
-@contextmanager
-def _quiet_and_seeded(seed: int) -> Iterator[None]:
-    """Keeps Morfessor from writing dots, and gives it random numbers without disturbing those of the caller."""
-    from morfessor import utils
-
-    shown, state = utils.show_progress_bar, random.getstate()
-    utils.show_progress_bar = False
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        utils.show_progress_bar = shown
-        random.setstate(state)
+        problem = "learning morphs needs the package morfessor"
+        raise UsageError(problem, remedy="pip install 'hf-paraphrase[segmentation]'")

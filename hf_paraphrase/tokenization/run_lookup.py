@@ -26,37 +26,20 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .token_ids import TokenIds, ranges
+from .token_ids import TokenIds, library_ids, ranges
 
 if TYPE_CHECKING:
     from pyarrow import LargeStringArray
     from tokenizers import Tokenizer
 
-SPACE_MARK = "▁"
-"""What `Metaspace` writes for a space."""
-
-_FIELDS = {
-    # Normalisers that change a character, or a letter and its marks, whatever stands around it.
-    **{name: set[str]() for name in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt")},
-    "BertNormalizer": {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"},
-    "Precompiled": {"precompiled_charsmap"},
-    "Strip": {"strip_left", "strip_right"},
-    "Replace": {"pattern", "content"},
-    # Pre-tokenizers that split at white space.
-    **{name: set[str]() for name in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")},
-    "Metaspace": {"replacement", "prepend_scheme", "split"},
-    "ByteLevel": {"add_prefix_space", "trim_offsets", "use_regex"},
-    "Split": {"pattern", "behavior", "invert"},
-}
-"""The settings of the parts that are known."""
+_NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "BertNormalizer", "Precompiled")
+"""Those that change a character, or a letter and its marks, whatever stands around it."""
 _REPLACED = (r"\p{Nd}", r"\s+", r"\s", " {2,}", " +")
 """Regular expressions that match one character, or white space only."""
 _WORDS = r"[^\W_]+|[^\w\s]|_"
 """The words of :mod:`.morfessor`."""
-REMEMBERED = 1 << 18
-"""Different runs that are remembered; a call that begins with more of them starts again."""
-REMEMBERED_CHARACTERS = 1 << 23
-"""Characters of all of them, likewise."""
+REMEMBERED = 1 << 21
+"""Characters of all runs that are remembered; a call that begins with more of them starts again."""
 _FEW_TEXTS = 512
 """So many texts are split up faster by Python than by Arrow."""
 _TEXTS_THAT_PAY = 1 << 16
@@ -73,15 +56,15 @@ _runs_of = re.compile(" *[^ ]+| +").findall
 class RunLookup:
     """Computes the ids that a tokenizer gives, for many texts at once; several threads may use it at a time."""
 
-    def __init__(self, tokenizer: Tokenizer, *, before: Sequence[int] = (), behind: Sequence[int] = ()) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, around: tuple[Sequence[int], Sequence[int]] = ((), ())) -> None:
         self.tokenizer = tokenizer
-        self.before = np.array(before, np.int64)
-        self.behind = np.array(behind, np.int64)
-        self._normalize = None if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str
+        # The special tokens before and behind each text.
+        self._around = [np.array(ids, np.int64) for ids in around]
+        self._normalized = str if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str
         added = tokenizer.get_added_tokens_decoder()
         self._added_ids = frozenset(added)
         self._added = {token.content for token in added.values()}
-        self._added |= {self._normalized(text) for text in self._added}
+        self._added.update([self._normalized(text) for text in self._added])
         self._known = _KnownRuns()
         self._texts = 0
 
@@ -91,18 +74,22 @@ class RunLookup:
         around = tokens_around(tokenizer) if special_tokens else ((), ())
         if around is None or not runs_are_separable(tokenizer):
             return None
-        before, behind = around
-        return cls(tokenizer, before=before, behind=behind)
+        return cls(tokenizer, around=around)
 
     def __call__(self, texts: Sequence[str]) -> TokenIds:
         """Computes the ids of some texts, without padding or truncation."""
         known = self._known
-        if len(known.codes) > REMEMBERED or known.characters > REMEMBERED_CHARACTERS:
+        if known.characters > REMEMBERED:
             self._known = known = _KnownRuns()
         self._texts += len(texts)
         pays = self._texts > _TEXTS_THAT_PAY or "pyarrow" in sys.modules
         token_ids = self._many(known, texts) if len(texts) > _FEW_TEXTS and pays else self._few(known, texts)
-        return self._surrounded(token_ids) if len(self.before) or len(self.behind) else token_ids
+        if not any(map(len, self._around)):
+            return token_ids
+        before, behind = (
+            TokenIds(np.tile(ids, len(texts)), np.arange(len(texts) + 1) * len(ids)) for ids in self._around
+        )
+        return before.interleaved(token_ids, 0).interleaved(behind, 0)
 
     def _few(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
         """Splits texts one by one."""
@@ -161,7 +148,8 @@ class RunLookup:
         whole &= np.diff(borders) > 1
         if not whole.any():
             return token_ids
-        others = TokenIds.of_lists(self._encoded(texts[row] for row in np.flatnonzero(whole).tolist()))
+        rows = np.flatnonzero(whole).tolist()
+        others = TokenIds.of_lists(library_ids(self.tokenizer, [texts[row] for row in rows]))
         return token_ids.take(np.flatnonzero(~whole)).merged(others, whole)
 
     def _codes(self, known: _KnownRuns, runs: list[str]) -> list[int]:
@@ -169,15 +157,10 @@ class RunLookup:
         codes = list(map(known.codes.get, runs))
         if None in codes:
             new = list(dict.fromkeys(run for run, code in zip(runs, codes, strict=True) if code is None))
-            ids = self._encoded(new)
+            ids = library_ids(self.tokenizer, new)
             known.add(new, ids, [self._must_stand_alone(run, item) for run, item in zip(new, ids, strict=True)])
             codes = list(map(known.codes.get, runs))
         return cast(list[int], codes)
-
-    def _encoded(self, texts: Iterable[str]) -> list[list[int]]:
-        self.tokenizer.no_padding()
-        self.tokenizer.no_truncation()
-        return [item.ids for item in self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def _must_stand_alone(self, run: str, ids: list[int]) -> bool:
         """Returns whether a run may be changed by its neighbours, or change them."""
@@ -185,20 +168,11 @@ class RunLookup:
         # An added token may be the unknown one, which is that of many a run.
         if not self._added_ids.isdisjoint(ids) and any(token in run or token in normal for token in self._added):
             return True
-        if not normal or not _is_visible(normal[-1]) or (run.startswith(" ") and not normal.startswith(" ")):
+        # `Metaspace` writes ▁ for a space.
+        is_visible = normal[-1:] != "▁" and unicodedata.category(normal[-1:] or " ")[0] in "LMNPS"
+        if not is_visible or (run.startswith(" ") and not normal.startswith(" ")):
             return True
         return self._normalized(f"{run} x") != f"{normal} x"
-
-    def _normalized(self, text: str) -> str:
-        return text if self._normalize is None else self._normalize(text)
-
-    def _surrounded(self, token_ids: TokenIds) -> TokenIds:
-        """Puts the special tokens before and behind each text."""
-        texts = len(token_ids.offsets) - 1
-        before, behind = (
-            TokenIds(np.tile(ids, texts), np.arange(texts + 1) * len(ids)) for ids in (self.before, self.behind)
-        )
-        return before.interleaved(token_ids, 0).interleaved(behind, 0)
 
 
 class _KnownRuns:
@@ -253,22 +227,13 @@ def _numbers(array: Any) -> NDArray[np.int32]:
     return np.frombuffer(array.buffers()[1] or b"", np.int32, len(array))
 
 
-def _is_visible(character: str) -> bool:
-    """Returns whether a character is a letter, mark, digit, punctuation mark or symbol, and no mark for a space."""
-    return unicodedata.category(character)[0] in "LMNPS" and character != SPACE_MARK
-
-
 def settings_of_part(part: Any) -> Any:
     """Reads the settings of a part of a tokenizer; None where there is no such part."""
     return None if part is None else json.loads(part.__getstate__())
 
 
 def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
-    """Lists the ids of the special tokens that are put before and behind a single text.
-
-    Returns:
-        Those before, and those behind; None if something else is done to a text, or may be.
-    """
+    """Lists the ids of the special tokens put before and behind a single text; None if anything else may be done."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
     plain = tokenizer.encode("a", add_special_tokens=False).ids
@@ -285,8 +250,12 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
 
 def runs_are_separable(tokenizer: Tokenizer) -> bool:
     """Returns whether the ids of a text are those of its runs, except for what is checked run by run."""
+    model = tokenizer.model
+    # A model may be set to draw the ids of a piece.
+    is_drawn = any(getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size"))
     return (
-        _is_the_same_every_time(tokenizer.model)
+        type(model).__name__ in ("WordLevel", "WordPiece", "Unigram", "BPE")
+        and not is_drawn
         and _splits_runs(settings_of_part(tokenizer.pre_tokenizer))
         and _keeps_runs_apart(settings_of_part(tokenizer.normalizer))
         and _added_tokens_are_within_runs(tokenizer)
@@ -295,60 +264,40 @@ def runs_are_separable(tokenizer: Tokenizer) -> bool:
 
 def _splits_runs(pre_tokenizer: Any) -> bool:
     """Returns whether a text is split where a space follows a visible character, and each side of that as if alone."""
-    if pre_tokenizer is None:
-        return False
-    kind = pre_tokenizer["type"]
-    if kind == "Sequence":
-        # Whatever comes after the first part sees its pieces one by one.
-        parts = pre_tokenizer.get("pretokenizers")
-        return bool(parts) and _splits_runs(parts[0])
-    if not _is_known(pre_tokenizer):
-        return False
-    if kind == "Metaspace":
-        return bool(pre_tokenizer["replacement"] == SPACE_MARK and pre_tokenizer["split"])
-    if kind == "ByteLevel":
-        return bool(pre_tokenizer["use_regex"])
-    if kind == "Split":
-        is_words = pre_tokenizer["pattern"].get("Regex") == _WORDS
-        return bool(is_words and pre_tokenizer["behavior"] == "Removed" and pre_tokenizer["invert"])
-    return kind in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
+    match pre_tokenizer:
+        case {"type": "Sequence", "pretokenizers": [first, *_]}:
+            # Whatever comes after the first part sees its pieces one by one.
+            return _splits_runs(first)
+        case {"type": "Metaspace", "replacement": "▁", "split": True} | {"type": "ByteLevel", "use_regex": True}:
+            return True
+        case {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}:
+            return bool(pattern == _WORDS)
+        case {"type": "BertPreTokenizer" | "Whitespace" | "WhitespaceSplit"}:
+            return True
+    return False
 
 
 def _keeps_runs_apart(normalizer: Any) -> bool:
     """Returns whether normalising a text normalises what is before and behind a space, where that stays a space."""
-    if normalizer is None:
-        return True
-    if normalizer["type"] == "Sequence":
-        return all(map(_keeps_runs_apart, normalizer["normalizers"]))
-    if not _is_known(normalizer):
-        return False
-    if normalizer["type"] == "Strip":
-        # The white space at the end of a run is not at the end of the text, so a run must have none there.
-        return not normalizer["strip_left"]
-    if normalizer["type"] == "Replace":
-        text = normalizer["pattern"].get("String")
-        return normalizer["pattern"].get("Regex") in _REPLACED if text is None else bool(text) and " " not in text
-    return True
-
-
-def _is_known(part: Any) -> bool:
-    return {"type", *_FIELDS.get(part["type"], {"?"})} == set(part)
-
-
-def _is_the_same_every_time(model: Any) -> bool:
-    """Returns whether a model gives a piece the same ids whenever it sees it: it may be set to draw them."""
-    kind = type(model).__name__
-    if kind == "Unigram":
-        return not getattr(model, "alpha", None) and not getattr(model, "nbest_size", None)
-    return kind in ("WordLevel", "WordPiece") or (kind == "BPE" and not model.dropout)
+    match normalizer:
+        case {"type": "Sequence", "normalizers": parts}:
+            return all(map(_keeps_runs_apart, parts))
+        case {"type": "Strip", "strip_left": strips_left}:
+            # The white space at the end of a run is not at the end of the text, so a run must have none there.
+            return not strips_left
+        case {"type": "Replace", "pattern": {"String": text}}:
+            return bool(text) and " " not in text
+        case {"type": "Replace", "pattern": {"Regex": pattern}}:
+            return pattern in _REPLACED
+    return normalizer is None or normalizer["type"] in _NORMALIZERS
 
 
 def _added_tokens_are_within_runs(tokenizer: Tokenizer) -> bool:
     across = re.compile(r"[^ ] ").search
     normalizer = tokenizer.normalizer
     for token in tokenizer.get_added_tokens_decoder().values():
-        if not token.content or across(token.content):
-            return False
-        if token.normalized and normalizer is not None and across(normalizer.normalize_str(token.content)):
+        is_normalized = token.normalized and normalizer is not None
+        normal = normalizer.normalize_str(token.content) if is_normalized else token.content
+        if not token.content or across(token.content) or across(normal):
             return False
     return True

@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from tokenizers import (
-    AddedToken,
-    Regex,
-    Tokenizer,
-    decoders,
-    models,
-    normalizers,
-    pre_tokenizers,
-    processors,
-    trainers,
-)
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from ..errors import InputError
-from .encoder_pieces import PUNCTUATION
+from .encoder_pieces import mark_spaces
 
 if TYPE_CHECKING:
     from ..models.tokenization_rnn_search import RnnSearchTokenizer
 
 PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
-_SPACE = "▁"
+_SETTINGS: dict[str, Any] = {"pad_token": PAD, "bos_token": START, "eos_token": END, "unk_token": UNKNOWN}
+_SETTINGS["clean_up_tokenization_spaces"] = False
 _TYPOGRAPHY = {
     r"[\u00a0\u202f]*[«»][\u00a0\u202f]*": '"',
     r"[„“”‟]": '"',
@@ -48,7 +39,7 @@ def train_bpe_tokenizer(
     The end token is appended to every sequence. `vocab_size` bounds the units, the four special ones included.
     """
     return PreTrainedTokenizerFast(
-        tokenizer_object=_train_bpe(texts, vocab_size, lowercase=lowercase), **_settings(max_length)
+        tokenizer_object=_train_bpe(texts, vocab_size, lowercase=lowercase), model_max_length=max_length, **_SETTINGS
     )
 
 
@@ -66,7 +57,8 @@ def train_separate_bpe_tokenizer(
     return RnnSearchTokenizer(
         tokenizer_object=_train_bpe(targets, vocab_size, lowercase=lowercase),
         source_tokenizer_object=_train_bpe(sources, vocab_size, lowercase=lowercase),
-        **_settings(max_length),
+        **_SETTINGS,
+        model_max_length=max_length,
     )
 
 
@@ -81,13 +73,7 @@ def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tok
         steps.append(normalizers.Lowercase())
     steps += [normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
     tokenizer.normalizer = normalizers.Sequence(steps)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True),
-            pre_tokenizers.Split(Regex(PUNCTUATION), behavior="isolated"),
-        ]
-    )
-    tokenizer.decoder = decoders.Metaspace(replacement=_SPACE, prepend_scheme="always", split=True)
+    mark_spaces(tokenizer)
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
         special_tokens=[AddedToken(token, special=True) for token in (PAD, START, END, UNKNOWN)],
@@ -101,14 +87,3 @@ def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tok
         single=f"$A {END}", pair=f"$A {END} $B {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
     )
     return tokenizer
-
-
-def _settings(max_length: int) -> dict[str, Any]:
-    return {
-        "pad_token": PAD,
-        "bos_token": START,
-        "eos_token": END,
-        "unk_token": UNKNOWN,
-        "model_max_length": max_length,
-        "clean_up_tokenization_spaces": False,
-    }

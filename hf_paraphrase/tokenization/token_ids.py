@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,8 @@ class TokenIds(NamedTuple):
         """Puts the texts of several blocks behind one another."""
         parts = list(blocks)
         lengths = [np.zeros(1, np.int64), *(part.lengths for part in parts)]
-        return cls(
-            np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)]), np.concatenate(lengths).cumsum()
-        )
+        ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
+        return cls(ids, np.concatenate(lengths).cumsum())
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -77,6 +76,13 @@ class TokenIds(NamedTuple):
         order[~rows] = np.arange(len(self.offsets) - 1)
         order[rows] = len(self.offsets) - 1 + np.arange(len(others.offsets) - 1)
         return TokenIds.joined([self, others]).take(order)
+
+
+def library_ids(tokenizer: Any, texts: Sequence[str], *, special_tokens: bool = False) -> list[list[int]]:
+    """Asks `tokenizers` for the ids of texts, without padding or truncation."""
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return [item.ids for item in tokenizer.encode_batch_fast(list(texts), add_special_tokens=special_tokens)]
 
 
 def id_counts(ids: NDArray[np.integer], vocabulary_size: int) -> NDArray[np.int64]:

@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from typing import Any
+from functools import partial, reduce
+from typing import Any, cast
 
-from .character_trigram import TrigramLookup, looks_like_trigrams
+from .character_trigram import TrigramLookup
 from .run_lookup import RunLookup
-from .token_ids import TokenIds
+from .token_ids import TokenIds, library_ids
 
 _SHOWN = 60
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
-
-
 Lookup = Callable[[Sequence[str]], TokenIds]
 """Computes the ids that a tokenizer gives, for many texts at once, without padding or truncation."""
-
-
-class JoinedLookup:
-    """Computes the ids of a tokenizer that lays those of several tokenizers one behind the other."""
-
-    def __init__(self, parts: Sequence[Lookup], offsets: Sequence[int]) -> None:
-        self.parts = list(parts)
-        self.offsets = list(offsets)
-
-    def __call__(self, texts: Sequence[str]) -> TokenIds:
-        """Computes the ids of some texts, those of the first part before those of the second."""
-        ids = self.parts[0](texts)
-        for part, offset in zip(self.parts[1:], self.offsets[1:], strict=True):
-            ids = ids.interleaved(part(texts), offset)
-        return ids
 
 
 def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
     """Makes the lookup of a tokenizer, or gives None where it must do the work itself."""
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
-        usable = [part for part in parts if part is not None]
-        return JoinedLookup(usable, backend.offsets) if len(usable) == len(parts) else None
-    if looks_like_trigrams(backend):
-        return TrigramLookup.for_tokenizer(backend)
-    return RunLookup.for_tokenizer(backend, special_tokens=special_tokens)
+        return None if None in parts else partial(_joined_ids, cast(list[Lookup], parts), backend.offsets)
+    return TrigramLookup.for_tokenizer(backend) or RunLookup.for_tokenizer(backend, special_tokens=special_tokens)
+
+
+def _joined_ids(parts: Sequence[Lookup], offsets: Sequence[int], texts: Sequence[str]) -> TokenIds:
+    """Lays the ids of several lookups, each increased by its offset, one behind the other for each text."""
+    first, *others = zip(parts, offsets, strict=True)
+    return reduce(lambda ids, part: ids.interleaved(part[0](texts), part[1]), others, first[0](texts))
 
 
 def state_of(backend: Any) -> tuple[Any, ...]:
@@ -70,10 +57,7 @@ def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None, *, special
     """Computes the ids of some texts by a lookup if there is one, else by the tokenizer; equal in both ways."""
     if lookup is not None:
         return lookup(texts)
-    backend.no_padding()
-    backend.no_truncation()
-    encoded = backend.encode_batch_fast(list(texts), add_special_tokens=special_tokens)
-    return TokenIds.of_lists([item.ids for item in encoded])
+    return TokenIds.of_lists(library_ids(backend, texts, special_tokens=special_tokens))
 
 
 def list_of_texts(texts: str | Iterable[str]) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import count, islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +34,8 @@ KINDS = {
 _SIZES = {"word": 200_000, "bpe": 10_000, "unigram": 10_000}
 _MEASURED = 10_000
 
-Corpora = Mapping[str, Sequence[Callable[[], Iterator[str]]]]
-"""By their names what streams the parts of each corpus."""
+Corpora = Sequence[Callable[[], Iterator[str]]]
+"""What streams the sentences of each corpus."""
 
 
 @dataclass(kw_only=True)
@@ -122,10 +122,8 @@ class TrainTokenizerSettings(Settings):
         if self.vocabulary_size == 0 and self.kind != "word":
             raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of pieces")
         if 0 < self.vocabulary_size < 3:
-            raise UsageError(
-                f"--vocabulary-size must be at least 3, not {self.vocabulary_size}",
-                remedy="[PAD] and [UNK] are among them",
-            )
+            problem = f"--vocabulary-size must be at least 3, not {self.vocabulary_size}"
+            raise UsageError(problem, remedy="[PAD] and [UNK] are among them")
 
 
 @recipe(TrainTokenizerSettings)
@@ -133,15 +131,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     """Learns a tokenizer from text and writes its folder, with card and record."""
     from .word_level import save_tokenizer
 
-    sentence_count = 0
     corpora = _corpora_of(settings.text, settings.pairs)
-
-    def counted() -> Iterator[str]:
-        nonlocal sentence_count
-        for sentence in _balanced(corpora, settings.corpus_exponent, settings.seed):
-            sentence_count += 1
-            yield sentence
-
     inputs = [*settings.text, *settings.pairs]
     for path in settings.text:
         refuse_records(Path(path))
@@ -149,45 +139,43 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
     with Artefact(
         settings.output, command="train-tokenizer", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
+        counter = count()
+        sentences = _balanced(corpora, settings.corpus_exponent, settings.seed)
         with naming(inputs[0]):
-            tokenizer, learnt = _learn(settings, counted())
-        results: dict[str, Any] = {
-            "sentences": sentence_count,
-            "vocabulary": len(tokenizer),
-            **learnt,
-            **_measure(tokenizer, corpora),
-        }
+            tokenizer, learnt = _learn(settings, (sentence for sentence, _ in zip(sentences, counter, strict=False)))
+        number, name = next(counter), Path(settings.output).name
+        results: dict[str, Any] = {"sentences": number, "vocabulary": len(tokenizer)}
+        results |= learnt | _measure(tokenizer, corpora)
         save_tokenizer(tokenizer, artefact.staging)
-        record = settings.record()
-        name = Path(settings.output).name
-        card = {
-            **record,
-            **results,
+        about = {
             "languages": ["en"] if settings.kind == "word" and settings.split_contractions else [],
             "title": name,
             "name": name,
             "description": KINDS[settings.kind],
             "sources": ", ".join(to_path(item).name for item in inputs),
         }
-        artefact.finish(results=results, card=Card("tokenizer", card, kind="model_cards", report=True))
+        card = Card("tokenizer", settings.record() | results | about, kind="model_cards", report=True)
+        artefact.finish(results=results, card=card)
     log(
-        f"{settings.kind}: {len(tokenizer)} tokens from {sentence_count} sentences; "
+        f"{settings.kind}: {len(tokenizer)} tokens from {number} sentences; "
         f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
     log(f"tokenizer saved to {settings.output}; use it with: train-encoder --tokenizer {settings.output}")
     return tokenizer
 
 
-def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Callable[[], Iterator[str]]]]:
+def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> Corpora:
     """Returns what streams the sentences of each corpus: a file, a folder, or all sides of bitext in a language."""
 
     def lines(path: str) -> Iterator[str]:
         return (line for _, line in numbered_lines(Path(path)))
 
-    def side(rows: PairRows, number: int) -> Iterator[str]:
-        return chain.from_iterable(rows.texts(batch)[number] for _, batch in rows.batches(rows.sides))
+    def sides(parts: Sequence[tuple[PairRows, int]]) -> Iterator[str]:
+        for rows, number in parts:
+            for _, batch in rows.batches(rows.sides):
+                yield from rows.texts(batch)[number]
 
-    corpora: dict[str, list[Callable[[], Iterator[str]]]] = {path: [partial(lines, path)] for path in text}
+    by_corpus: dict[str, list[tuple[PairRows, int]]] = {}
     for folder in pairs:
         rows = PairRows(folder)
         for number, name in enumerate(rows.sides):
@@ -195,23 +183,19 @@ def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> dict[str, list[Cal
             if rows.folder is not None and f"{name}_lang" in rows.columns:
                 first = next(rows.folder.batches("train", [f"{name}_lang"], batch_size=1))
                 corpus = first.column(0)[0].as_py() or folder
-            corpora.setdefault(corpus, []).append(partial(side, rows, number))
-    return corpora
+            by_corpus.setdefault(corpus, []).append((rows, number))
+    return [*(partial(lines, path) for path in text), *(partial(sides, parts) for parts in by_corpus.values())]
 
 
 def _balanced(corpora: Corpora, exponent: float, seed: int) -> Iterator[str]:
     """Streams the sentences of corpora, those of smaller ones repeatedly (see `corpus_exponent`)."""
-
-    def sentences(name: str) -> Iterator[str]:
-        return chain.from_iterable(part() for part in corpora[name])
-
-    ratios = dict.fromkeys(corpora, 1.0)
+    ratios = [1.0] * len(corpora)
     if exponent < 1:
-        sizes = {name: sum(map(len, sentences(name))) for name in corpora}
-        ratios = {name: (max(sizes.values()) / max(size, 1)) ** (1 - exponent) for name, size in sizes.items()}
+        sizes = [sum(map(len, sentences())) for sentences in corpora]
+        ratios = [(max(sizes) / max(size, 1)) ** (1 - exponent) for size in sizes]
     rng = random.Random(seed)
-    for name, ratio in ratios.items():
-        for sentence in sentences(name):
+    for sentences, ratio in zip(corpora, ratios, strict=True):
+        for sentence in sentences():
             yield from repeat(sentence, int(ratio + rng.random()))
 
 
@@ -240,13 +224,8 @@ def _learn(
     morphs = learn_morphs(
         counts, dampening=settings.dampening or "none", min_frequency=min_frequency, seed=settings.seed
     )
-    sizes = {
-        "words": len(counts),
-        "learnt_words": morphs.words,
-        "morphs": len(morphs.counts),
-        "morph_tokens": morphs.tokens,
-        "rounds": morphs.rounds,
-    }
+    sizes = {"words": len(counts), "learnt_words": morphs.words, "morphs": len(morphs.counts)}
+    sizes |= {"morph_tokens": morphs.tokens, "rounds": morphs.rounds}
     log(f"{len(counts):,} different words before segmentation, {len(morphs.counts):,} morphs after it")
     return morfessor_tokenizer(morphs, "".join(counts), lower_case=lower_case), sizes
 
@@ -254,13 +233,9 @@ def _learn(
 def _measure(tokenizer: PreTrainedTokenizerFast, corpora: Corpora) -> dict[str, float]:
     """Measures the tokenizer on the beginnings of all corpora."""
     most = -(-_MEASURED // len(corpora))
-    streams = (chain.from_iterable(part() for part in parts) for parts in corpora.values())
-    sentences = [sentence for stream in streams for sentence in islice(stream, most)]
+    sentences = [sentence for stream in corpora for sentence in islice(stream(), most)]
     ids = tokenizer(sentences, add_special_tokens=False)["input_ids"]
     tokens = sum(map(len, ids))
     unknown = sum(row.count(tokenizer.unk_token_id) for row in ids)
-    return {
-        "measured": len(ids),
-        "tokens_per_sentence": tokens / max(len(ids), 1),
-        "unknown_share": unknown / max(tokens, 1),
-    }
+    per_sentence, share = tokens / max(len(ids), 1), unknown / max(tokens, 1)
+    return {"measured": len(ids), "tokens_per_sentence": per_sentence, "unknown_share": share}

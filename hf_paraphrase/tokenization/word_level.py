@@ -147,15 +147,14 @@ def reachable_words(
 ) -> list[str]:
     """Keeps the words that a tokenizer with these settings can produce: not `London` where text is lower-cased."""
     tokenizer = _backend({}, lower_case=lower_case, contractions=contractions, treebank=treebank)
-    kept = []
-    for word in words:
-        if word.isascii() and word.isalnum() and (not lower_case or word == word.lower()):
-            kept.append(word)
-            continue
-        normalized = tokenizer.normalizer.normalize_str(word)
-        if normalized == word and [piece for piece, _ in tokenizer.pre_tokenizer.pre_tokenize_str(word)] == [word]:
-            kept.append(word)
-    return kept
+
+    def is_reachable(word: str) -> bool:
+        if word.isascii() and word.isalnum():
+            return not lower_case or word == word.lower()
+        pieces = [piece for piece, _ in tokenizer.pre_tokenizer.pre_tokenize_str(word)]
+        return pieces == [word] == [tokenizer.normalizer.normalize_str(word)]
+
+    return list(filter(is_reachable, words))
 
 
 def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike[str]) -> None:

@@ -77,16 +77,20 @@ def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_
     ("name", "content"),
     [
         ("sts-dev.csv", "main\tMSRvid\t2012\t1\t2.5\tThe man plays a guitar.\tA girl is styling hair.\n"),
-        ("quoted.csv", 'a,b\n"The man plays a guitar.","A girl is styling hair, or so."\n'),
         ("sets.jsonl", json.dumps({"a": "The man plays a guitar.", "b": ["A girl is styling hair."]}) + "\n"),
+        ("a.csv", 'a,b\n"The man plays a guitar.","A girl is styling hair, or not."\n'),
+        ("a.csv", 'id,text\n1,"never closed of this one\n2,the man plays a guitar\n3,a girl is styling hair\n'),
+        ("a.csv", "id;text\n1;the man plays a guitar\n2;a girl is styling hair, or not\n"),
+        ("a.csv", "id,text\n1,the man plays a guitar\n2,a girl is\tstyling\n3,a girl is styling hair\n"),
+        ("a.csv", 'id,text\r\n1,"the man plays\r\na guitar"\r\n2,"a girl is ""styling"" hair"\r\n'),
     ],
 )
-def test_evaluation_files_are_read_in_their_raw_layouts(tmp_path, name, content):
-    (tmp_path / name).write_text(content)
-    sets = load_fingerprints([tmp_path / name])
-    assert sets.contains(["the man plays a guitar"]).all()
-    girl = "a girl is styling hair, or so" if name == "quoted.csv" else "a girl is styling hair"
-    assert sets.contains([girl]).all()
+def test_evaluation_files_are_read_in_their_raw_layouts_and_csv_whatever_its_delimiter_and_faults(
+    tmp_path, name, content
+):
+    (tmp_path / name).write_bytes(content.encode())
+    girl = "a girl is styling hair" + (" or not" if "or not" in content else "")
+    assert load_fingerprints([tmp_path / name]).contains(["The man plays a guitar.", girl]).all()
 
 
 @pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"]])
@@ -105,18 +109,6 @@ def test_every_sentence_of_a_list_in_parquet_is_kept_out(tmp_path, name):
     pq.write_table(pa.table({"anchor": ["one plain sentence here", "b", "c"], name: texts}), tmp_path / "a.parquet")
     sets = load_fingerprints([tmp_path / "a.parquet"])
     assert sets.contains(["The man plays a guitar.", "a girl is styling hair", "one plain sentence here"]).all()
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("वह दिन में काम करता है", "वह दिन में काम करती है"),
-        ("كَتَبَ الولد درسه في البيت", "كُتِبَ الولد درسه في البيت"),
-    ],
-)
-def test_sentences_that_differ_in_a_vowel_sign_have_fingerprints_of_their_own(one, other):
-    assert fingerprint_of(one) != fingerprint_of(other)
-    assert normalise(one).split() == one.split()
 
 
 def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, caplog):
@@ -155,22 +147,6 @@ def test_everything_in_a_folder_is_read_or_named_as_unread(tmp_path, caplog):
     assert {name: len(numbers) for name, numbers in sets.sets.items()} == {f"eval/{name}": 1 for name in read}
     assert "eval/c.parquet: 1 sentences of four words or more to keep out" in caplog.text
     assert "not read, for they are no sentences: eval/README.md, eval/x.bin" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        'id,text\n1,"never closed of this one\n2,the man plays a guitar\n3,a girl is styling hair\n',
-        "id;text\n1;the man plays a guitar\n2;a girl is styling hair, or not\n",
-        "id,text\n1,the man plays a guitar\n2,a girl is\tstyling\n3,a girl is styling hair\n",
-        'id,text\r\n1,"the man plays\r\na guitar"\r\n2,"a girl is ""styling"" hair"\r\n',
-    ],
-)
-def test_a_csv_keeps_all_its_rows_out_whatever_its_delimiter_and_faults(tmp_path, content):
-    (tmp_path / "a.csv").write_bytes(content.encode())
-    sets = load_fingerprints([tmp_path / "a.csv"])
-    girl = "a girl is styling hair" + (" or not" if "or not" in content else "")
-    assert sets.contains(["The man plays a guitar.", girl]).all()
 
 
 @pytest.mark.parametrize(

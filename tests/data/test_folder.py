@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs
+from hf_paraphrase.data.records import open_rows
 from hf_paraphrase.errors import InputError, UsageError
 
 PAIRS = pa.schema([("sentence1", pa.string()), ("rank", pa.int32())])
@@ -89,16 +91,6 @@ def test_what_is_asked_of_an_open_folder(folder):
         opened.schema("dev")
 
 
-def test_a_file_that_is_missing_is_counted(tmp_path):
-    table = pa.table({"number": list(range(9))})
-    write_split(
-        tmp_path, "train", [table.slice(0, 3), table.slice(3, 3), table.slice(6)], table.schema, rows_per_shard=3
-    )
-    (tmp_path / "data" / "train-00001-of-00003.parquet").unlink()
-    with pytest.raises(InputError, match="2 of 3 shards of split `train` are there"):
-        DataFolder(tmp_path).count()
-
-
 @pytest.mark.parametrize(
     ("files", "splits"),
     [
@@ -121,6 +113,21 @@ def test_parquet_of_others_opens_by_the_usual_names_of_splits_and_columns(tmp_pa
     assert next(opened.row_range("train", 1, 2)).to_pylist() == [{"id": 2, "sentence1": "b", "sentence2": "d"}]
     assert next(iter(iterate_pairs(tmp_path))) == (["a", "b"], ["c", "d"])
     assert DataFolder(tmp_path / files[0]).table().to_pylist() == opened.table().slice(0, 2).to_pylist()
+
+
+def test_the_split_of_a_configuration_opens_by_the_name_of_its_files(tmp_path):
+    for split in ("mr.train", "trec.train"):
+        write_split(tmp_path / "set", split, [pa.table({"text": [split, "b"]})], pa.schema([("text", pa.string())]))
+    configs = [
+        {"config_name": name, "data_files": [{"split": "train", "path": f"data/{name}.train-*"}]}
+        for name in ("mr", "trec")
+    ]
+    (tmp_path / "set" / "README.md").write_text(f"---\nconfigs: {json.dumps(configs)}\n---\n")
+    assert open_rows([str(tmp_path / "set")], tmp_path, split="trec.train").to_pydict() == {
+        "text": ["trec.train", "b"]
+    }
+    with pytest.raises(InputError, match=r"no split `trec.test`.*the splits are mr.train, trec.train"):
+        open_rows([str(tmp_path / "set")], tmp_path, split="trec.test")
 
 
 def test_other_files_that_load_dataset_opens_are_opened_too(tmp_path, monkeypatch):

@@ -11,32 +11,18 @@ from hf_paraphrase.data.sample import sample_paraphrases as judged
 from hf_paraphrase.errors import InputError
 
 
-@pytest.fixture(scope="module")
-def english():
-    """The English sentences by file and split."""
-    sides = {f"bitext {split}": [pair.english for pair in pairs] for split, pairs in sample_bitext().items()}
-    for split, pairs in judged().items():
-        sides[f"paraphrases {split}"] = [text for pair in pairs for text in (pair.sentence1, pair.sentence2)]
-    return sides
-
-
-@pytest.fixture(scope="module")
-def french():
-    return {split: [pair.french for pair in pairs] for split, pairs in sample_bitext().items()}
-
-
-def test_sizes(french):
-    assert {split: len(pairs) for split, pairs in french.items()} == {
-        "train": 30_000,
-        "validation": 600,
-        "test": 1_000,
-    }
+def test_the_splits_have_their_sizes_and_no_sentence_in_common_whatever_its_case_and_punctuation():
+    bitext = sample_bitext()
+    sizes = {split: len(pairs) for split, pairs in bitext.items()}
+    assert sizes == {"train": 30_000, "validation": 600, "test": 1_000}
     assert sum((FOLDER / name).stat().st_size for name in (BITEXT_FILE, PARAPHRASE_FILE)) < 512 * 1024
-
-
-def test_no_sentence_is_in_two_splits_whatever_its_case_and_punctuation(english, french):
-    for sides in (english, french):
-        words = {name: set(map(normalise, texts)) for name, texts in sides.items()}
+    french = {split: {normalise(pair.french) for pair in pairs} for split, pairs in bitext.items()}
+    english = {f"bitext {split}": {normalise(pair.english) for pair in pairs} for split, pairs in bitext.items()}
+    for split, pairs in judged().items():
+        english[f"paraphrases {split}"] = {
+            normalise(text) for pair in pairs for text in (pair.sentence1, pair.sentence2)
+        }
+    for words in (english, french):
         for one, other in itertools.combinations(words, 2):
             assert not words[one] & words[other], (one, other)
 

@@ -63,15 +63,18 @@ def test_learning_shrinks_the_vocabulary_and_repeats_with_its_seed_and_leaves_th
     assert morphs.rounds > 1 and "..." not in capfd.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def model(morphs):
+    model = baseline.BaselineModel()
+    # A word for each morph, as often as it occurs, and a word boundary more or less does not change the order.
+    model.load_segmentations([(count, morph, (morph,)) for morph, count in morphs.counts.items()])
+    model._corpus_coding.boundaries = morphs.boundaries
+    return model
+
+
 @settings(max_examples=150, deadline=None)
 @given(word=st.text(alphabet="talouikssrn.mex", min_size=1, max_size=45))
-def test_any_word_is_segmented_as_morfessor_does_or_at_the_same_cost(word, morphs, tokenizer):
-    model = getattr(test_any_word_is_segmented_as_morfessor_does_or_at_the_same_cost, "model", None)
-    if model is None:
-        model = test_any_word_is_segmented_as_morfessor_does_or_at_the_same_cost.model = baseline.BaselineModel()
-        # A word for each morph, as often as it occurs, and a word boundary more or less does not change the order.
-        model.load_segmentations([(count, morph, (morph,)) for morph, count in morphs.counts.items()])
-        model._corpus_coding.boundaries = morphs.boundaries
+def test_any_word_is_segmented_as_morfessor_does_or_at_the_same_cost(word, morphs, tokenizer, model):
     for piece, _ in word_splitter(lower_case=True).pre_tokenizer.pre_tokenize_str(word):
         if not set(piece) <= set("".join(morphs.counts)):
             continue

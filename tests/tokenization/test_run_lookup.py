@@ -15,7 +15,7 @@ from tokenizers import pre_tokenizers as pre
 from hf_paraphrase.tokenization import run_lookup
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
 from hf_paraphrase.tokenization.morfessor import Morphs, morfessor_tokenizer
-from hf_paraphrase.tokenization.run_lookup import RunLookup, runs_are_separable, tokens_around
+from hf_paraphrase.tokenization.run_lookup import RunLookup, runs_are_separable
 from hf_paraphrase.tokenization.token_lookup import lookup_for
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.threads import in_threads
@@ -167,6 +167,10 @@ def lookups():
 
 @settings(max_examples=450, deadline=None)
 @given(kind=st.sampled_from(COMBINATIONS), texts=TEXTS)
+# White space that is no space, at a seam; what becomes white space; several spaces that become something else.
+@example(kind=("none", "byte-level", "words"), texts=["a b", "a\u00a0 \u00a0b", "", "b"])
+@example(kind=("bert", "byte-level", "words"), texts=["a b", "a \x00 \x00 b"])
+@example(kind=("collapsed", "bert", "words"), texts=["a  b", "b"])
 def test_ids_of_any_texts_are_those_of_tokenizers_for_every_safe_combination(lookups, kind, texts):
     lookup, tokenizer = lookups(*kind)
     assert lookup is not None
@@ -230,37 +234,30 @@ def test_the_tokenizers_of_this_package_have_a_lookup_with_equal_ids(tokenizer, 
     assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts)
 
 
+CLS, SEP = ("[PAD]", 1), ("[UNK]", 0)
+
+
+def template(single):
+    return processors.TemplateProcessing(single=single, pair="$A $B:1", special_tokens=[CLS, SEP])
+
+
 @pytest.mark.parametrize(
-    ("normalizer", "pre_tokenizer", "model", "text"),
+    "processor",
     [
-        # White space that is no space, at a seam.
-        ("none", "byte-level", "words", "a\u00a0 \u00a0b"),
-        # What becomes white space, and several spaces that become something else.
-        ("bert", "byte-level", "words", "a \x00 \x00 b"),
-        ("collapsed", "bert", "words", "a  b"),
-        # An added token that takes the white space before it away.
-        ("none", "byte-level", "words", "a <mask> the"),
+        template("$A [UNK]"),
+        template("[PAD] [PAD] $A:1 [UNK]"),
+        processors.RobertaProcessing(SEP, CLS),
+        processors.Sequence([processors.ByteLevel(), template("[PAD] $A")]),
     ],
 )
-def test_a_text_whose_runs_do_not_stand_alone_is_left_to_the_library(normalizer, pre_tokenizer, model, text):
-    tokenizer = made(normalizer, pre_tokenizer, model, [AddedToken("<mask>", rstrip=True, normalized=False)])
-    lookup = RunLookup.for_tokenizer(tokenizer)
-    of_runs = [number for run in runs_of(text) for number in tokenizer.encode(run).ids]
-    assert of_runs != tokenizer.encode(text).ids
-    assert_equal_ids(lookup, tokenizer, ["a b", text, "", "b", text])
-
-
-@pytest.mark.parametrize(("before", "behind"), [([], [1]), ([1], []), ([1, 0], [1])])
-def test_special_tokens_stand_around_every_text_if_they_are_asked_for(before, behind):
+def test_special_tokens_stand_around_every_text_if_they_are_asked_for(processor):
     tokenizer = made("bert", "bert", "wordpiece")
-    names = {0: "[UNK]", 1: tokenizer.id_to_token(1)}
-    template = [names[number] for number in before] + ["$A"] + [names[number] for number in behind]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=" ".join(template), pair="$A $B", special_tokens=[(name, number) for number, name in names.items()]
-    )
+    tokenizer.post_processor = processor
     for special_tokens in (True, False):
         lookup = lookup_for(tokenizer, special_tokens=special_tokens)
         assert_equal_ids(lookup, tokenizer, ["the cat", "", "[UNK] a [UNK] b", "a"], special_tokens)
+    tokenizer.post_processor = template("$A $A")
+    assert lookup_for(tokenizer, special_tokens=True) is None
 
 
 @pytest.mark.parametrize("limit", [3, 1 << 18])
@@ -269,10 +266,10 @@ def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lo
     lookup = RunLookup.for_tokenizer(tokenizer)
     monkeypatch.setattr(run_lookup, "REMEMBERED", limit)
     for texts in (["a b"], ["a b the", "the a b"], ["cat a b", "\u00a0 sat mat a 12"], ["a b the"]):
-        before = len(lookup._known.codes)
+        before = lookup._known.characters
         assert_equal_ids(lookup, tokenizer, texts)
         runs = {run for text in texts for run in runs_of(text)}
-        assert len(lookup._known.codes) <= len(runs) + (before if before <= limit else 0)
+        assert lookup._known.characters <= sum(map(len, runs)) + (before if before <= limit else 0)
 
 
 def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypatch):
@@ -291,20 +288,12 @@ def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypa
 @pytest.fixture
 def asked(monkeypatch):
     """The texts that the library is asked for by any lookup."""
-    texts_of, encoded = [], RunLookup._encoded
-    monkeypatch.setattr(
-        RunLookup, "_encoded", lambda self, texts: encoded(self, texts_of.extend(texts := list(texts)) or texts)
-    )
+    texts_of, asking = [], run_lookup.library_ids
+    monkeypatch.setattr(run_lookup, "library_ids", lambda own, texts: asking(own, texts_of.extend(texts) or texts))
     return texts_of
 
 
-def test_each_different_run_is_looked_up_once(tokenizer, asked):
-    lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
-    assert_equal_ids(lookup, tokenizer.backend_tokenizer, ["the cat", "the cat sat", "cat the cat"])
-    assert sorted(asked) == sorted(["the", " cat", " sat", "cat", " the"])
-
-
-def test_a_few_new_runs_among_those_of_the_call_before_are_looked_up_alone(tokenizer, asked):
+def test_each_different_run_is_looked_up_once_also_a_few_new_ones_among_those_of_the_call_before(tokenizer, asked):
     lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
     texts = ["the cat sat", "the mat sat"] * 10
     for more in ([], ["a cat"], ["the", " dog", "a dog"], []):
@@ -312,70 +301,39 @@ def test_a_few_new_runs_among_those_of_the_call_before_are_looked_up_alone(token
     assert sorted(asked) == sorted(["the", " cat", " mat", " sat", "a", " dog"])
 
 
-CLS, SEP = ("[S]", 1), ("[E]", 2)
-
-
-def plain(model=None, **parts):
-    made = Tokenizer(model or models.WordLevel({"[UNK]": 0, "[S]": 1, "[E]": 2, "a": 3}, unk_token="[UNK]"))
-    for name, part in {"normalizer": norm.NFKC(), "pre_tokenizer": pre.WhitespaceSplit(), **parts}.items():
-        setattr(made, name, part)
+def plain():
+    made = Tokenizer(models.WordLevel({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+    made.normalizer, made.pre_tokenizer = norm.NFKC(), pre.WhitespaceSplit()
     return made
 
 
-def template(single):
-    return processors.TemplateProcessing(single=single, pair="$A $B:1", special_tokens=[CLS, SEP])
-
-
 @pytest.mark.parametrize(
-    "processor",
+    ("name", "part"),
     [
-        template("[S] [S] $A:1 [E]"),
-        processors.RobertaProcessing(SEP, CLS),
-        processors.Sequence([processors.ByteLevel(), template("[S] $A")]),
-    ],
-)
-def test_special_tokens_are_those_that_stand_around_every_text(processor):
-    made = plain(post_processor=processor)
-    before, behind = tokens_around(made)
-    for text, ids in (("a", [3]), ("", [])):
-        assert made.encode(text).ids == [*before, *ids, *behind]
-    assert tokens_around(plain(post_processor=template("$A $A"))) is None
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        *(
-            {"normalizer": part}
-            for part in (
-                norm.Prepend("\u2581"),
-                norm.Strip(),
-                norm.Replace(" ", "\u2581"),
-                norm.Replace(Regex("a b|c"), "x"),
-                norm.Replace("", "x"),
-                norm.Sequence([norm.NFC(), norm.Sequence([norm.Lowercase(), norm.ByteLevel()])]),
-            )
-        ),
-        *(
-            {"pre_tokenizer": part}
-            for part in (
-                pre.Metaspace(split=False),
-                pre.Metaspace(replacement="_"),
-                pre.ByteLevel(use_regex=False),
-                pre.Punctuation(),
-                pre.Split(Regex(r"\w+ \w+"), "isolated"),
-                pre.Split(Regex(r"[^\W_]+|[^\w\s]|_"), "merged_with_next"),
-                pre.Sequence([]),
-                pre.Sequence([pre.FixedLength(4), pre.WhitespaceSplit()]),
-            )
-        ),
-        {"model": models.BPE({"[UNK]": 0, "a": 1}, [], dropout=0.1)},
+        ("normalizer", norm.Prepend("\u2581")),
+        ("normalizer", norm.Strip()),
+        ("normalizer", norm.Replace(" ", "\u2581")),
+        ("normalizer", norm.Replace(Regex("a b|c"), "x")),
+        ("normalizer", norm.Replace("", "x")),
+        ("normalizer", norm.Sequence([norm.NFC(), norm.Sequence([norm.Lowercase(), norm.ByteLevel()])])),
+        ("pre_tokenizer", None),
+        ("pre_tokenizer", pre.Metaspace(split=False)),
+        ("pre_tokenizer", pre.Metaspace(replacement="_")),
+        ("pre_tokenizer", pre.ByteLevel(use_regex=False)),
+        ("pre_tokenizer", pre.Punctuation()),
+        ("pre_tokenizer", pre.Split(Regex(r"\w+ \w+"), "isolated")),
+        ("pre_tokenizer", pre.Split(Regex(r"[^\W_]+|[^\w\s]|_"), "merged_with_next")),
+        ("pre_tokenizer", pre.Sequence([])),
+        ("pre_tokenizer", pre.Sequence([pre.FixedLength(4), pre.WhitespaceSplit()])),
+        ("model", models.BPE({"[UNK]": 0, "a": 1}, [], dropout=0.1)),
     ],
     ids=str,
 )
-def test_parts_that_look_across_spaces_or_draw_their_pieces_are_left_to_the_library(parts):
-    assert runs_are_separable(plain())
-    assert RunLookup.for_tokenizer(plain(**parts)) is None
+def test_parts_that_look_across_spaces_or_draw_their_pieces_are_left_to_the_library(name, part):
+    tokenizer = plain()
+    assert runs_are_separable(tokenizer)
+    setattr(tokenizer, name, part)
+    assert RunLookup.for_tokenizer(tokenizer) is None
 
 
 @pytest.mark.parametrize(

@@ -66,22 +66,62 @@ def test_the_state_changes_with_whatever_a_lookup_depends_on(change):
     assert state_of(backend) != before
 
 
-@pytest.mark.parametrize("texts, place", [(["café", "a \ud800 b"], 1), ("a \ud800 b", 0)])
-def test_the_text_with_half_a_surrogate_pair_is_named_by_its_place(texts, place):
-    with pytest.raises(TypeError, match=rf"texts\[{place}\] is 'a \\ud800 b' \(str\), which holds half a surrogate"):
-        list_of_texts(texts)
-
-
 @pytest.mark.parametrize(
-    "texts", [3, b"a text", {"a": ["x"], "b": ["y"]}, pa.table({"text": ["x"]}), pd.DataFrame({"text": ["x"]})]
+    ("texts", "message"),
+    [
+        (["café", "a \ud800 b"], r"texts\[1\] is 'a \\ud800 b' \(str\), which holds half a surrogate"),
+        ("a \ud800 b", r"texts\[0\] is 'a \\ud800 b' \(str\), which holds half a surrogate"),
+        (["a", 3], r"texts\[1\] is 3 \(int\), not a string"),
+        *(
+            (texts, rf"^texts is .*{type(texts).__name__}.*, not a string or a sequence of strings")
+            for texts in (3, b"a text", {"a": ["x"]}, pa.table({"text": ["x"]}), pd.DataFrame({"text": ["x"]}))
+        ),
+    ],
 )
-def test_what_is_no_row_of_texts_is_refused_by_its_kind(texts):
-    with pytest.raises(
-        TypeError, match=rf"^texts is .*{type(texts).__name__}.*, not a string or a sequence of strings"
-    ):
+def test_what_is_no_row_of_texts_is_refused_by_its_kind_or_place(texts, message):
+    with pytest.raises(TypeError, match=message):
         list_of_texts(texts)
 
 
 @pytest.mark.parametrize("kind", [tuple, np.array, pd.Series, iter])
 def test_rows_of_texts_of_any_kind_are_lists(kind):
     assert list_of_texts(kind(["a", "b"])) == ["a", "b"]
+
+
+LISTS = st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=8)
+
+
+def lists_of(ids):
+    return [ids.ids[first:last].tolist() for first, last in zip(ids.offsets, ids.offsets[1:], strict=False)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(lists=LISTS, cut=st.integers(0, 8), data=st.data())
+def test_token_ids_join_and_select_as_lists_do(lists, cut, data):
+    whole = TokenIds.of_lists(lists)
+    joined = TokenIds.joined([TokenIds.of_lists(lists[:cut]), TokenIds.of_lists(lists[cut:])])
+    np.testing.assert_array_equal(joined.ids, whole.ids)
+    np.testing.assert_array_equal(joined.offsets, whole.offsets)
+    assert whole.lengths.tolist() == list(map(len, lists))
+    cut = min(cut, len(lists))
+    assert lists_of(whole.part(0, cut)) == lists[:cut] and lists_of(whole.part(cut // 2, cut)) == lists[cut // 2 : cut]
+    rows = data.draw(st.lists(st.integers(0, len(lists) - 1))) if lists else []
+    assert whole.of_texts(np.array(rows, np.int64)).tolist() == [item for row in rows for item in lists[row]]
+    assert lists_of(whole.take(np.array(rows, np.int64))) == [lists[row] for row in rows]
+    ids, mask = whole.padded(np.array(rows, np.int64), 77)
+    longest = max([1, *(len(lists[row]) for row in rows)])
+    assert ids.tolist() == [lists[row] + [77] * (longest - len(lists[row])) for row in rows]
+    assert mask.tolist() == [[place < len(lists[row]) for place in range(longest)] for row in rows]
+
+
+@settings(max_examples=60, deadline=None)
+@given(lists=LISTS, data=st.data())
+def test_token_ids_merge_and_interleave_as_lists_do(lists, data):
+    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(lists), max_size=len(lists))), np.bool_)
+    these, others = (
+        TokenIds.of_lists([row for row, other in zip(lists, chosen, strict=True) if other == side])
+        for side in (False, True)
+    )
+    assert lists_of(these.merged(others, chosen)) == lists
+    whole = TokenIds.of_lists(lists)
+    assert lists_of(whole.interleaved(whole, 10)) == [[*row, *(number + 10 for number in row)] for row in lists]

@@ -50,12 +50,9 @@ def test_english_is_split_as_the_penn_treebank_does(text, words):
     assert build_word_level_tokenizer(words).tokenize(text) == words
 
 
-def test_reachable_words_are_those_the_tokenizer_can_produce():
+def test_reachable_words_depend_on_case_and_splitting():
     words = ["cat", "London", "new york", "well-known", "n't", "'s", ".", "...", "l'", "naïve", "½", "x9"]
-    kept = reachable_words(words)
-    assert kept == ["cat", "n't", "'s", ".", "naïve", "x9"]
-    tokenizer = build_word_level_tokenizer(words)
-    assert [word for word in words if tokenizer.tokenize(word) == [word]] == kept
+    assert reachable_words(words) == ["cat", "n't", "'s", ".", "naïve", "x9"]
     assert "London" in reachable_words(words, lower_case=False)
     assert reachable_words(["well-known", "don't", "u.s."], treebank=True) == ["well-known", "u.s."]
 

@@ -47,10 +47,9 @@ def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list
     No sentence is in two splits, whatever its case and punctuation, nor are two that a chain of translations links.
     """
     if not FEWEST_PAIRS <= num_pairs <= TOTAL_PAIRS:
-        raise InputError(
-            f"num_pairs of the sample bitext must be between {FEWEST_PAIRS:,} and {TOTAL_PAIRS:,}, got {num_pairs:,}",
-            remedy="`prepare bitext` reads larger files of your own",
-        )
+        limits = f"between {FEWEST_PAIRS:,} and {TOTAL_PAIRS:,}, got {num_pairs:,}"
+        problem = f"num_pairs of the sample bitext must be {limits}"
+        raise InputError(problem, remedy="`prepare bitext` reads larger files of your own")
     chosen: dict[str, list[SamplePair]] = {}
     left = num_pairs
     for split in reversed(SPLITS):

@@ -31,6 +31,7 @@ REPEATING = ("source_lang", "target_lang")
 OpenBlocks = Callable[[LineErrors], Iterator[Block]]
 """Opens files as one stream of the columns `source` and `target`."""
 
+_RULES = ("drop_identical", "min_length", "max_length", "max_length_ratio")
 _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "target": ("target",)}
 
 
@@ -133,12 +134,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
     def parts(self) -> list[Part]:
         """Returns the training part, and those that are given as files."""
         files, read = self._training_files()
-        rules = {
-            "drop_identical": self.drop_identical,
-            "min_length": self.min_length,
-            "max_length": self.max_length,
-            "max_length_ratio": self.max_length_ratio,
-        }
+        rules = {name: getattr(self, name) for name in _RULES}
         sizes = {part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))}
         selection = {"repeats": _REPEATS[self.drop_duplicates], "sizes": sizes, "shuffle": self.shuffle}
         parts = [self._part("train", files, read, rules, training=True, **selection)]
@@ -176,10 +172,10 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         if self.gettext is not None:
             english = [primary_language(code) == "en" for code in codes]
             if sum(english) != 1:
-                raise UsageError(
-                    f"the messages of gettext catalogues are English, but the languages are {' and '.join(codes)}",
-                    remedy="one of --source-lang and --target-lang must be en",
+                problem = (
+                    f"the messages of gettext catalogues are English, but the languages are {' and '.join(codes)}"
                 )
+                raise UsageError(problem, remedy="one of --source-lang and --target-lang must be en")
             catalogues = find_catalogues(Path(self.gettext))
             lang, english_column = codes[english.index(False)], ("source", "target")[english.index(True)]
             return catalogues, partial(read_catalogues, catalogues, lang, english_column)

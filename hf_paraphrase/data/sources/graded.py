@@ -1,8 +1,8 @@
 """Graded evaluation sets: SemEval STS 2012-2016, SICK 2014, PIT-2015 and the STS benchmark.
 
-All are UTF-8 text without CSV quoting. The sets are small: each is read whole. Splits are `train`, `validation` and
-`test`, of SemEval STS a year each (`STS12` … `STS16`; parts for training and trial have splits of their own,
-`STS12_train`). `evaluate` reads the folders that `prepare` makes as it does the raw files.
+All are UTF-8 text without CSV quoting, and each set is read whole. Splits are `train`, `validation` and `test`, of
+SemEval STS a year each (`STS12` … `STS16`; parts for training and trial have splits of their own, `STS12_train`).
+`evaluate` reads the folders that `prepare` makes as it does the raw files.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError
-from ...settings import setting
+from ..folder import ORDER
 from ..schema import with_column
 from ..text_blocks import LineErrors, files_below
 from ..text_files import Field, first_line_of, read_aligned_tables, read_tables
 from .rows import fitted
-from .source import LineErrorSettings, NothingThereError, Part, Source, source_folder
+from .source import LineErrorSettings, NothingThereError, Part, Source, folder_setting, source_folder
 
-MAXIMUM_SCORE = 5.0
 SET_NAMES: dict[str, tuple[str, ...]] = {
     "STS12": ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
     "STS13": ("headlines", "OnWN", "FNWN", "SMT"),
@@ -38,7 +37,6 @@ SET_NAMES: dict[str, tuple[str, ...]] = {
 _STS_INPUT = re.compile(r"^STS(?:20)?(?P<year>1[2-7])?\.(?P<kind>input|gs)\.(?P<set>.+)\.txt$", re.IGNORECASE)
 _STS_FOLDER = re.compile(r"STS(?:[-_. ]?(?:20)?|.*20)(?P<year>1[2-7])(?!\d)", re.IGNORECASE)
 _NOT_A_TEST = re.compile(r"(?<![a-z])(train|trial)(?![a-z])", re.IGNORECASE)
-_ORDER = {"train": 0, "validation": 1, "test": 2}
 _SPLITS = {"train": "train", "dev": "validation", "trial": "validation", "test": "test"}
 
 
@@ -104,9 +102,8 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
         return None  # the concatenation of a year's sets
     family = _family_of(path.parent, match["year"])
     if family is None:
-        raise InputError(
-            "cannot tell the year of this STS set", path=path, remedy="put it into a folder named like STS12-en-test"
-        )
+        problem = "cannot tell the year of this STS set"
+        raise InputError(problem, path=path, remedy="put it into a folder named like STS12-en-test")
     # `surprise.OnWN` is OnWN, and case does not matter.
     plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
     name = next((name for name in SET_NAMES.get(family[:5], ()) if name.lower() == plain.lower()), plain)
@@ -117,7 +114,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     if gold is not None:
         return GradedFile(family, name, path, STS, (path, gold), partial(_read_semeval, gold))
     scored = re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3])) is not None
-    return GradedFile(family, name, path, STS, (path,), _read_scored, "" if scored else "scores")
+    return GradedFile(family, name, path, STS, (path,), partial(_read_semeval, None), "" if scored else "scores")
 
 
 def _family_of(folder: Path, year: str | None) -> str | None:
@@ -141,27 +138,24 @@ def _counterpart(path: Path, kind: str, other: str, family: str) -> Path | None:
     return next((file for file in siblings if file.is_file() and _family_of(file.parent, None) == family), None)
 
 
-_SCORE = Field("score", pa.float64(), low=0, high=MAXIMUM_SCORE)
+_SCORE = Field("score", pa.float64(), low=0, high=5)
 _SCORE_OR_BLANK = replace(_SCORE, may_be_null=True)
 _SIDES = (Field("sentence1"), Field("sentence2"))
 _OTHERS = (Field("_"),) * 8
 
 
-def _read_semeval(gold: Path, path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads a SemEval set; a pair with a blank gold line is unscored and left out."""
-    for _, table in read_aligned_tables([path, gold], [[*_SIDES, *_OTHERS], [_SCORE_OR_BLANK]], errors):
-        yield _scored(table, errors)
-
-
-def _read_scored(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads a SemEval set with the scores in its third field."""
-    return (_scored(table, errors) for table in read_tables(path, [*_SIDES, _SCORE_OR_BLANK], errors))
-
-
-def _scored(table: pa.Table, errors: LineErrors) -> pa.Table:
-    scored = table.filter(table.column("score").is_valid())
-    errors.left_out["unscored"] += table.num_rows - scored.num_rows
-    return scored
+def _read_semeval(gold: Path | None, path: Path, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads a SemEval set with its scores in a file or the third field; a pair with a blank score is left out."""
+    tables: Iterator[pa.Table]
+    if gold is None:
+        tables = read_tables(path, [*_SIDES, _SCORE_OR_BLANK], errors)
+    else:
+        fields = [[*_SIDES, *_OTHERS], [_SCORE_OR_BLANK]]
+        tables = (table for _, table in read_aligned_tables([path, gold], fields, errors))
+    for table in tables:
+        scored = table.filter(table.column("score").is_valid())
+        errors.left_out["unscored"] += table.num_rows - scored.num_rows
+        yield scored
 
 
 def _read_sick(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
@@ -255,7 +249,7 @@ class GradedSource(Source, LineErrorSettings):
 def _order(key: tuple[str, str]) -> tuple[int, str, int, str]:
     split, name = key
     names = SET_NAMES.get(split, ())
-    return _ORDER.get(split, 3), split, names.index(name) if name in names else len(names), name
+    return ORDER.get(split, 3), split, names.index(name) if name in names else len(names), name
 
 
 def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:
@@ -277,10 +271,7 @@ class StsSource(GradedSource):
     TEMPLATE: ClassVar[str] = "sts"
     FAMILY: ClassVar[str] = "STS1"
 
-    data_dir: str = setting(
-        "the folder below which files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt are",
-        path=True,
-    )
+    data_dir: str = folder_setting("files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt are")
 
 
 @dataclass(kw_only=True)
@@ -294,10 +285,7 @@ class SickSource(GradedSource):
     TEMPLATE: ClassVar[str] = "sick"
     FAMILY: ClassVar[str] = "SICK"
 
-    data_dir: str = setting(
-        "the folder below which SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt are, or some of them",
-        path=True,
-    )
+    data_dir: str = folder_setting("SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt are, or some of them")
 
 
 @dataclass(kw_only=True)
@@ -310,10 +298,7 @@ class Pit2015Source(GradedSource):
     TEMPLATE: ClassVar[str] = "pit2015"
     FAMILY: ClassVar[str] = "Twitter"
 
-    data_dir: str = setting(
-        "the folder below which train.data, dev.data, test.data and test.label are, or some of them",
-        path=True,
-    )
+    data_dir: str = folder_setting("train.data, dev.data, test.data and test.label are, or some of them")
 
 
 @dataclass(kw_only=True)
@@ -327,6 +312,4 @@ class StsBenchmarkSource(GradedSource):
     TEMPLATE: ClassVar[str] = "stsbenchmark"
     FAMILY: ClassVar[str] = "STS-B"
 
-    data_dir: str = setting(
-        "the folder below which sts-train.csv, sts-dev.csv and sts-test.csv are, or some of them", path=True
-    )
+    data_dir: str = folder_setting("sts-train.csv, sts-dev.csv and sts-test.csv are, or some of them")

@@ -11,9 +11,8 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from ...settings import setting
 from ..text_files import Field, read_tables
-from .source import LineErrorSettings, Part, Source, find_files
+from .source import LineErrorSettings, Part, Source, find_files, folder_setting
 
 FIELDS = (
     Field("label", pa.int64(), low=0, high=1),
@@ -37,9 +36,7 @@ class MsrpSource(Source, LineErrorSettings):
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TEMPLATE: ClassVar[str] = "msrp"
 
-    data_dir: str = setting(
-        "the folder below which msr_paraphrase_train.txt and msr_paraphrase_test.txt are", path=True
-    )
+    data_dir: str = folder_setting("msr_paraphrase_train.txt and msr_paraphrase_test.txt are")
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""

@@ -1,8 +1,7 @@
 """Opusparcus 1.0 (Creutz 2018): subtitle paraphrases in six languages, from the files of the distribution.
 
-The configuration `labelled` is the development and test part without the pairs scored 2.5, on which the two annotators
-differed. Training pairs that are also development or test pairs, in either order, are left out and counted;
-`--decontaminate` looks for single sentences too, of four words or more.
+Training pairs that are also development or test pairs, in either order, are left out and counted; `--decontaminate`
+looks for single sentences too, of four words or more.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ SCHEMA = pa.schema(
 UNDECIDED = 2.5
 """The mean score of a pair that one annotator took for a paraphrase and the other did not."""
 
+_SIDES = ["sentence1", "sentence2"]
 _FILES = {"train": "{0}-train.txt", "validation": "{0}-dev.txt", "test": "{0}-test.txt"}
 _LETTERS = {"train": "N", "validation": "D", "test": "T"}
 
@@ -95,13 +95,13 @@ class OpusparcusSource(Source, TrainingSettings):
         parts, labelled = [], []
         schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
         for split, read in reads.items():
+            path = files[split]
             if split == "train":
                 training = partial(_training_pairs, read, judged, most)
-                parts.append(Part(split, SCHEMA, [files[split]], training, training=True))
+                parts.append(Part(split, SCHEMA, [path], training, training=True))
                 continue
-            parts.append(Part(split, SCHEMA, [files[split]], read))
-            decided = partial(_labelled_only, read)
-            labelled.append(Part(split, schema, [files[split]], decided, "labelled", may_be_empty=True))
+            parts.append(Part(split, SCHEMA, [path], read))
+            labelled.append(Part(split, schema, [path], partial(_labelled_only, read), "labelled", may_be_empty=True))
         return parts + labelled
 
 
@@ -137,24 +137,20 @@ def _training_pairs(read: Read, judged: Sequence[Read], most: int | None, errors
     judged_keys = [np.empty(0, np.uint64)]
     # Errors in these files are reported where they are read themselves.
     for table in chain.from_iterable(other(LineErrors("skip")) for other in judged):
-        sides = _sides(table)
+        sides = table.select(_SIDES).columns
         judged_keys += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
     keys = np.unique(np.concatenate(judged_keys))
     taken = 0
     for table in read(errors):
         table = table if most is None else table.slice(0, most - taken)
         taken += table.num_rows
-        matched = is_among(repeat_keys(*_sides(table)), keys)
+        matched = is_among(repeat_keys(*table.select(_SIDES).columns), keys)
         if matched.any():
             errors.left_out["evaluation_pair"] += int(matched.sum())
             table = table.filter(pa.array(~matched))
         yield table
         if taken == most:
             return
-
-
-def _sides(table: pa.Table) -> list[pa.Array]:
-    return [table.column(name).combine_chunks() for name in ("sentence1", "sentence2")]
 
 
 def _labelled_only(read: Read, errors: LineErrors) -> Iterator[pa.Table]:

@@ -16,8 +16,7 @@ from ...inputs import dataset_builder
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
-from ..languages import check_language
-from ..records import cannot_open, column_names, numbered_texts, read_records
+from ..records import cannot_open, numbered_texts, read_records, schema_of_file
 from ..schema import PAIRS, is_text, require_columns, usual_pair_columns
 from ..text_blocks import LineErrors
 from ..text_files import Field, HeaderSettings, read_tsv, typed
@@ -98,10 +97,9 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         kept = [name for name, _ in names if name != "_" or self.kind != "tsv"]
         sides = {"sentence1", "sentence2"} <= set(kept) and len(set(kept)) == len(kept)
         if not sides or not all(_NAME.fullmatch(name) for name in kept) or not all(theirs for _, theirs in names):
-            raise UsageError(
-                f"--columns `{self.columns}` must name sentence1 and sentence2, each name once",
-                remedy="e.g. --columns sentence1,sentence2,_ for the fields of --tsv, elsewhere names or name=theirs",
-            )
+            problem = f"--columns `{self.columns}` must name sentence1 and sentence2, each name once"
+            how = "e.g. --columns sentence1,sentence2,_ for the fields of --tsv, elsewhere names or name=theirs"
+            raise UsageError(problem, remedy=how)
         return names
 
     def parts(self) -> list[Part]:
@@ -125,7 +123,6 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         if self.kind == "dataset" and self.url is None and not self.path.exists():
             self.url = f"https://huggingface.co/datasets/{self.dataset}"
         check_split_name(self.split)
-        check_language(self.lang, "--lang")
         super().check()
 
     @cached_property
@@ -140,7 +137,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
                 return _all_columns(first.schema, self.dataset)
             require_columns(first.schema.names, names.values(), self.dataset)
         elif self.kind != "tsv" and not is_given(self, "columns"):
-            names |= usual_pair_columns(column_names(self.path, self.kind))
+            names |= usual_pair_columns(schema_of_file(self.path, self.kind).names)
         others = [name for name in names if name not in {"_", *PAIRS.names}]
         return names, [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *others)]
 

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from ...errors import UsageError
 from ...settings import setting
-from ..languages import check_language
 from ..schema import PAIRS
 from ..text_files import PLAIN_OR_COMPRESSED, LineErrors, count_fields, read_lines
 from .source import Part, Source, TrainingSettings
@@ -35,11 +34,6 @@ class PpdbSource(Source, TrainingSettings):
 
     file: list[str] = setting(f"one or more files, {PLAIN_OR_COMPRESSED}, read in their order", path=True)
     lang: str = setting("language code of the phrases", "en", names=["--lang", "--language"])
-
-    def check(self) -> None:
-        """Checks the language too."""
-        check_language(self.lang, "--lang")
-        super().check()
 
     def parts(self) -> list[Part]:
         """Returns the one part, `train`."""

@@ -85,12 +85,10 @@ def _prepare(name: str, source: Any) -> DataFolder:
         if rows.skipped:
             records = [("file", "line", "reason"), *rows.skipped]
             lines = ["\t".join(" ".join(str(value).split()) for value in record) for record in records]
-            text = "".join(f"{line}\n" for line in lines)
-            (staging / SKIPPED_LINES).write_bytes(text.encode("utf-8", "surrogateescape"))
-        results = {
-            "counts": {shards: rows.counts[shards] for shards in rows.parts},
-            "contamination": rows.contamination,
-        }
+            text = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
+            (staging / SKIPPED_LINES).write_bytes(text)
+        counts = {shards: rows.counts[shards] for shards in rows.parts}
+        results = {"counts": counts, "contamination": rows.contamination}
         settings: dict[str, Any] = source.record() | ({"url": source.URL} if source.URL else {})
         values = results | _card_values(command, source, DataFolder(staging), rows)
         artefact.finish(results=results, card=Card(source.TEMPLATE, values), settings=settings)
@@ -164,5 +162,4 @@ def _features(part: Part) -> list[dict[str, Any]]:
     from .builder import part_features
 
     # No underscore: datasets spells its features for YAML in a method that is its own.
-    found: list[dict[str, Any]] = part_features(part)._to_yaml_list()
-    return found
+    return cast("list[dict[str, Any]]", part_features(part)._to_yaml_list())

@@ -22,6 +22,7 @@ from ...errors import InputError
 from ..batch_function import available_cores, mapped_in_order, no_progress
 from ..decontamination import DecontaminationSettings
 from ..fingerprints import Fingerprints, normalise_all
+from ..folder import ORDER
 from ..row_selection import RowStore, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
 from ..same_text import has_words
 from ..text_blocks import LineErrors
@@ -30,7 +31,6 @@ from .source import Part, Source
 # Blocks wait for the workers, so more of them would take more memory; one reader keeps no more than these busy.
 _MOST_WORKERS = 4
 _NO_KEYS = np.empty(0, np.uint64)
-_ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
 class _Block(NamedTuple):
@@ -49,8 +49,8 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
     Attributes:
         parts: The parts by the names of their shards, those that are drawn among them.
-        counts: For each part of which all tables were taken: `lines`, then how many of them each rule left out or
-            moved, and `rows`; `lines` is the sum of the others. For a drawn part: `rows`.
+        counts: For each part that was read to its end: `lines`, how many of them each rule left out or moved, and
+            `rows`; `lines` is the sum of the others. For a drawn part: `rows`.
         contamination: For each evaluation set, how many training rows it matched.
         checked: The evaluation sets that the training rows were checked against.
         skipped: File, line and reason of each malformed line that was left out.
@@ -77,7 +77,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
                 drawn = dataclasses.replace(part, split=split, files=(), training=False)
                 self.parts[drawn.name], self._drawn_from[drawn.name] = drawn, part
         if self._drawn_from:
-            self.parts = dict(sorted(self.parts.items(), key=lambda item: _ORDER.get(item[1].split, 3)))
+            self.parts = dict(sorted(self.parts.items(), key=lambda item: ORDER.get(item[1].split, 3)))
         self.counts: dict[str, dict[str, int]] = {}
         self.contamination: dict[str, int] = {}
         self.skipped: dict[tuple[Path, int, str], None] = {}
@@ -206,7 +206,7 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
     rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
     repeats = drawn = _NO_KEYS
     if part.repeats:
-        repeats = repeat_keys(*(rows.column(name).combine_chunks() for name in part.repeats))
+        repeats = repeat_keys(*rows.select(part.repeats).columns)
     if part.sizes:
         drawn = text_keys(normalise_all(rows.column("target").combine_chunks()))
     contaminated: dict[str, np.ndarray] = {}
@@ -217,12 +217,11 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
 
 def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int]]:
     table = fitted(table, part.schema)
-    if not part.texts:
-        return table, {}
     filled = np.ones(table.num_rows, dtype=bool)
     for name in part.texts:
-        filled &= has_words(table.column(name).combine_chunks())
-    return table if filled.all() else table.filter(pa.array(filled)), {"empty_side": int((~filled).sum())}
+        filled &= has_words(table.column(name))
+    counts = {"empty_side": int((~filled).sum())} if part.texts else {}
+    return (table if filled.all() else table.filter(pa.array(filled))), counts
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:

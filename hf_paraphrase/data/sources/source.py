@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -20,6 +20,7 @@ from ...artefacts.provenance import is_url
 from ...errors import InputError, UsageError, no_folder
 from ...settings import Settings, setting
 from ..decontamination import DecontaminationSettings
+from ..languages import check_language
 from ..text_blocks import COMPRESSED, LineErrors, check_readable, files_below
 
 Read = Callable[[LineErrors], Iterable[pa.Table]]
@@ -38,9 +39,8 @@ class Part:
         texts: The columns that must not be empty, and that are looked up in evaluation sets.
         class_names: For a column of class numbers, the names of the classes.
         clean: Leaves rows out by rules; those with an empty text by default.
-        repeats: The columns by which a row repeats an earlier one and goes; none for no such rule.
-        sizes: For each held-out part the number of rows to draw, in the order in which they are drawn; no text of the
-            column `target` is in two parts.
+        repeats: The columns by which a row repeats an earlier one and goes.
+        sizes: The numbers of rows to draw for held-out parts, in this order; no text of the column `target` is in two.
         shuffle: Whether the rows that stay are put into random order.
         repeating: The columns whose values repeat, for `write_split`.
         may_be_empty: Whether a part without rows is not a sign of a wrong file.
@@ -123,10 +123,8 @@ class OriginSettings(Settings):
 class Source(Settings):
     """Base class of sources: what is set, and what is there to be read.
 
-    Attributes:
-        SUMMARY: What it is, in one line, for the list of `prepare --help`.
-        DESCRIPTION: What it is, for the card; the summary if it is empty.
-        TEMPLATE: The template of the card in `dataset_cards/`, `source` or one that extends it.
+    `SUMMARY` is its line in the list of `prepare --help`, `DESCRIPTION` what it is for the card, the summary if empty,
+    and `TEMPLATE` the template of the card in `dataset_cards/`, `source` or one that extends it.
     """
 
     SUMMARY: ClassVar[str] = ""
@@ -163,12 +161,19 @@ class Source(Settings):
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
         super().check()
+        if hasattr(self, "lang"):
+            check_language(self.lang, "--lang")
         for path in self.files():
             check_readable(path)
 
     def origins(self) -> list[str]:
         """Names what the rows come from, for the card."""
         return list(dict.fromkeys(path.name for path in self.files()))
+
+
+def folder_setting(files: str) -> Any:
+    """Makes the setting of the folder below which the files of a source are."""
+    return setting(f"the folder below which {files}", path=True)
 
 
 class NothingThereError(InputError):
@@ -188,10 +193,8 @@ def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
     paths: dict[str, Path] = {}
-    for path in files_below(folder):
-        key = wanted.get(path.name.lower())
-        if key is None:
-            continue
+    for path in (path for path in files_below(folder) if path.name.lower() in wanted):
+        key = wanted[path.name.lower()]
         # A plain file comes before its compressed copy.
         if paths.get(key, path).parent != path.parent:
             problem = f"{path.name} occurs twice, also as {paths[key]}"

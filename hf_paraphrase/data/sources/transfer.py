@@ -1,7 +1,6 @@
-"""The transfer sets of SentEval (MR, CR, SUBJ, MPQA, TREC).
+"""The transfer sets of SentEval (MR, CR, SUBJ, MPQA, TREC), one configuration a set (Conneau and Kiela 2018).
 
-One configuration a set, in its SentEval files (Conneau and Kiela 2018): one sentence a line, a file a class; TREC has
-`CLASS:subclass question`, in Latin-1.
+One sentence a line, a file a class; TREC has `CLASS:subclass question`, in Latin-1.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import InputError
-from ...settings import setting
 from ..text_blocks import clean_returns, read_blocks
 from ..text_files import LineErrors, read_lines
-from .source import LineErrorSettings, Part, Source, find_files
+from .source import LineErrorSettings, Part, Source, find_files, folder_setting
 
 BINARY = pa.schema([("text", pa.string()), ("label", pa.int64())])
 TREC = pa.schema([("text", pa.string()), ("label", pa.int64()), ("fine_label", pa.string())])
@@ -51,9 +49,7 @@ class TransferSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "transfer"
     PARTS: ClassVar[tuple[str, ...]] = ("mr.train", "cr.train", "subj.train", "mpqa.train", "trec.train", "trec.test")
 
-    data_dir: str = setting(
-        "the folder below which rt-polarity.pos, custrev.pos, TREC_10.label and so on are", path=True
-    )
+    data_dir: str = folder_setting("rt-polarity.pos, custrev.pos, TREC_10.label and so on are")
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""
@@ -63,10 +59,8 @@ class TransferSource(Source, LineErrorSettings):
             paths = [found_files.get(f"{name}/{index}") for index in range(2)]
             present = [path for path in paths if path is not None]
             if len(present) == 1:
-                lacking = files[paths.index(None)][1]
-                raise InputError(
-                    f"{lacking} is not there", path=present[0], remedy=f"{name.upper()} needs a file for each class"
-                )
+                problem = f"{files[paths.index(None)][1]} is not there"
+                raise InputError(problem, path=present[0], remedy=f"{name.upper()} needs a file for each class")
             if present:
                 classes = {"label": tuple(label for label, _ in files)}
                 # Blank lines count: the published sizes have them.

@@ -1,9 +1,9 @@
 """Translation memories (TMX 1.1 to 1.4b) and message catalogues of gettext (.po and .mo) as parallel text.
 
 A translation memory is parsed as a stream, so memory does not grow with it. Translation tools write what XML does not
-allow: control characters become spaces, and entities of HTML their characters. Entities that the file declares are
-text. Of a catalogue, parsed by `polib`, obsolete, fuzzy and untranslated messages are left out and counted; of a
-message with plural forms, singular and plural are pairs where the language has two forms or one.
+allow: control characters become spaces, and entities of HTML their characters; entities that the file declares are
+text. Of a catalogue obsolete, fuzzy and untranslated messages are left out and counted; singular and plural of a
+message are pairs where the language has two forms or one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 from ...errors import InputError
 from ..languages import is_language, language_tag
 from ..records import blocks_of
-from ..text_blocks import COMPRESSED, LineErrors, empty_file, files_below, read_blocks, refuse_packed
+from ..text_blocks import COMPRESSED, LineErrors, empty_file, files_below, plain_name, read_blocks, refuse_packed
 from ..text_files import Block
 
 Unit = list[tuple[str, str]]
@@ -177,16 +177,11 @@ def find_catalogues(path: Path) -> list[Path]:
         raise InputError("no such file or folder", path=path, remedy="check --gettext")
     by_name: dict[Path, Path] = {}
     for suffix in (".mo", ".po"):
-        files = [file for file in files_below(path) if _plain_name(file).suffix == suffix and file.stat().st_size]
-        by_name |= {_plain_name(file).with_suffix(""): file for file in files}
+        files = [file for file in files_below(path) if plain_name(file).suffix == suffix and file.stat().st_size]
+        by_name |= {plain_name(file).with_suffix(""): file for file in files}
     if not by_name:
         raise InputError("no gettext catalogue (.po, .mo)", path=path, remedy="name the folder that holds them")
     return [by_name[name] for name in sorted(by_name)]
-
-
-def _plain_name(path: Path) -> Path:
-    """Returns the name of a file without the suffix of its compression."""
-    return path.with_suffix("") if path.suffix in COMPRESSED else path
 
 
 def read_catalogues(catalogues: Sequence[Path], lang: str, english: str, errors: LineErrors) -> Iterator[Block]:
@@ -220,20 +215,16 @@ def _languages_of(path: Path, entries: Any) -> list[str]:
     """Returns what may name the language of a catalogue: the folder above `LC_MESSAGES`, or else header and names."""
     if path.parent.name == "LC_MESSAGES" and language_tag(path.parent.parent.name):
         return [path.parent.parent.name]
-    return [entries.metadata.get("Language", ""), _plain_name(path).stem, path.parent.name]
+    return [entries.metadata.get("Language", ""), plain_name(path).stem, path.parent.name]
 
 
 def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
     """Gives the pairs of a message, English first, and counts what is left out."""
     forms = list(entry.msgstr_plural.values())
-    for reason, applies in (
-        ("obsolete", entry.obsolete),
-        ("fuzzy", "fuzzy" in entry.flags),
-        ("plural", len(forms) > 2),
-    ):
-        if applies:
-            errors.left_out[reason] += 1
-            return
+    reasons = {"obsolete": entry.obsolete, "fuzzy": "fuzzy" in entry.flags, "plural": len(forms) > 2}
+    if reason := next((name for name, applies in reasons.items() if applies), None):
+        errors.left_out[reason] += 1
+        return
     pairs = [(entry.msgid, entry.msgstr)]
     if forms:
         # A language without plural forms has one translation: that of the plural.
@@ -249,11 +240,11 @@ def _parsed(path: Path, errors: LineErrors) -> Any:
     """Parses a catalogue; None for a malformed one, which is reported."""
     import polib
 
-    parse = polib.mofile if _plain_name(path).suffix == ".mo" else polib.pofile
+    parse = polib.mofile if plain_name(path).suffix == ".mo" else polib.pofile
     with TemporaryDirectory() as folder:
         plain = path
         if path.suffix in COMPRESSED:  # which the parser does not read
-            plain = Path(folder) / _plain_name(path).name
+            plain = Path(folder) / plain_name(path).name
             plain.write_bytes(b"".join(read_blocks(path)))
         try:
             return parse(str(plain))

@@ -1,9 +1,8 @@
 """The Turku Paraphrase Corpus (Kanerva et al. 2021).
 
-The default configuration is the corpus itself (`train.json`, `dev.json`, `test.json`), `opus_parsebank` the pairs
-drawn from OPUS and the Parsebank (`opus-pb-*.json`), `sample` the annotated sample of these (TSV), and `rewrites` the
-pairs as the annotators rewrote them so that they mean the same. The files are lists of JSON that are read whole; items
-are counted from 1 where others count lines.
+The default configuration is the corpus itself, `opus_parsebank` the pairs drawn from OPUS and the Parsebank, `sample`
+the annotated sample of these (TSV), and `rewrites` the pairs as the annotators rewrote them so that they mean the
+same. The files are lists of JSON that are read whole; items are counted from 1 where others count lines.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ..records import read_objects
 from ..text_blocks import LineErrors, read_blocks
 from ..text_files import Field, read_tables, typed
 from .rows import fitted
-from .source import LineErrorSettings, Part, Source, find_files
+from .source import LineErrorSettings, Part, Read, Source, find_files, folder_setting
 
 _FIELDS = {
     "sentence1": Field("sentence1", pattern="(?s).*", example="text"),
@@ -40,7 +39,6 @@ _ITEM = {
     "lexical_similarity": "lex-similarity", "fold": "fold", "document": "goeswith",
 }  # fmt: skip
 """What the columns are called in the files."""
-_NO_GRADE = "x"
 _SCHEMA = [(name, field.kind) for name, field in _FIELDS.items()]
 SCHEMA = pa.schema([*_SCHEMA[:2], ("score", pa.float64()), *_SCHEMA[2:]])
 """`score` is the grade without its flags, 1 to 4; what a file does not tell is null."""
@@ -66,10 +64,9 @@ class TurkuSource(Source, LineErrorSettings):
     URL: ClassVar[str] = "https://github.com/TurkuNLP/Turku-paraphrase-corpus"
     TEMPLATE: ClassVar[str] = "turku"
 
-    data_dir: str = setting(
-        "the folder below which train.json, dev.json, test.json, opus-pb-dev.json and "
-        "opus-parsebank-sample-annotated.tsv are, or some of them, plain or compressed",
-        path=True,
+    data_dir: str = folder_setting(
+        "train.json, dev.json, test.json, opus-pb-dev.json and opus-parsebank-sample-annotated.tsv are, or some of "
+        "them, plain or compressed"
     )
     lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
     rewrites: bool = setting(
@@ -81,7 +78,7 @@ class TurkuSource(Source, LineErrorSettings):
         parts, rewrites = [], []
         for key, path in find_files(self.data_dir, _FILES).items():
             configuration, split = key.split("/")
-            read = partial(_read_tsv if configuration == "sample" else _read_json, path)
+            read: Read = partial(_read, path, configuration)
             parts.append(Part(split, SCHEMA, [path], read, configuration))
             if configuration == "default" and self.rewrites:
                 read = partial(_read_rewrites, path)
@@ -89,15 +86,18 @@ class TurkuSource(Source, LineErrorSettings):
         return parts + rewrites
 
 
-def _read_tsv(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    fields = [_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
-    for table in read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY):
-        yield _graded(table, errors)
-
-
-def _read_json(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    for table in _tables(_items(path, errors), path, list(_FIELDS), errors):
-        yield _graded(table, errors)
+def _read(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Table]:
+    """Reads pairs with the score of their grade; those that the annotators gave none go."""
+    if configuration == "sample":
+        fields = [_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
+        tables = read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY)
+    else:
+        tables = _tables(_items(path, errors), path, list(_FIELDS), errors)
+    for table in tables:
+        graded = table.filter(pc.not_equal(table.column("grade"), "x"))
+        errors.left_out["no_grade"] += table.num_rows - graded.num_rows
+        score = pc.utf8_slice_codeunits(graded.column("grade"), 0, 1).cast(pa.float64())
+        yield fitted(graded.append_column("score", score), SCHEMA)
 
 
 def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
@@ -118,14 +118,6 @@ def _tables(
     names = {name: _ITEM[name] for name in columns}
     blocks = read_objects(items, path, names, errors, optional=columns)
     return (table for _, table in typed(blocks, [_FIELDS[name] for name in columns], path, errors, _REMEDY))
-
-
-def _graded(table: pa.Table, errors: LineErrors) -> pa.Table:
-    """Adds the score; pairs that the annotators gave no grade go."""
-    graded = table.filter(pc.not_equal(table.column("grade"), _NO_GRADE))
-    errors.left_out["no_grade"] += table.num_rows - graded.num_rows
-    score = pc.utf8_slice_codeunits(graded.column("grade"), 0, 1).cast(pa.float64())
-    return fitted(graded.append_column("score", score), SCHEMA)
 
 
 def _items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:

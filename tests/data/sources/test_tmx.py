@@ -59,18 +59,6 @@ def test_languages_match_whatever_their_region_case_and_attribute_and_others_are
     assert pairs_of(path, "fr-FR", "en") == [(1, "oui", "yes")]
 
 
-def test_a_namespace_of_the_document_is_no_part_of_its_names(tmp_path):
-    path = written(tmp_path, unit(("en", "<hi>ye</hi>s"), ("fr", "oui")))
-    path.write_text(path.read_text().replace("<tmx ", '<tmx xmlns="http://www.lisa.org/tmx14" '))
-    assert pairs_of(path) == [(1, "oui", "yes")]
-
-
-def test_text_of_inline_codes_is_left_out_and_highlighted_text_stays(tmp_path):
-    text = 'A <bpt i="1">&lt;b&gt;</bpt><hi>big <hi>red</hi></hi><ept i="1">&lt;/b&gt;</ept> dog<ph><sub>x</sub></ph>.'
-    path = written(tmp_path, unit(("en", text), ("fr", "Un\n   gros\tchien &amp; <it>code</it>chat. ")))
-    assert pairs_of(path) == [(1, "Un gros chien & chat.", "A big red dog.")]
-
-
 @FUZZ
 @given(
     rows=st.lists(st.tuples(XML_TEXT, XML_TEXT), min_size=1, max_size=12),
@@ -115,13 +103,17 @@ def test_a_faulty_unit_is_named_by_its_number_and_skipped_alone(tmp_path):
 @pytest.mark.parametrize("block", [163, 10_000])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_what_translation_tools_write_is_read(tmp_path, monkeypatch, block, encoding):
+    """Odd characters, codes in the text, which are left out, and highlighted text, which stays; a namespace."""
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", block)
-    odd = unit(
-        ("fr-FR", "a&#x0B;b\n  c\x0cd&nbsp;e&eacute; &nothing; &amp;lt;"), ("en-US", "<ph>x</ph>one <mrk>two</mrk>")
+    codes = (
+        'A <bpt i="1">&lt;b&gt;</bpt><hi>big <mrk>red</mrk></hi><ept i="1">&lt;/b&gt;</ept> dog<ph><sub>x</sub></ph>.'
     )
-    text = HEAD + odd + unit(("fr", "oui"), ("en", "yes")) + TAIL
+    odd = unit(("fr-FR", "a&#x0B;b\n  c\x0cd&nbsp;e&eacute; &nothing; &amp;lt;"), ("en-US", codes))
+    text = HEAD + odd + unit(("fr", "Un\n   gros\tchien &amp; <it>code</it>chat. "), ("en", "yes")) + TAIL
+    text = text.replace("<tmx ", '<tmx xmlns="http://www.lisa.org/tmx14" ')
     (tmp_path / "a.tmx").write_bytes(text.encode(encoding))
-    assert pairs_of(tmp_path / "a.tmx") == [(1, "a b c d\xa0eé &nothing; &lt;", "one two"), (2, "oui", "yes")]
+    rows = [(1, "a b c d\xa0eé &nothing; &lt;", "A big red dog."), (2, "Un gros chien & chat.", "yes")]
+    assert pairs_of(tmp_path / "a.tmx") == rows
 
 
 @pytest.mark.parametrize(
