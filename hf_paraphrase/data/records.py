@@ -185,6 +185,17 @@ def _read_parquet(path: Path, columns: Mapping[str, str], remedy: str) -> Iterat
         yield from numbered_texts(tables, columns, path, remedy)
 
 
+def streamed_tables(dataset: str, split: str, subset: str | None = None) -> Iterator[pa.Table]:
+    """Streams the rows of whatever `load_dataset` opens as tables."""
+    try:
+        rows = dataset_builder(dataset, subset).as_streaming_dataset(split)
+        yield from rows.with_format("arrow").iter(batch_size=_BLOCK_ROWS)
+    except HfParaphraseError:
+        raise
+    except Exception as error:
+        raise cannot_open(error, dataset) from error
+
+
 def numbered_texts(
     tables: Iterable[pa.Table | pa.RecordBatch], columns: Mapping[str, str], path: str | Path, remedy: str
 ) -> Iterator[Block]:

@@ -1,10 +1,11 @@
-"""Bitext from line-aligned files, tab-separated text, a translation memory or gettext catalogues."""
+"""Bitext from line-aligned files, tab-separated text, a translation memory, gettext catalogues or the Hub."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...artefacts.remote_paths import to_path
-from ...errors import UsageError
+from ...errors import InputError, UsageError
 from ...settings import flag, seed_setting, setting
 from ..decontamination import DecontaminationSettings
 from ..languages import check_language, primary_language
+from ..records import numbered_texts, streamed_tables
 from ..same_text import count_words, has_words, same_texts
-from ..schema import BITEXT
+from ..schema import BITEXT, columns_there
 from ..text_blocks import LineErrors
 from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
 from .preparation import recipe_of
@@ -71,6 +73,14 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         None,
         path=True,
     )
+    dataset: str | None = setting(
+        "or: a data set of the Hub, such as Helsinki-NLP/opus_books, or a folder or file that load_dataset opens, "
+        "with a column translation that has both languages, or columns named by their codes, or source and target",
+        None,
+        path=True,
+    )
+    subset: str | None = setting("the configuration of --dataset, such as en-fr", None, only_with="dataset")
+    split: str = setting("the split of --dataset that is read", "train", only_with="dataset")
     validation_source_file: str | None = setting("a given validation part, source side", None, path=True)
     validation_target_file: str | None = setting("a given validation part, target side", None, path=True)
     test_source_file: str | None = setting("a given test part, source side", None, path=True)
@@ -109,7 +119,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
     @property
     def title(self) -> str:
         """The languages, and what the training rows come from in a word."""
-        name = to_path(self.gettext or self.tmx or self.tsv or self.source_file or "").name
+        name = to_path(self.dataset or self.gettext or self.tmx or self.tsv or self.source_file or "").name
         return f"Bitext {self.source_lang}-{self.target_lang} ({name})"
 
     def check(self) -> None:
@@ -117,8 +127,8 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         check_language(self.source_lang, "--source-lang")
         check_language(self.target_lang, "--target-lang")
         aligned = self.source_file is not None or self.target_file is not None
-        if aligned + sum(name is not None for name in (self.tsv, self.tmx, self.gettext)) != 1:
-            flags = "--source-file and --target-file, or --tsv, --tmx or --gettext"
+        if aligned + sum(name is not None for name in (self.tsv, self.tmx, self.gettext, self.dataset)) != 1:
+            flags = "--source-file and --target-file, or --tsv, --tmx, --gettext or --dataset"
             raise UsageError(f"give either {flags}", remedy="one of them")
         for prefix in ("", "validation_", "test_"):
             names = (f"{prefix}source_file", f"{prefix}target_file")
@@ -179,7 +189,24 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             catalogues = find_catalogues(Path(self.gettext))
             lang, english_column = codes[english.index(False)], ("source", "target")[english.index(True)]
             return catalogues, partial(read_catalogues, catalogues, lang, english_column)
+        if self.dataset is not None:
+            return [], self._read_dataset
         return _aligned(self.source_file or "", self.target_file or "")
+
+    def _read_dataset(self, errors: LineErrors) -> Iterator[Block]:
+        dataset = str(self.dataset)
+        tables = (table.flatten() for table in streamed_tables(dataset, self.split, self.subset))
+        first = next(tables, None)
+        if first is None:
+            raise InputError(f"the split `{self.split}` has no rows", path=dataset)
+        columns = {}
+        for side, code in (("source", self.source_lang), ("target", self.target_lang)):
+            usual = [f"translation.{code}", code, side]
+            columns[side] = next((name for name in usual if name in first.column_names), "")
+            if not columns[side]:
+                remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
+                raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
+        yield from numbered_texts(chain([first], tables), columns, dataset, "it needs text in both languages")
 
 
 prepare_bitext = recipe_of("bitext", BitextSource)

@@ -11,12 +11,11 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from ...errors import HfParaphraseError, InputError, UsageError
-from ...inputs import dataset_builder
+from ...errors import InputError, UsageError
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
-from ..records import cannot_open, numbered_texts, read_records, schema_of_file
+from ..records import numbered_texts, read_records, schema_of_file, streamed_tables
 from ..schema import PAIRS, is_text, require_columns, usual_pair_columns
 from ..text_blocks import LineErrors
 from ..text_files import Field, HeaderSettings, read_tsv, typed
@@ -26,7 +25,6 @@ from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Sou
 _NAME = re.compile(r"[A-Za-z]\w*")
 _TYPES = {"score": pa.float64(), "label": pa.int64()}
 _KINDS = ("tsv", "csv", "jsonl", "parquet", "dataset")
-_BATCH_ROWS = 50_000
 _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
 
@@ -108,20 +106,9 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         schema = pa.schema([(field.name, field.kind) for field in self._columns[1]])
         return [Part(self.split, schema, files, self._read, training=True)]
 
-    def inputs(self) -> list[str | Path]:
-        """Lists what is read; a data set of the Hub is no file."""
-        local = [self.path] if self.kind == "dataset" and self.path.exists() else []
-        return [*local, *super().inputs()]
-
-    def origins(self) -> list[str]:
-        """Names the file or the data set."""
-        return [self.path.name if self.path.exists() else self.dataset]
-
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
         self._names()
-        if self.kind == "dataset" and self.url is None and not self.path.exists():
-            self.url = f"https://huggingface.co/datasets/{self.dataset}"
         check_split_name(self.split)
         super().check()
 
@@ -153,14 +140,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return (table for _, table in typed(blocks, fields, self.path, errors, remedy))
 
     def _tables(self) -> Iterator[pa.Table]:
-        """Streams the rows of the data set as tables."""
-        try:
-            rows = dataset_builder(self.dataset, self.subset).as_streaming_dataset(self.split)
-            yield from rows.with_format("arrow").iter(batch_size=_BATCH_ROWS)
-        except HfParaphraseError:
-            raise
-        except Exception as error:
-            raise cannot_open(error, self.dataset) from error
+        return streamed_tables(self.dataset, self.split, self.subset)
 
 
 prepare_pairs = recipe_of("pairs", PairsSource)

@@ -156,10 +156,14 @@ class Source(Settings):
 
     def inputs(self) -> list[str | Path]:
         """Lists everything that is read, for `provenance.json`."""
-        return list(dict.fromkeys([*self.files(), *map(Path, getattr(self, "decontaminate", []))]))
+        dataset = getattr(self, "dataset", None)
+        given = [*([dataset] if dataset and Path(dataset).exists() else []), *getattr(self, "decontaminate", [])]
+        return list(dict.fromkeys([*self.files(), *map(Path, given)]))
 
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
+        if (dataset := getattr(self, "dataset", None)) and not Path(dataset).exists() and self.url is None:
+            self.url = f"https://huggingface.co/datasets/{dataset}"
         super().check()
         if hasattr(self, "lang"):
             check_language(self.lang, "--lang")
@@ -168,6 +172,8 @@ class Source(Settings):
 
     def origins(self) -> list[str]:
         """Names what the rows come from, for the card."""
+        if dataset := getattr(self, "dataset", None):
+            return [Path(dataset).name if Path(dataset).exists() else dataset]
         return list(dict.fromkeys(path.name for path in self.files()))
 
 

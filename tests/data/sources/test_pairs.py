@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_blocks as text_blocks
-from hf_paraphrase import score, train_tokenizer
+from hf_paraphrase import prepare_bitext, score, train_tokenizer
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.records import read_records
@@ -173,6 +173,31 @@ def test_whatever_load_dataset_opens_becomes_a_folder(tmp_path, monkeypatch):
     words = ["--dataset", "json", "--split", "test", "--columns", "sentence1=q,sentence2=p,label", "--output", "two"]
     assert main(["prepare", "pairs", *words]) == 0
     assert DataFolder("two").table("test").to_pylist() == [{"sentence1": "a", "sentence2": "b", "label": 1}]
+
+
+def test_bitext_is_read_from_whatever_load_dataset_opens(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "opus").mkdir()
+    sides = [{"en": "A cat.", "fr": "Un chat."}, {"en": "", "fr": "Rien"}, {"en": "Yes", "fr": None}]
+    lines = [json.dumps({"id": str(number), "translation": side}) for number, side in enumerate(sides)]
+    (tmp_path / "opus" / "train.jsonl").write_text("\n".join(lines))
+    pq.write_table(pa.table({"en": ["A cat."], "source": ["Un chat."]}), tmp_path / "named.parquet")
+    words = ["--source-lang", "fr", "--target-lang", "en", "--output"]
+    for name in ("opus", "named.parquet"):
+        assert main(["prepare", "bitext", "--dataset", name, *words, f"out_{name}"]) == 0
+        (row,) = DataFolder(f"out_{name}").table().to_pylist()
+        assert (row["source"], row["target"], row["source_lang"], row["id"]) == (
+            "Un chat.",
+            "A cat.",
+            "fr",
+            "fr-en-0000001",
+        )
+    record = json.loads((tmp_path / "out_opus" / "provenance.json").read_text())
+    assert record["results"]["counts"]["train"]["empty_side"] == 2 and record["inputs"][0]["name"] == "opus"
+    with pytest.raises(
+        InputError, match="no column for the language `de`.*translation.de, de, target; the columns are id, t"
+    ):
+        prepare_bitext(dataset="opus", source_lang="fr", target_lang="de", output="no")
 
 
 def test_sentences_of_files_with_columns_are_their_texts_and_not_their_lines(tmp_path):
