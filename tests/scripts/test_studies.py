@@ -195,7 +195,8 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
             assert words[0] != "make_data.py" or f'"{words[1]}": ' in source
             continue
         parsed([*words, "--output", "o"])
-        if words[0] == "prepare" and words[1] in raw and name not in apart:
+        learns = (words[0] == "prepare" and words[1] in raw) or words[0] == "distill"
+        if learns and name not in apart:
             assert "--decontaminate" in words and "data/held_out.sha256-16.txt.gz" in words, words
     assert all(place.split()[0] in outputs for place in known.values())
     assert outputs or study.all_cells()
