@@ -36,13 +36,13 @@ def build(order: dict[str, Any]) -> Any:
     return model
 
 
-def batch(order: dict[str, Any], target: int | None) -> Any:
-    """Makes a batch of random sentences."""
+def batch(order: dict[str, Any]) -> Any:
+    """Makes a batch of random sentences, to train on where the order has the length of their targets."""
     import torch
     from joeynmt.batch import Batch
 
-    size, source = order["batch"], order["source"]
-    generator = torch.Generator().manual_seed(order["seed"])
+    size, source, target = order["batch"], order["source"], order.get("target")
+    generator = torch.Generator().manual_seed(0)
     units = torch.randint(4, order["vocabulary"], (size, source), generator=generator)
     targets = None
     if target is not None:
@@ -62,52 +62,41 @@ def batch(order: dict[str, Any], target: int | None) -> Any:
     )
 
 
-def search(model: Any, order: dict[str, Any]) -> float:
-    """Searches and returns the seconds it took; no hypothesis may end before the last step."""
+def search(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> None:
+    """Searches; no hypothesis may end before the last step."""
     from joeynmt.search import search as joey_search
 
-    model.eval()
-    sentences = batch(order, None)
-    clock = CLOCKS[order["clock"]]
-    start = clock()
     found, _, _ = joey_search(
-        model=model,
+        model=model.eval(),
         batch=sentences,
-        max_output_length=order["target"],
+        max_output_length=order["steps"],
         beam_size=order["beams"],
         beam_alpha=-1,
         n_best=order["beams"],
-        min_output_length=order["target"],
+        min_output_length=order["steps"],
         return_prob="hyp",
     )
-    seconds = clock() - start
     assert len(found) == order["batch"] * order["beams"], found.shape
-    return seconds
 
 
-def train(state: dict[str, Any], order: dict[str, Any]) -> float:
-    """Makes updates and returns the seconds they took."""
+def train(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> None:
+    """Makes updates."""
     import torch
 
-    model = state["model"].train()
-    optimizer = state.setdefault("optimizer", torch.optim.Adam(model.parameters(), lr=1e-4))
-    sentences = batch(order, order["target"])
-    clock = CLOCKS[order["clock"]]
-    start = clock()
+    model.train()
     for _ in range(order["updates"]):
         loss, _, _, _ = model(return_type="loss", **vars(sentences))
         (loss / order["batch"]).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-    return clock() - start
 
 
 def main() -> None:
     """Answers orders until stdin ends."""
     # What the library prints must not get between the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
-    states: dict[str, dict[str, Any]] = {}
+    states: dict[str, Any] = {}
     try:
         import joeynmt.search  # noqa: F401
         import torch
@@ -122,9 +111,13 @@ def main() -> None:
         torch.set_num_threads(order["threads"])
         key = json.dumps([order[name] for name in ("do", "vocabulary", "embedding", "hidden")])
         if key not in states:
-            states[key] = {"model": build(order)}
-        seconds = search(states[key]["model"], order) if order["do"] == "search" else train(states[key], order)
-        answers.write(json.dumps({"seconds": seconds}) + "\n")
+            model = build(order)
+            states[key] = model, torch.optim.Adam(model.parameters(), lr=1e-4)
+        sentences, work = batch(order), search if order["do"] == "search" else train
+        clock = CLOCKS[order["clock"]]
+        start = clock()
+        work(*states[key], sentences, order)
+        answers.write(json.dumps({"seconds": clock() - start}) + "\n")
         answers.flush()
 
 

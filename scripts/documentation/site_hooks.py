@@ -19,8 +19,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from hf_paraphrase.commands.verbs import JOURNEYS
-from notebook_pages import notebook_page
-from reference_pages import PACKAGES, command_pages, overview, python_pages, title_of
+from pages import PACKAGES, command_pages, notebook_page, overview, python_pages, title_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}

@@ -13,7 +13,7 @@ from hf_paraphrase.commands.verbs import VERBS, all_recipes
 
 @pytest.fixture
 def pages(load_script):
-    return load_script("documentation/reference_pages")
+    return load_script("documentation/pages")
 
 
 def own_docstring(value):

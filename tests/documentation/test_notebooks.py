@@ -26,7 +26,7 @@ def test_a_notebook_was_run_to_its_end_and_has_no_local_paths(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_becomes_a_page_with_its_text_code_and_output(path, load_script):
-    pages = load_script("documentation/notebook_pages")
+    pages = load_script("documentation/pages")
     page = pages.notebook_page(path)
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     for cell in cells:

@@ -85,12 +85,12 @@ def test_installed_peers_are_opened_without_a_network(bench, load_script, model,
     assert bench("--model", model) == 0
     report = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert report["WordLlama 256"]["components"] == 256 and 10 < report["WordLlama 256"]["megabytes"] < 30
-    theirs = load_script("benchmarks/quality_speed").model2vec_folder("theirs", model)
+    theirs = load_script("benchmarks/quality_speed").compared("model2vec", "theirs", str(model))
     assert theirs.dimension == 8 and theirs.encode(["w1 w2"]).shape == (1, 8)
 
 
 def test_a_slow_way_gets_fewer_sentences_than_a_fast_one(load_script, monkeypatch):
     script = load_script("benchmarks/quality_speed")
     for taken, count in ((2.56, 256), (0.256, 2_000), (0.001, 50_000)):
-        monkeypatch.setattr(script, "timed", lambda work, taken=taken: (taken, work()))
+        monkeypatch.setattr(script.bench, "timed", lambda work, taken=taken: (taken, work()))
         assert len(script.fitting(len, ["a"] * 50_000, 2.0)) == count
