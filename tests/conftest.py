@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import pytest
-from fresh_python import FreshPython, Server
+from fresh_python import FreshPython
 
 # The blocking run gives the same verdict every time; HYPOTHESIS_PROFILE=search looks for new inputs at random.
 hypothesis.settings.register_profile("blocking", max_examples=30, derandomize=True, deadline=None)
@@ -86,29 +86,10 @@ def browser():
         browser.close()
 
 
-SERVER = pytest.StashKey[Server]()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """One server starts the programs of all test processes, as importing what they have takes long."""
-    config = node.config
-    if SERVER not in config.stash:
-        config.stash[SERVER] = Server()
-        config.add_cleanup(config.stash[SERVER].close)
-    node.workerinput["server"] = config.stash[SERVER].address
-
-
 @pytest.fixture(scope="session")
-def run_python(pytestconfig, tmp_path_factory):
+def run_python(tmp_path_factory):
     """Runs Python programs in processes of their own: `FreshPython` tells how."""
-    folder = tmp_path_factory.mktemp("fresh")
-    if hasattr(pytestconfig, "workerinput"):
-        yield FreshPython(pytestconfig.workerinput["server"], folder)
-        return
-    server = Server()
-    yield FreshPython(server.address, folder)
-    server.close()
+    return FreshPython(tmp_path_factory.mktemp("fresh"))
 
 
 @pytest.fixture(scope="session")

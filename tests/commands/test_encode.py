@@ -6,8 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from analyzed_texts import WORDS, save_model
-from tiny_encoders import write_average
+from tiny_encoders import WORDS, write_average
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
@@ -55,7 +54,7 @@ def test_blocks_and_options_do_not_change_the_rows(model, tmp_path, monkeypatch)
 
 
 def test_the_products_of_a_network_are_in_bf16_where_it_is_asked_for_and_those_of_an_average_never(model, tmp_path):
-    network = save_model(tmp_path / "gran", GranModel, GranConfig)
+    network = write_average(tmp_path / "gran", classes=(GranModel, GranConfig))
     (tmp_path / "text").write_text("".join(f"{' '.join(WORDS[start : start + 4])}\n" for start in range(len(WORDS))))
     for folder, differs in ((network, True), (model, False)):
         exact, rounded = (tmp_path / f"{folder.name}_{precision}.npy" for precision in ("fp32", "bf16"))

@@ -32,21 +32,6 @@ def test_every_step_is_counted_and_what_was_computed_for_one_stays(pairs, tmp_pa
     assert record["results"]["rows"] == 4 and record["results"]["funnel"]["read"] == 20
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--keep", "lenght<3"], "there is no column lenght (did you mean length? One of"),
-        (["--keep", "length>1000"], "nothing is left after `length>1000`"),
-        (["--first", "1", "--negatives", "1"], "--negatives: 1 pairs have too few distinct sentences"),
-    ],
-)
-def test_bad_requests_are_one_line_and_leave_nothing_behind(pairs, tmp_path, capsys, words, expected):
-    assert run("filter", "--pairs", pairs, "--output", tmp_path / "kept", *words) == 2
-    error = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
-    assert len(error) == 1 and expected in error[0]
-    assert list(tmp_path.iterdir()) == [pairs]
-
-
 def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path):
     (tmp_path / "eval.txt").write_text("3 cats sat on a\n")
     words = ["filter", "--pairs", pairs, "--decontaminate", tmp_path / "eval.txt"]

@@ -1,4 +1,4 @@
-"""A study from its design: cells are trained once, measured on test rows, and judged together."""
+"""A study from its design: cells are trained once, measured on test rows, and judged together; configurations."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 from parsed_calls import SCRIPTS, parsed
 
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -298,3 +299,19 @@ def test_a_second_bump_is_a_peak_of_its_own_right_of_the_highest(load_script, pa
     curves = [weight * np.exp(-(((middles - mean) / deviation) ** 2) / 2) for mean, deviation, weight in parts]
     found = np.stack([curves[-1], sum(curves[:-1], 0 * middles)])
     assert module.has_second_bump(found) is expected and not module.has_second_bump(found[::-1])
+
+
+FOLDER = Path(__file__).parents[2] / "scripts" / "configs"
+
+
+@pytest.mark.parametrize("config", sorted(FOLDER.rglob("*.yaml")), ids=lambda path: str(path.relative_to(FOLDER)))
+def test_every_configuration_gives_its_verb_its_settings(config, tmp_path):
+    (tmp_path / "vectors.txt").write_text("a1 1 2 3\n")
+    words = (
+        ["train-sdae", "--text", "lines.txt"] if config.parent.name == "sdae" else ["train-encoder", "--pairs", "p"]
+    )
+    values = yaml.safe_load(config.read_text(encoding="utf-8"))
+    if values.get("fixed_vectors"):
+        words += ["--initial-vectors", str(tmp_path / "vectors.txt")]
+    found = parsed([*words, "--config", str(config), "--output", str(tmp_path / "m")])
+    assert values and {name: getattr(found, name) for name in values} == values

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from forked_processes import TWO_PROCESSES
+from fresh_python import TWO_PROCESSES
 from safetensors.torch import load_file
 from several_processes_worker import GRADIENTS, gradient
 
