@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 import socket
-import subprocess
-import sys
 import urllib.request
 from importlib import metadata
 from types import SimpleNamespace
@@ -94,16 +91,15 @@ def test_the_requirements_of_a_space_can_be_installed(space):
         assert requirement.specifier.contains(metadata.version(requirement.name)), requirement
 
 
-def test_the_package_in_a_space_works_alone(space, tmp_path):
+def test_the_package_in_a_space_works_alone(space, tmp_path, run_python):
     script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import hf_paraphrase as package; from hf_paraphrase.artefacts.cards import template_path;"
         "cards = [template_path('dataset_cards', 'filtered'), template_path('model_cards', 'rnn_search')];"
         "print(package.__file__, *cards);"
         "print(package.SentenceEncoder.from_pretrained().dimension)"
     )
-    environment = {**os.environ, "PYTHONPATH": str(space)}
-    printed = subprocess.check_output([sys.executable, "-c", script], cwd=tmp_path, env=environment, text=True)
-    *paths, dimension = printed.split()
+    *paths, dimension = run_python(script, space, folder=tmp_path).stdout.split()
     assert all(path.startswith(str(space / "hf_paraphrase")) for path in paths) and int(dimension) > 0
 
 
