@@ -85,12 +85,18 @@ def run_benchmark(
             raise UsageError(f"--rounds must be at least 1, not {arguments.rounds}")
         with tempfile.TemporaryDirectory() as folder:
             found = run(arguments, Path(folder))
-        shown = {key: round(value, 3) if isinstance(value, float) else value for key, value in found.items()}
-        write(json.dumps(shown, ensure_ascii=False))
+        write(json.dumps(rounded(found), ensure_ascii=False))
     except HfParaphraseError as error:
         sys.stderr.write(f"{parser.prog}: error: {error}\n")
         return 2
     return 0
+
+
+def rounded(value: Any) -> Any:
+    """Rounds numbers with a fraction to four digits, also in an object."""
+    if isinstance(value, Mapping):
+        return {name: rounded(item) for name, item in value.items()}
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Result]:
@@ -113,8 +119,7 @@ def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wal
 def open_encoder(library: str, folder: str) -> Encode:
     """Opens a folder with a peer, or with this package; returns its `encode`."""
     if library == "model2vec":
-        encode: Encode = importlib.import_module(library).StaticModel.from_pretrained(folder).encode
-        return encode
+        return partial(importlib.import_module(library).StaticModel.from_pretrained(folder).encode)
     if library == "sentence-transformers":
         module = importlib.import_module("sentence_transformers")
         model = module.SentenceTransformer(folder, device="cpu", local_files_only=True)

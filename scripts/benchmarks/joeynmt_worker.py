@@ -6,22 +6,28 @@ with the seconds of one beam search of a batch; `{"do": "train", …}` with the 
 
 from __future__ import annotations
 
+# ruff: noqa: E402
 import json
 import sys
+
+# What the libraries print must not get between the answers.
+ANSWERS, sys.stdout = sys.stdout, sys.stderr
 import time
 from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
+
+import torch
+from joeynmt.batch import Batch
+from joeynmt.model import build_model
+from joeynmt.search import search as joey_search
+from joeynmt.vocabulary import Vocabulary
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 def build(order: dict[str, Any]) -> Any:
     """Builds a model: one-layer bidirectional GRU, additive attention, one-layer GRU decoder, no dropout."""
-    import torch
-    from joeynmt.model import build_model
-    from joeynmt.vocabulary import Vocabulary
-
     special = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "sep_token": None}
     ids = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None}
     units = [f"unit{number}" for number in range(order["vocabulary"] - 4)]
@@ -38,9 +44,6 @@ def build(order: dict[str, Any]) -> Any:
 
 def batch(order: dict[str, Any]) -> Any:
     """Makes a batch of random sentences, to train on where the order has the length of their targets."""
-    import torch
-    from joeynmt.batch import Batch
-
     size, source, target = order["batch"], order["source"], order.get("target")
     generator = torch.Generator().manual_seed(0)
     units = torch.randint(4, order["vocabulary"], (size, source), generator=generator)
@@ -64,8 +67,6 @@ def batch(order: dict[str, Any]) -> Any:
 
 def search(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> None:
     """Searches; no hypothesis may end before the last step."""
-    from joeynmt.search import search as joey_search
-
     found, _, _ = joey_search(
         model=model.eval(),
         batch=sentences,
@@ -81,8 +82,6 @@ def search(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) ->
 
 def train(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> None:
     """Makes updates."""
-    import torch
-
     model.train()
     for _ in range(order["updates"]):
         loss, _, _, _ = model(return_type="loss", **vars(sentences))
@@ -92,20 +91,16 @@ def train(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> 
         optimizer.zero_grad()
 
 
+def answer(value: dict[str, Any]) -> None:
+    """Writes a line."""
+    ANSWERS.write(json.dumps(value) + "\n")
+    ANSWERS.flush()
+
+
 def main() -> None:
     """Answers orders until stdin ends."""
-    # What the library prints must not get between the answers.
-    answers, sys.stdout = sys.stdout, sys.stderr
     states: dict[str, Any] = {}
-    try:
-        import joeynmt.search  # noqa: F401
-        import torch
-
-        greeting = {"version": metadata.version("joeynmt")}
-    except ImportError as error:
-        greeting = {"error": str(error)}
-    answers.write(json.dumps(greeting) + "\n")
-    answers.flush()
+    answer({"version": metadata.version("joeynmt")})
     for line in sys.stdin:
         order = json.loads(line)
         torch.set_num_threads(order["threads"])
@@ -117,8 +112,7 @@ def main() -> None:
         clock = CLOCKS[order["clock"]]
         start = clock()
         work(*states[key], sentences, order)
-        answers.write(json.dumps({"seconds": clock() - start}) + "\n")
-        answers.flush()
+        answer({"seconds": clock() - start})
 
 
 if __name__ == "__main__":

@@ -58,20 +58,7 @@ class Compared:
     size: int
     dimension: int | None
     ours: bool = False
-    quality: dict[str, float] = field(default_factory=dict)
-    rates: list[float] = field(default_factory=list)
-
-    @property
-    def rate(self) -> float:
-        """The median rate."""
-        return statistics.median(self.rates)
-
-    def figures(self) -> dict[str, Any]:
-        """Returns all that the table has as plain values, rounded."""
-        rates = {"sentences_per_second": self.rate, "least": min(self.rates), "most": max(self.rates)}
-        figures = {**self.quality, **rates, "megabytes": self.size / 1e6}
-        rounded = {key: float(f"{value:.4g}") for key, value in figures.items()}
-        return {**rounded, "components": self.dimension, "ours": self.ours}
+    figures: dict[str, Any] = field(default_factory=dict)
 
 
 def main() -> int:
@@ -98,20 +85,21 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0))
     bench.write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
     for row in rows:
-        row.quality = quality(row, arguments.data, folder / "scores.json")
+        row.figures = quality(row, arguments.data, folder / "scores.json")
+    columns = list(dict.fromkeys(name for row in rows for name in row.figures))
     fitted = [fitting(row.encode, sentences, arguments.seconds) for row in rows]
     contestants = [
         bench.Contestant("", row.name, partial(bench.sentences_per_second, row.encode, some))
         for row, some in zip(rows, fitted, strict=True)
     ]
     for row, rates in zip(rows, bench.take_turns(contestants, arguments.rounds), strict=True):
-        row.rates = rates
-    columns = list(dict.fromkeys(name for row in rows for name in row.quality))
-    rows.sort(key=lambda row: -row.quality[columns[0]])
+        row.figures |= {"sentences_per_second": statistics.median(rates), "least": min(rates), "most": max(rates)}
+        row.figures |= {"megabytes": row.size / 1e6, "components": row.dimension, "ours": row.ours}
+    rows.sort(key=lambda row: -row.figures[columns[0]])
     bench.write(table(rows, columns))
     if arguments.plot is not None:
         draw_picture(rows, columns[0], arguments.plot)
-    return {row.name: row.figures() for row in rows}
+    return {row.name: row.figures for row in rows}
 
 
 def compared_encoders(arguments: argparse.Namespace, folder: Path) -> Iterator[Compared]:
@@ -161,10 +149,8 @@ def weighted_trigrams() -> Compared:
     assert similarity is not None
     size = Path(inspect.getfile(english_trigram_frequencies)).with_name("english_trigrams.txt").stat().st_size
 
-    def compare(texts: list[str]) -> Any:
-        return similarity(texts[::2], texts[1::2][: len(texts[::2])])
-
-    return Compared("weighted trigrams, untrained", _BASELINE, compare, size, None)
+    encode = lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])  # noqa: E731
+    return Compared("weighted trigrams, untrained", _BASELINE, encode, size, None)
 
 
 def _installed(name: str) -> Any:
@@ -207,8 +193,8 @@ def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:
     lines = [
         [
             f"**{row.name}**" if row.ours else row.name,
-            *(number(row.quality.get(name)) for name in columns),
-            *(f"{rate:,.0f}" for rate in (row.rate, min(row.rates), max(row.rates))),
+            *(number(row.figures.get(name)) for name in columns),
+            *(f"{row.figures[name]:,.0f}" for name in ("sentences_per_second", "least", "most")),
             f"{row.size / 1e6:.3g}",
             "–" if row.dimension is None else str(row.dimension),
         ]
@@ -219,7 +205,7 @@ def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:
 
 def draw_picture(rows: Sequence[Compared], column: str, path: Path) -> None:
     """Draws quality against speed as PNG, with the size of each encoder as the area of its mark."""
-    speeds, qualities = [row.rate for row in rows], [row.quality[column] for row in rows]
+    speeds, qualities = ([row.figures[name] for row in rows] for name in ("sentences_per_second", column))
     sizes = np.array([row.size for row in rows])
     colours = [COLOURS[0] if row.ours else COLOURS[1] for row in rows]
     figure, axes = new_figure(8.6, 5.2)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,7 @@ def read_pairs(folder: str | None, rows: int) -> pa.Table:
     if folder is None:
         table = sample_pairs()
     else:
-        batches = islice(DataFolder(folder).batches("train", ["sentence1", "sentence2"]), rows // 1_000 + 1)
-        table = pa.Table.from_batches(list(batches))
+        table = DataFolder(folder).table("train", ["sentence1", "sentence2"]).slice(0, rows)
     if not table.num_rows:
         raise UsageError("--pairs holds no pairs")
     return pa.concat_tables([table] * -(-rows // table.num_rows)).slice(0, rows).combine_chunks()

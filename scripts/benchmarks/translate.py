@@ -67,10 +67,7 @@ class JoeyNmt:
     def __init__(self, python: str) -> None:
         worker = str(Path(__file__).with_name("joeynmt_worker.py"))
         self.process = subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
-        greeting = self._answer()
-        if "error" in greeting:
-            raise OSError(greeting["error"])
-        self.name = f"JoeyNMT {greeting['version']}"
+        self.name = f"JoeyNMT {self._answer()['version']}"
 
     def contestant(self, count: int, arguments: argparse.Namespace, **order: Any) -> Contestant:
         """Returns what has it do something by an order, and `count` things by that."""
@@ -101,13 +98,13 @@ def main() -> int:
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
-    if arguments.transformer:
-        return measure_transformer(arguments)
     if arguments.candidates > arguments.vocabulary:
         raise UsageError(f"--candidates must be at most --vocabulary, {arguments.vocabulary}")
     if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
         raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
     write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    if arguments.transformer:
+        return measure_transformer(arguments)
     joey = None
     try:
         if arguments.joeynmt_python is None:
@@ -277,8 +274,7 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
         Contestant("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(rate, lambda: translator.nbest_lists(texts))),
         Contestant("", f"generate, fp32, batches of {arguments.batch}", partial(rate, loop)),
     ]
-    threads = f"torch {torch.__version__}, {torch.get_num_threads()} threads"
-    write(f"{threads}; beam {arguments.beams}, {len(texts)} sentences")
+    write(f"beam {arguments.beams}, {len(texts)} sentences")
     ours, plain = measure("units/s", contestants, arguments.rounds)
     return {"transformer_vs_generate": ours / plain}
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import hf_paraphrase
 from hf_paraphrase.commands.parser import VerbParser
-from hf_paraphrase.commands.verbs import JOURNEYS, VERBS, Verb, all_recipes
+from hf_paraphrase.commands.verbs import JOURNEYS, Verb, all_recipes
 
 PACKAGES = {
     "encoders": "Sentence encoders",
@@ -41,11 +41,6 @@ _MORE = {"registry": ["Registry", "import_file"]}
 _TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
-def command_pages() -> dict[str, str]:
-    """Returns the Markdown of each page of a verb by the verb."""
-    return {verb: _verb_page(verb, row) for verb, row in VERBS.items()}
-
-
 def overview() -> str:
     """Returns the Markdown of a list of all verbs by journey, each with a link to its page beside it."""
     lines = ["# Command line", "", "`hf-paraphrase [--import FILE.py] VERB [flags]`; these are all verbs.", ""]
@@ -61,7 +56,8 @@ def title_of(journey: str) -> str:
     return journey[0].upper() + journey[1:]
 
 
-def _verb_page(verb: str, row: Verb) -> str:
+def verb_page(verb: str, row: Verb) -> str:
+    """Returns the Markdown of the page of a verb, which is its help."""
     parts = [f"# {verb}\n\n{row.summary[0].upper()}{row.summary[1:]}.\n"]
     for kind in row.kinds or [None]:
         typed = f"{verb} {kind}" if kind else verb

@@ -282,13 +282,6 @@ def write_few(options: argparse.Namespace) -> str:
     )
 
 
-def wink_lines(options: argparse.Namespace) -> Iterator[str]:
-    """Turns the JSON of the package into lines; after the vector each entry carries its norm and its rank."""
-    vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
-    for word, values in vectors.items():
-        yield f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n"
-
-
 def used_lines(options: argparse.Namespace) -> Iterator[str]:
     """Keeps the vectors of the words that occur."""
     sentences = [text for item in find_sts_sets(options.data).sets for text in (*item.sentences1, *item.sentences2)]
@@ -314,8 +307,11 @@ def used_lines(options: argparse.Namespace) -> Iterator[str]:
 
 
 def write_vectors(options: argparse.Namespace) -> str:
-    """Writes word vectors."""
-    lines = wink_lines(options) if options.kind == "wink" else used_lines(options)
+    """Writes word vectors: those that occur, or all in the JSON of the package, where norm and rank follow each."""
+    lines = used_lines(options)
+    if options.kind == "wink":
+        vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
+        lines = (f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n" for word, values in vectors.items())
     with written_whole(options.output) as part, part.open("w", encoding="utf-8") as stream:
         stream.writelines(lines)
     return "vectors written"

@@ -130,10 +130,9 @@ class Measures:
                 [np.corrcoef(row, scores)[0, 1] for row in rows] for rows, scores in zip(values, gold, strict=True)
             ]
             return 100 * np.mean(exact, axis=0), bootstrap_means(values, gold, replicates=REPLICATES)
-        if kind == "detection" and wanted == "AP":
-            return self.detection.measured(average_precision, [run["cosine"] for run in runs])
         if kind == "detection":
-            return self.detection.measured(share, [run["right"] for run in runs])
+            of, name = (average_precision, "cosine") if wanted == "AP" else (share, "right")
+            return self.detection.measured(of, [run[name] for run in runs])
         if kind == "step":
             low, high = (self._mean_cosines(score, runs) for score in wanted)
             return high[0] - low[0], high[1] - low[1]

@@ -92,8 +92,7 @@ def design_of(name: str) -> dict[str, Any]:
     if not path.is_file():
         names = ", ".join(sorted(path.stem for path in path.parent.glob("*.yaml")))
         raise UsageError(f"no study is called {name}", remedy=f"one of {names}")
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return content
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
 class Study:

@@ -61,8 +61,7 @@ def test_every_public_object_has_a_docstring(pages):
 
 
 def test_every_flag_of_every_verb_is_explained_on_its_page(pages):
-    shown = pages.command_pages()
-    assert set(shown) == set(VERBS)
+    shown = {verb: pages.verb_page(verb, row) for verb, row in VERBS.items()}
     for typed, recipe in all_recipes().items():
         page = shown[typed.partition(" ")[0]]
         assert own_docstring(recipe.settings), recipe.settings

@@ -185,9 +185,9 @@ def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidd
 
 
 def test_a_transformer_is_timed_beside_the_loop_around_generate(ratios):
-    small = "--transformer 6 --batch 3 --beams 2 --vocabulary 40 --hidden 16 --layers 1 --rounds 1"
+    small = "--transformer 6 --batch 3 --beams 2 --vocabulary 40 --candidates 40 --hidden 16 --layers 1 --rounds 1"
     lines, found = ratios("translate", *small.split())
-    assert [line.split(",")[0] for line in lines[2:4]] == ["ours", "generate"] and found["transformer_vs_generate"] > 0
+    assert [line.split(",")[0] for line in lines[3:5]] == ["ours", "generate"] and found["transformer_vs_generate"] > 0
 
 
 def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(

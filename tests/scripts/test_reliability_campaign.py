@@ -51,7 +51,6 @@ def test_records_are_compared_without_times_and_interruptions(tmp_path):
 
 
 def test_the_script_prints_a_line_for_each_kind(monkeypatch, capsys):
-    monkeypatch.setattr(campaign, "import_everything", lambda: None)
     monkeypatch.setattr(campaign, "_ENVIRONMENT", {})
     assert campaign.main(["--minutes", "0.05", "--cases", "fingerprint"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
