@@ -40,7 +40,8 @@ def leave_to_stay():
         memory.gc = SimpleNamespace(collect=lambda: 0)
 
 
-LONGEST = {"test_every_verb.py", "test_tutorials.py", "test_benchmarks.py", "test_evaluate.py", "test_paraphrase.py"}
+LONGEST = {"test_every_verb.py", "test_tutorials.py", "test_readme.py", "test_export.py", "test_paraphrase.py"}
+LONGEST |= {"test_distill_run.py", "test_benchmarks.py", "test_evaluate.py"}
 
 
 def pytest_collection_modifyitems(items):
@@ -107,10 +108,7 @@ def artefacts(tmp_path_factory):
 
 WORDNET = {
     "noun": {
-        (
-            "dog",
-            "domestic_dog",
-        ): "a member of the genus Canis (probably from the wolf); occurs in many breeds",
+        ("dog", "domestic_dog"): "a member of the genus Canis (probably from the wolf); occurs in many breeds",
         ("frump", "dog"): 'a dull girl or woman; "she got a reputation as a frump"',
         ("boy", "male_child"): "a youthful male person",
         ("shirt",): "a garment worn on the upper half of the body",

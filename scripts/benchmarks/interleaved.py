@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 """What a second is."""
 Result = TypeVar("Result")
-Encode = Callable[[list[str]], Any]
-"""Takes sentences and does with them what is timed."""
+Encode = Callable[..., Any]
+"""Takes sentences, and options of its library, and does with them what is timed."""
 
 
 class Contestant(NamedTuple):

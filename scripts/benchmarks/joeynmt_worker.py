@@ -13,6 +13,7 @@ import sys
 # What the libraries print must not get between the answers.
 ANSWERS, sys.stdout = sys.stdout, sys.stderr
 import time
+from collections.abc import Callable
 from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
@@ -108,7 +109,8 @@ def main() -> None:
         if key not in states:
             model = build(order)
             states[key] = model, torch.optim.Adam(model.parameters(), lr=1e-4)
-        sentences, work = batch(order), search if order["do"] == "search" else train
+        sentences = batch(order)
+        work: Callable[..., None] = search if order["do"] == "search" else train
         clock = CLOCKS[order["clock"]]
         start = clock()
         work(*states[key], sentences, order)

@@ -128,10 +128,10 @@ def contrast(sides: Sequence[Measured], paired: bool, comparisons: int) -> Inter
     signed = list(zip(_SIGNS, sides, strict=False))
     sums = {seed: sum(sign * side.values[seed] for sign, side in signed) for seed in seeds}
     columns = [[list(side.values).index(seed) for seed in seeds] for side in sides]
-    drawn = [side.drawn[:, taken] for side, taken in zip(sides, columns, strict=True) if side.drawn is not None]
+    known = [side.drawn[:, taken] for side, taken in zip(sides, columns, strict=True) if side.drawn is not None]
     pairs = None
-    if len(drawn) == len(sides):
-        total = np.sum([sign * rows for sign, rows in zip(_SIGNS, drawn, strict=False)], axis=0)
+    if len(known) == len(sides):
+        total = np.sum([sign * rows for sign, rows in zip(_SIGNS, known, strict=False)], axis=0)
         pairs = (total, np.zeros_like(total))
     return difference(sums, dict.fromkeys(seeds, 0.0), paired=True, pairs=pairs).interval(comparisons)
 

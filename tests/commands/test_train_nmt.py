@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 import sacrebleu
 import torch
 from small_runs import command, train
 from transformers import AutoModelForSeq2SeqLM
-from two_processes import launch
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
@@ -59,6 +61,14 @@ def killed_at_step_15(self, *arguments, **settings):
 TranslationTrainer.training_step = killed_at_step_15
 main(sys.argv[1:])
 """
+
+
+def launch(*program):
+    """Runs a program and its words in two processes of one thread each, and returns what came of it."""
+    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    words += ["--main_process_port", "0", *map(str, program)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment, timeout=300)
 
 
 @pytest.mark.slow

@@ -11,16 +11,13 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from parsed_calls import parsed
+from tiny_encoders import write_average
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.sts import evaluate_sts
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
 @pytest.fixture(autouse=True)
@@ -232,13 +229,7 @@ def sentence(place):
 
 @pytest.fixture
 def model(tmp_path):
-    torch.manual_seed(0)
-    encoder = AvgModel(AvgConfig(vocab_size=22, hidden_size=8, initializer_range=0.5))
-    with torch.no_grad():
-        encoder.embeddings[1] = 0
-    encoder.save_pretrained(tmp_path / "model")
-    save_tokenizer(build_word_level_tokenizer(WORDS), tmp_path / "model")
-    return tmp_path / "model"
+    return write_average(tmp_path / "model", WORDS, hidden_size=8)
 
 
 @pytest.fixture
