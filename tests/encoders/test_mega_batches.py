@@ -5,9 +5,8 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from killed_runs import KillAt, Killed
 from naive_negatives import chosen_negative
-from tiny_training import make, rows_of, sides, tokenizer, trainer_of
+from tiny_training import KillAt, Killed, make, rows_of, sides, tokenizer, trainer_of
 
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.negatives import NONE
