@@ -7,17 +7,15 @@ import pytest
 import torch
 from datasets import load_dataset
 from small_runs import record, run, write
+from tiny_encoders import write_average
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.sdae.training import SdaeSettings, _languages
 from hf_paraphrase.studies.supervised.sentence_classification import SentenceJudge
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 SMALL = ["--hidden-size", 12, "--max-steps", 12, "--batch-size", 8, "--dev-size", 10, "--evaluations", 3]
 SMALL += ["--precision", "fp32", "--learning-rate", 0.01]
@@ -110,12 +108,9 @@ def draw(generator):
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("supervised")
-    tokenizer = build_word_level_tokenizer(WORDS)
-    torch.manual_seed(0)
-    size = {"vocab_size": len(tokenizer), "hidden_size": 6, "initializer_range": 0.3}
-    for name, model in {"avg": AvgModel(AvgConfig(**size)), "gran": GranModel(GranConfig(**size))}.items():
-        model.save_pretrained(folder / name)
-        save_tokenizer(tokenizer, folder / name)
+    size = {"hidden_size": 6, "initializer_range": 0.3}
+    write_average(folder / "avg", WORDS, **size)
+    write_average(folder / "gran", WORDS, seed=1, classes=(GranModel, GranConfig), **size)
     (folder / "avg/README.md").write_text("---\nlicense: cc-by-sa-4.0\n---\n")
     generator = np.random.default_rng(0)
     # One word tells the class.

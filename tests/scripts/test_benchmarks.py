@@ -11,7 +11,6 @@ import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
-from parsed_calls import parsed
 from tiny_encoders import write_average
 
 from hf_paraphrase.data.folder import write_split
@@ -212,11 +211,6 @@ def test_exponents_are_those_of_what_grows_above_the_start(load_script):
     for power in (1, 2):
         assert growth.exponent(costs(power)) == pytest.approx(power)
     assert np.isnan(growth.exponent(costs(0)))
-
-
-def test_every_stage_is_one_that_its_verb_understands(load_script):
-    for output, line in load_script("benchmarks/growth").STAGES.values():
-        assert parsed([*line.split(), *(["--output", output] if output else [])])
 
 
 WORDS = [f"w{number}" for number in range(20)]
