@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import pytest
-from fresh_python import FreshPython, Server
+from fresh_python import FreshPython
 
 # The blocking run gives the same verdict every time; HYPOTHESIS_PROFILE=search looks for new inputs at random.
 hypothesis.settings.register_profile("blocking", max_examples=30, derandomize=True, deadline=None)
@@ -40,7 +40,8 @@ def leave_to_stay():
         memory.gc = SimpleNamespace(collect=lambda: 0)
 
 
-LONGEST = {"test_every_verb.py", "test_tutorials.py", "test_benchmarks.py", "test_evaluate.py", "test_paraphrase.py"}
+LONGEST = {"test_every_verb.py", "test_tutorials.py", "test_readme.py", "test_export.py", "test_paraphrase.py"}
+LONGEST |= {"test_distill_run.py", "test_benchmarks.py", "test_evaluate.py"}
 
 
 def pytest_collection_modifyitems(items):
@@ -86,29 +87,10 @@ def browser():
         browser.close()
 
 
-SERVER = pytest.StashKey[Server]()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node):
-    """One server starts the programs of all test processes, as importing what they have takes long."""
-    config = node.config
-    if SERVER not in config.stash:
-        config.stash[SERVER] = Server()
-        config.add_cleanup(config.stash[SERVER].close)
-    node.workerinput["server"] = config.stash[SERVER].address
-
-
 @pytest.fixture(scope="session")
-def run_python(pytestconfig, tmp_path_factory):
+def run_python(tmp_path_factory):
     """Runs Python programs in processes of their own: `FreshPython` tells how."""
-    folder = tmp_path_factory.mktemp("fresh")
-    if hasattr(pytestconfig, "workerinput"):
-        yield FreshPython(pytestconfig.workerinput["server"], folder)
-        return
-    server = Server()
-    yield FreshPython(server.address, folder)
-    server.close()
+    return FreshPython(tmp_path_factory.mktemp("fresh"))
 
 
 @pytest.fixture(scope="session")
@@ -126,10 +108,7 @@ def artefacts(tmp_path_factory):
 
 WORDNET = {
     "noun": {
-        (
-            "dog",
-            "domestic_dog",
-        ): "a member of the genus Canis (probably from the wolf); occurs in many breeds",
+        ("dog", "domestic_dog"): "a member of the genus Canis (probably from the wolf); occurs in many breeds",
         ("frump", "dog"): 'a dull girl or woman; "she got a reputation as a frump"',
         ("boy", "male_child"): "a youthful male person",
         ("shirt",): "a garment worn on the upper half of the body",

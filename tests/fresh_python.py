@@ -9,31 +9,54 @@ from __future__ import annotations
 
 import atexit
 import gc
-import importlib
 import itertools
-import json
+import multiprocessing
 import os
-import select
-import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import threading
+from multiprocessing import forkserver
 from pathlib import Path
+
+import pytest
 
 LIBRARIES = ("torch", "transformers.trainer", "transformers.models.auto.modeling_auto", "datasets", "scipy.stats")
 MAIN = "import sys; from hf_paraphrase.commands import main; sys.exit(main())"
 """The program of the command line."""
+TWO_PROCESSES = """
+import contextlib, os, runpy, signal, socket, sys
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = str(free.getsockname()[1])
+os.environ.update(WORLD_SIZE="2", LOCAL_WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+children = []
+for rank in "01":
+    child = os.fork()
+    if child == 0:
+        os.environ.update(RANK=rank, LOCAL_RANK=rank)
+        del sys.argv[0]
+        sys.exit(runpy.run_path(sys.argv[0], run_name="__main__") and None)
+    children.append(child)
+failed = os.wait()[1] or os.wait()[1]
+for child in children if failed else ():
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGKILL)
+sys.exit(failed != 0)
+"""
+"""Runs a file in two processes that find one another, as `torchrun` does, and ends both where one fails."""
 
 
 class FreshPython:
-    """Runs programs in forks of a server, which listens at an address; what they leave lies in a folder."""
+    """Runs programs in forks of a server; what they leave lies in a folder."""
 
-    def __init__(self, address: str, folder: Path) -> None:
-        self.address = address
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.numbers = itertools.count()
+        self.context = multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(list(LIBRARIES))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("HF_HOME", str(folder / "home"))
+            forkserver.ensure_running()
 
     def __call__(self, code, *words, folder=None, environment=None):
         """Runs a program to its end and gives the `CompletedProcess`; see :meth:`start`."""
@@ -41,95 +64,38 @@ class FreshPython:
 
     def start(self, code, *words, folder=None, environment=None):
         """Starts what would stand behind `python -c`, with variables beside those of this process."""
-        request = {
-            "code": code,
-            "words": ["-c", *map(str, words)],
-            "folder": str(folder or Path.cwd()),
-            "environment": {**os.environ, **(environment or {})},
-            # Where code lies that came with the models that this process opened, that of others would be looked for.
-            "path": ["", *(path for path in sys.path if not Path(path, "transformers_modules").is_dir())],
-            "printed": [str(self.folder / f"{name}{next(self.numbers)}") for name in ("stdout", "stderr")],
-            "modules": str(self.folder / "modules"),
-        }
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(self.address)
-        connection.sendall((json.dumps(request) + "\n").encode())
-        return Running(connection, words, request["printed"])
+        words = ["-c", *map(str, words)]
+        printed = [str(self.folder / f"{name}{next(self.numbers)}") for name in ("stdout", "stderr")]
+        # Where code lies that came with the models that this process opened, that of others would be looked for.
+        path = ["", *(path for path in sys.path if not Path(path, "transformers_modules").is_dir())]
+        given = (code, words, str(folder or Path.cwd()), {**os.environ, **(environment or {})}, path, printed)
+        process = self.context.Process(target=run, args=(*given, str(self.folder / "modules")))
+        process.start()
+        return Running(process, words, printed)
 
 
 class Running:
     """A program that runs, in the process `pid`."""
 
-    def __init__(self, connection, words, printed):
-        self.connection, self.words, self.printed = connection, words, printed
-        self.answers = connection.makefile()
-        self.pid = int(self.answers.readline())
+    def __init__(self, process, words, printed):
+        self.process, self.words, self.printed, self.pid = process, words, printed, process.pid
 
     def end(self):
         """Waits for its end and gives the `CompletedProcess`."""
-        with self.connection:
-            status = int(self.answers.readline())
-        return subprocess.CompletedProcess(self.words, status, *(Path(path).read_text() for path in self.printed))
+        self.process.join()
+        texts = (Path(path).read_text() for path in self.printed)
+        return subprocess.CompletedProcess(self.words, self.process.exitcode, *texts)
 
     def kill(self):
         """Kills it."""
-        os.kill(self.pid, signal.SIGKILL)
-        return self.end()
-
-
-class Server:
-    """The process that programs are forks of; it imports the libraries when the first of them is asked for."""
-
-    def __init__(self, libraries: tuple[str, ...] = LIBRARIES) -> None:
-        # The name of a socket is at most about a hundred letters long, which those of pytest's folders may exceed.
-        self.folder = tempfile.TemporaryDirectory()
-        self.address = str(Path(self.folder.name) / "socket")
-        environment = {**os.environ, "HF_HOME": str(Path(self.folder.name) / "home")}
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(self.address)
-            listener.listen()
-            number = listener.fileno()
-            words = [sys.executable, __file__, str(number), *libraries]
-            # It ends when this process does, as its standard input then does.
-            self.process = subprocess.Popen(words, stdin=subprocess.PIPE, env=environment, pass_fds=[number])
-
-    def close(self):
-        """Ends it."""
         self.process.kill()
-        self.process.communicate()
-        self.folder.cleanup()
-
-
-def serve(listener, libraries):
-    """Forks a process for each line of JSON, in which alone it returns; answers with its number and exit status."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    while sys.stdin not in select.select([listener, sys.stdin], [], [])[0]:
-        connection = listener.accept()[0]
-        line = connection.makefile().readline()
-        if libraries:
-            for library in libraries:
-                importlib.import_module(library)
-            libraries = ()
-            # A collection of garbage in a fork would copy all that the libraries hold.
-            gc.collect()
-            gc.freeze()
-        # Several programs may run at a time: who waits for one is a process, too.
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            listener.close()
-            child = os.fork()
-            if child == 0:
-                connection.close()
-                return json.loads(line)
-            connection.sendall(f"{child}\n".encode())
-            connection.sendall(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
-            os._exit(0)
-        connection.close()
-    sys.exit()
+        return self.end()
 
 
 def run(code, words, folder, environment, path, printed, modules):
     """Becomes the program that is asked for."""
+    # A collection of garbage would copy all that the libraries hold.
+    gc.freeze()
     for number, file in enumerate((os.devnull, *printed)):
         os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), number)
     os.environ.clear()
@@ -158,7 +124,3 @@ def end(status):
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status & 0xFF)
-
-
-if __name__ == "__main__":
-    run(**serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:]))

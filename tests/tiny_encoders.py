@@ -1,11 +1,14 @@
-"""Small encoders in folders."""
+"""Small encoders and translation models in folders."""
 
 from __future__ import annotations
 
 import torch
 
 from hf_paraphrase.models.configuration_avg import AvgConfig
+from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
+from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(10)]
@@ -20,4 +23,19 @@ def write_average(folder, words=WORDS, *, seed=0, classes=(AvgModel, AvgConfig),
     model, config = classes
     model(config(**{**sizes, **settings})).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
+    return folder
+
+
+def write_translator(folder, texts, pieces, **settings):
+    """Writes an untrained translation model that prefers some words to others and ends its sentences."""
+    torch.manual_seed(1)
+    tokenizer = train_bpe_tokenizer(texts, pieces)
+    sizes = {"vocab_size": len(tokenizer), "embedding_size": 6, "hidden_size": 8, "initialization": "xavier"}
+    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes, **settings))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.8)
+        model.lm_head.bias[:4] = torch.tensor([-100.0, -100.0, 18.0, -100.0])
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder

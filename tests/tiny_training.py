@@ -1,9 +1,10 @@
-"""What the tests of encoder training share: pairs of two languages of letters, small models, arguments, a trainer."""
+"""What the tests of encoder training share: pairs of two languages of letters, small models, a trainer, and kills."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
+from transformers import TrainerCallback
 
 from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -46,3 +47,16 @@ def arguments(folder, **settings):
 def trainer_of(folder, data, model=None, evaluator=None, **settings):
     """A trainer of a model on `data`, a tokenizer and pairs."""
     return EncoderTrainer(model or make(), arguments(folder, **settings), data[1], data[0], evaluator=evaluator)
+
+
+class Killed(Exception):
+    """Stands for a run that is killed."""
+
+
+class KillAt(TrainerCallback):
+    def __init__(self, step):
+        self.step = step
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step == self.step:
+            raise Killed

@@ -56,10 +56,15 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
         if name not in BUILTINS and (os.path.lexists(name) or not _REPOSITORY.fullmatch(name)):
             remedy = f"give namespace/name, or {' or '.join(BUILTINS)}; a folder is pushed first"
             raise UsageError(f"--models {name} names no model of the Hub", remedy=remedy)
+    try:
+        # The library itself, which takes seconds, is not needed.
+        version = metadata.version("gradio")
+    except metadata.PackageNotFoundError:
+        version = require_gradio().__version__
     head = SpaceCardData(
         title=TITLE,
         sdk="gradio",
-        sdk_version=require_gradio().__version__,
+        sdk_version=version,
         python_version="3.11",
         app_file="app.py",
         license="apache-2.0",

@@ -19,10 +19,6 @@ On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts 
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -33,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+import interleaved as bench
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.text_files import LineErrors, read_lines
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -41,15 +38,7 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.tokenization.word_level import (
-    PAD_TOKEN,
-    UNKNOWN_TOKEN,
-    as_fast_tokenizer,
-    build_word_level_tokenizer,
-    save_tokenizer,
-    sentence_vocabulary,
-)
-from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, timed, write
+from hf_paraphrase.tokenization.word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -64,13 +53,10 @@ CALLS = (1, 10, 100)
 SENTENCES_IN_CALLS = 2_000
 FIRST_CALL = "first call, sentences/s"
 
-Encode = Callable[..., Any]
-"""Takes sentences, and options of its library."""
-
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__, rounds=7, clock=True)
+    parser = bench.argument_parser(__doc__, rounds=7, clock=True)
     parser.add_argument("--text", help="text file, one sentence a line, plain or compressed; none = the sample")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences to encode; fewer lines are repeated")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
@@ -79,23 +65,20 @@ def main() -> int:
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
     parser.add_argument("--cold-rounds", type=int, default=3, help="new processes that count; 0 = none")
     parser.add_argument("--model", help="a model of this package, timed alone: a folder, builtin or multilingual")
-    parser.add_argument("--first-call", nargs=2, metavar=("LIBRARY", "DIR"), help="only this call, in this process")
     parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
-    return run_benchmark(parser, run)
+    return bench.run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
     sentences = read_sentences(arguments.text, arguments.sentences)
-    if arguments.first_call is not None:
-        encode, sentences = open_encoder(*arguments.first_call), list(dict.fromkeys(sentences))
-        return {"sentences_per_second": rate(arguments.clock, encode, sentences, len(sentences))}
     if arguments.model is not None:
-        encode = open_encoder(OUR_NAME, arguments.model)
-        turn = partial(rate, arguments.clock, encode, sentences, len(sentences))
-        first_call = partial(first_call_rate, arguments, OUR_NAME, arguments.model)
-        (warm,) = measure("sentences/s", [Contestant("", OUR_NAME, turn)], arguments.rounds)
-        (cold,) = measure(FIRST_CALL, [Contestant("", OUR_NAME, first_call)], max(arguments.cold_rounds, 1))
+        turn = partial(
+            bench.sentences_per_second, bench.open_encoder(OUR_NAME, arguments.model), sentences, arguments.clock
+        )
+        cold_turn = partial(bench.first_call_rate, OUR_NAME, arguments.model, sentences, arguments.clock)
+        (warm,) = bench.measure("sentences/s", [bench.Contestant("", OUR_NAME, turn)], arguments.rounds)
+        (cold,) = bench.measure(FIRST_CALL, [bench.Contestant("", OUR_NAME, cold_turn)], max(arguments.cold_rounds, 1))
         return {"sentences_per_second_first_call": cold, "sentences_per_second": warm}
     kinds = list(KINDS) if "all" in arguments.tokenizers else arguments.tokenizers
     ratios: dict[str, float] = {}
@@ -124,62 +107,28 @@ def learnt_tokenizer(kind: str, sentences: list[str], size: int) -> PreTrainedTo
     `wordpiece` is as BERT's, `byte-level` as GPT-2's, `unigram` as SentencePiece's, with the usual number of pieces.
     """
     if kind == OURS:
-        found = sentence_vocabulary(sentences, max_size=size - 2)
-        fillers = (f"filler{number}" for number in range(size - 2 - len(found)))
-        return build_word_level_tokenizer([*found, *fillers])
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
+        return bench.words_tokenizer(sentences, size)
+    from tokenizers import Tokenizer, implementations, models, normalizers, pre_tokenizers, trainers
 
     special: dict[str, Any] = {"special_tokens": [PAD_TOKEN, UNKNOWN_TOKEN], "show_progress": False}
-    trainer: Any
+    learner: Any
     if kind == "word-level":
-        tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN_TOKEN))
-        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
-        trainer = trainers.WordLevelTrainer(vocab_size=size, **special)
-    elif kind == "wordpiece":
-        tokenizer = Tokenizer(models.WordPiece(unk_token=UNKNOWN_TOKEN))
-        tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
-        trainer = trainers.WordPieceTrainer(vocab_size=min(size, 30_000), **special)
-    elif kind == "byte-level":
-        tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(vocab_size=min(size, 30_000), initial_alphabet=alphabet, **special)
+        learner = Tokenizer(models.WordLevel(unk_token=UNKNOWN_TOKEN))
+        learner.normalizer, learner.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.BertPreTokenizer()
+        learner.train_from_iterator(sentences, trainers.WordLevelTrainer(vocab_size=size, **special))
+    elif kind == "unigram":
+        learner = implementations.SentencePieceUnigramTokenizer()
+        learner.train_from_iterator(sentences, min(size, 16_000), unk_token=UNKNOWN_TOKEN, **special)
     else:
-        tokenizer = Tokenizer(models.Unigram())
-        tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
-        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=min(size, 16_000), unk_token=UNKNOWN_TOKEN, **special)
-    tokenizer.train_from_iterator(sentences, trainer)
-    return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
+        learner = implementations.ByteLevelBPETokenizer()
+        if kind == "wordpiece":
+            learner = implementations.BertWordPieceTokenizer(unk_token=UNKNOWN_TOKEN)
+        learner.train_from_iterator(sentences, min(size, 30_000), min_frequency=0, **special)
+    backend = Tokenizer.from_str(learner.to_str())
+    return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
-def save_avg(tokenizer: PreTrainedTokenizerFast, dimension: int, folder: Path) -> None:
-    """Saves an Avg model with random vectors, in the layout that `train-encoder` writes.
-
-    The vector of unknown words is zero, as model2vec leaves them out. They count in the mean of the others.
-    """
-    torch.manual_seed(0)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=dimension, initializer_range=0.3))
-    with torch.no_grad():
-        model.embeddings[tokenizer.unk_token_id] = 0
-    model.save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
-    (folder / "modules.json").write_text(json.dumps([module]) + "\n", encoding="utf-8")
-
-
-def open_encoder(library: str, folder: str) -> Encode:
-    """Opens the folder with this package or a peer."""
-    if library == "model2vec":
-        encode: Encode = importlib.import_module(library).StaticModel.from_pretrained(folder).encode
-        return encode
-    if library == "sentence-transformers":
-        model = importlib.import_module("sentence_transformers").SentenceTransformer(folder, device="cpu")
-        return partial(model.encode, show_progress_bar=False)
-    return SentenceEncoder.from_pretrained(folder).encode
-
-
-def compare_vectors(encoders: dict[str, Encode], sentences: list[str], folder: Path) -> None:
+def compare_vectors(encoders: dict[str, bench.Encode], sentences: list[str], folder: Path) -> None:
     """Checks that all encoders compute the same, on sentences without unknown words."""
     encoder = SentenceEncoder.from_pretrained(folder)
     ids = encoder.token_ids(sentences[:20_000])
@@ -191,34 +140,16 @@ def compare_vectors(encoders: dict[str, Encode], sentences: list[str], folder: P
         difference = float(np.abs(encode(sample) - expected).max())
         if difference > 1e-5:
             raise ValueError(f"{name} gives other vectors: they differ by {difference}")
-    write(f"all vectors of {len(sample)} sentences without unknown words agree to 1e-5")
-
-
-def rate(clock: str, encode: Encode, sentences: list[str], size: int) -> float:
-    """Encodes so many sentences a call, and returns sentences per second."""
-    # model2vec switches the threads of `tokenizers` off for the whole process.
-    os.environ["TOKENIZERS_PARALLELISM"] = "true"
-    calls = [sentences[first : first + size] for first in range(0, len(sentences), size)]
-    return len(sentences) / timed(lambda: [encode(call) for call in calls], clock)[0]
+    bench.write(f"all vectors of {len(sample)} sentences without unknown words agree to 1e-5")
 
 
 def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: int, ending: str) -> dict[str, float]:
     """Lets the encoders take turns and returns the ratios, whose names begin with those of the libraries."""
     contestants = [
-        Contestant(f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}", name, rate)
+        bench.Contestant(f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}", name, rate)
         for name, rate in rates.items()
     ]
-    return ratios_to_best(contestants, measure(unit, contestants, rounds))
-
-
-def first_call_rate(arguments: argparse.Namespace, library: str, folder: str) -> float:
-    """Has a new process encode sentences that it has never seen, and returns sentences per second."""
-    texts = [] if arguments.text is None else ["--text", arguments.text]
-    words = [sys.executable, __file__, "--first-call", library, folder, "--clock", arguments.clock]
-    words += [*texts, "--sentences", str(arguments.sentences)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)  # noqa: S603
-    return float(json.loads(done.stdout.splitlines()[-1])["sentences_per_second"])
+    return bench.ratios_to_best(contestants, bench.measure(unit, contestants, rounds))
 
 
 def compare_kind(
@@ -226,10 +157,15 @@ def compare_kind(
 ) -> dict[str, float]:
     """Compares the encoders with one kind of tokenizer; returns the ratios, which bear its name if it is not ours."""
     tokenizer = learnt_tokenizer(kind, sentences, arguments.vocabulary)
-    save_avg(tokenizer, arguments.dimension, folder)
+    torch.manual_seed(0)
+    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension, initializer_range=0.3))
+    with torch.no_grad():
+        # Zero, as model2vec leaves unknown words out; they count in the mean of the others.
+        model.embeddings[tokenizer.unk_token_id] = 0
+    SentenceEncoder(model, tokenizer).save_pretrained(folder)
     ids = SentenceEncoder.from_pretrained(folder).token_ids(sentences).ids
     known = np.count_nonzero(ids != tokenizer.unk_token_id)
-    write(
+    bench.write(
         f"{kind}: {len(sentences):,} sentences of {len(ids) / len(sentences):.1f} tokens "
         f"({known / max(len(ids), 1):.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
         f"{torch.get_num_threads()} threads"
@@ -237,9 +173,9 @@ def compare_kind(
     encoders = {}
     for library in [OUR_NAME, *arguments.peers]:
         try:
-            encoders[library] = open_encoder(library, str(folder))
+            encoders[library] = bench.open_encoder(library, str(folder))
         except ImportError as error:
-            write(f"{library} is left out: {error}")
+            bench.write(f"{library} is left out: {error}")
     # Settings that may suit a peer better where there are many sentences.
     many = dict(encoders)
     if "model2vec" in encoders:
@@ -248,15 +184,17 @@ def compare_kind(
         many["sentence-transformers batch_size=2048"] = partial(encoders["sentence-transformers"], batch_size=2048)
     compare_vectors(many, sentences, folder)
     ending = "" if kind == OURS else f"_{kind.replace('-', '_')}"
-    turn = partial(rate, arguments.clock)
-    warm = {name: partial(turn, encode, sentences, len(sentences)) for name, encode in many.items()}
+    turn = partial(bench.sentences_per_second, clock=arguments.clock)
+    warm = {name: partial(turn, encode, sentences) for name, encode in many.items()}
     ratios = compare_rates("sentences/s", warm, arguments.rounds, ending)
     if kind == OURS and arguments.cold_rounds:
-        cold = {name: partial(first_call_rate, arguments, name, str(folder)) for name in encoders}
+        cold = {
+            name: partial(bench.first_call_rate, name, str(folder), sentences, arguments.clock) for name in encoders
+        }
         ratios |= compare_rates(FIRST_CALL, cold, arguments.cold_rounds, "_first_call")
     for size in CALLS if with_calls else ():
         some = sentences[:SENTENCES_IN_CALLS]
-        calls = {name: partial(turn, encode, some, size) for name, encode in encoders.items()}
+        calls = {name: partial(turn, encode, some, size=size) for name, encode in encoders.items()}
         unit = f"sentences/s, {size} a call"
         ratios |= compare_rates(unit, calls, arguments.rounds, f"{ending}_calls_of_{size}")
     return ratios
@@ -266,7 +204,7 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
     """Compares a GRAN with the tokenizer of the folder and `torch.nn.LSTM` alone on as many tokens without padding."""
     avg = SentenceEncoder.from_pretrained(folder)
     tokens = len(avg.token_ids(sentences).ids)
-    write(f"GRAN on {len(sentences):,} of them, {tokens:,} tokens")
+    bench.write(f"GRAN on {len(sentences):,} of them, {tokens:,} tokens")
     torch.manual_seed(0)
     size = {"vocab_size": avg.model.config.vocab_size, "hidden_size": arguments.dimension}
     encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", peepholes=False, **size)).eval(), avg.tokenizer)
@@ -279,20 +217,22 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         vectors = torch.randn(batch, length, arguments.dimension)
         batches = tokens / (batch * length)
         whole = max(round(batches), 1)
-        seconds, _ = timed(lambda: [lstm(vectors) for _ in range(whole)], arguments.clock)
+        seconds, _ = bench.timed(lambda: [lstm(vectors) for _ in range(whole)], arguments.clock)
         return whole / batches * len(sentences) / seconds
 
     networks = {"GRAN": encoder.encode}
     networks["GRAN under autocast to bfloat16"] = torch.autocast("cpu", torch.bfloat16)(encoder.encode)
     contestants = [
-        Contestant("", name, partial(rate, arguments.clock, encode, sentences, len(sentences)))
+        bench.Contestant("", name, partial(bench.sentences_per_second, encode, sentences, arguments.clock))
         for name, encode in networks.items()
     ]
     contestants += [
-        Contestant("gran_encode_vs_bare_lstm", f"bare LSTM, batches of {batch} x {length}", partial(bare_rate, batch))
+        bench.Contestant(
+            "gran_encode_vs_bare_lstm", f"bare LSTM, batches of {batch} x {length}", partial(bare_rate, batch)
+        )
         for batch in BARE_BATCHES
     ]
-    return ratios_to_best(contestants, measure("sentences/s", contestants, arguments.rounds))
+    return bench.ratios_to_best(contestants, bench.measure("sentences/s", contestants, arguments.rounds))
 
 
 if __name__ == "__main__":

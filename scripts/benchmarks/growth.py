@@ -13,6 +13,7 @@ rows: measure it by itself, at fewer. The last line is one JSON object: for each
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
@@ -29,6 +30,7 @@ from hf_paraphrase.tables import format_table
 from interleaved import argument_parser, run_benchmark, write
 
 _VOCABULARY, _QUERIES = 30_000, 100
+_FILES = ("pairs.tsv", "first.txt", "second.txt", "queries.txt")
 STAGES = {
     "prepare": ("pairs", "prepare pairs --tsv pairs.tsv"),
     "score": ("scored", "score --pairs pairs"),
@@ -85,22 +87,18 @@ def write_pairs(folder: Path, rows: int) -> None:
     words = np.array([f"{chr(97 + rank % 26)}w{rank}" for rank in range(_VOCABULARY)])
     shares = 1 / np.arange(1, _VOCABULARY + 1)
     shares /= shares.sum()
-    names = ("pairs.tsv", "first.txt", "second.txt", "queries.txt")
-    pairs, first, second, queries = ((folder / name).open("w") for name in names)
-    with pairs, first, second, queries:
+    with contextlib.ExitStack() as files:
+        pairs, *texts = (files.enter_context((folder / name).open("w")) for name in _FILES)
         for start in range(0, rows, 50_000):
             lengths = random.integers(4, 17, size=min(50_000, rows - start))
             total = int(lengths.sum())
             one = random.choice(_VOCABULARY, size=total, p=shares)
             other = np.where(random.random(total) < 0.3, random.choice(_VOCABULARY, size=total, p=shares), one)
             ends = np.cumsum(lengths)[:-1]
-            for number, sides in enumerate(zip(np.split(words[one], ends), np.split(words[other], ends), strict=True)):
-                left, right = map(" ".join, sides)
-                pairs.write(f"{left}\t{right}\n")
-                first.write(f"{left}\n")
-                second.write(f"{right}\n")
-                if start + number < _QUERIES:
-                    queries.write(f"{left}\n")
+            sides = [[f"{' '.join(line)}\n" for line in np.split(words[side], ends)] for side in (one, other)]
+            pairs.writelines(f"{left[:-1]}\t{right}" for left, right in zip(*sides, strict=True))
+            for text, lines in zip(texts, [*sides, sides[0][: max(_QUERIES - start, 0)]], strict=True):
+                text.writelines(lines)
 
 
 def measured(line: str, output: str | None, folder: Path, rows: int) -> Cost:

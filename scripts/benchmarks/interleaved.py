@@ -1,4 +1,4 @@
-"""What the benchmarks share: their arguments, taking turns, the table, the ratios and the way they end.
+"""What the benchmarks share: their arguments and data, taking turns, the table, the ratios and the way they end.
 
 The contestants of a benchmark take turns in one run, so that a slow minute of the machine affects all of them; the
 first turn of each warms up and is not counted. Ratios are of the median rates, above 1 = this package is faster.
@@ -8,21 +8,37 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import json
+import multiprocessing
+import os
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import pyarrow as pa
+
+from hf_paraphrase.data.sample import sample_bitext
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.messages import is_main_process
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 """What a second is."""
 Result = TypeVar("Result")
+Encode = Callable[..., Any]
+"""Takes sentences, and options of its library, and does with them what is timed."""
 
 
 class Contestant(NamedTuple):
@@ -34,9 +50,16 @@ class Contestant(NamedTuple):
 
 
 def argument_parser(
-    documentation: str | None, *, rounds: int | None = 5, clock: bool = False
+    documentation: str | None,
+    numbers: Mapping[str, tuple[int, str]] = MappingProxyType({}),
+    *,
+    rounds: int | None = 5,
+    clock: bool = False,
 ) -> argparse.ArgumentParser:
-    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults."""
+    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults.
+
+    Each of `numbers`, a default with its meaning, has a flag of its name.
+    """
     parser = argparse.ArgumentParser(
         description=(documentation or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
@@ -47,6 +70,8 @@ def argument_parser(
     if clock:
         words = "wall: seconds that pass; processor: seconds of processor time of all threads, for a busy machine"
         parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=words)
+    for name, (number, meaning) in numbers.items():
+        parser.add_argument(f"--{name}", type=int, default=number, help=meaning)
     return parser
 
 
@@ -60,12 +85,18 @@ def run_benchmark(
             raise UsageError(f"--rounds must be at least 1, not {arguments.rounds}")
         with tempfile.TemporaryDirectory() as folder:
             found = run(arguments, Path(folder))
-        shown = {key: round(value, 3) if isinstance(value, float) else value for key, value in found.items()}
-        write(json.dumps(shown, ensure_ascii=False))
+        write(json.dumps(rounded(found), ensure_ascii=False))
     except HfParaphraseError as error:
         sys.stderr.write(f"{parser.prog}: error: {error}\n")
         return 2
     return 0
+
+
+def rounded(value: Any) -> Any:
+    """Rounds numbers with a fraction to four digits, also in an object."""
+    if isinstance(value, Mapping):
+        return {name: rounded(item) for name, item in value.items()}
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Result]:
@@ -74,6 +105,48 @@ def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Resul
     start = now()
     result = work()
     return now() - start, result
+
+
+def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wall", size: int | None = None) -> float:
+    """Encodes sentences, so many a call, and returns their rate."""
+    # model2vec switches the threads of `tokenizers` off for the whole process.
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"
+    size = size or len(sentences)
+    calls = [sentences[first : first + size] for first in range(0, len(sentences), size)]
+    return len(sentences) / timed(lambda: [encode(call) for call in calls], clock)[0]
+
+
+def open_encoder(library: str, folder: str) -> Encode:
+    """Opens a folder with a peer, or with this package; returns its `encode`."""
+    if library == "model2vec":
+        return partial(importlib.import_module(library).StaticModel.from_pretrained(folder).encode)
+    if library == "sentence-transformers":
+        module = importlib.import_module("sentence_transformers")
+        model = module.SentenceTransformer(folder, device="cpu", local_files_only=True)
+        return partial(model.encode, show_progress_bar=False)
+    return SentenceEncoder.from_pretrained(folder).encode
+
+
+def first_call_rate(library: str, folder: str, sentences: list[str], clock: str) -> float:
+    """Has a new process encode sentences that it has never seen, each once, and returns sentences per second."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        return process.submit(_first_call_rate, library, folder, list(dict.fromkeys(sentences)), clock).result()
+
+
+def _first_call_rate(library: str, folder: str, sentences: list[str], clock: str) -> float:
+    return sentences_per_second(open_encoder(library, folder), sentences, clock)
+
+
+def sample_pairs() -> pa.Table:
+    """Returns each sentence of the sample with the next one: for speed it does not matter which."""
+    english = [pair.english for pair in sample_bitext()["train"]]
+    return pa.table({"sentence1": english, "sentence2": [*english[1:], english[0]]})
+
+
+def words_tokenizer(sentences: Iterable[str], size: int) -> PreTrainedTokenizerFast:
+    """Builds a tokenizer of the words of sentences, which unused ones fill up to the size."""
+    words = sentence_vocabulary(sentences, max_size=size - 2)
+    return build_word_level_tokenizer([*words, *(f"filler{number}" for number in range(size - 2 - len(words)))])
 
 
 def take_turns(contestants: Sequence[Contestant], rounds: int) -> list[list[float]]:

@@ -6,22 +6,29 @@ with the seconds of one beam search of a batch; `{"do": "train", …}` with the 
 
 from __future__ import annotations
 
+# ruff: noqa: E402
 import json
 import sys
+
+# What the libraries print must not get between the answers.
+ANSWERS, sys.stdout = sys.stdout, sys.stderr
 import time
+from collections.abc import Callable
 from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
+
+import torch
+from joeynmt.batch import Batch
+from joeynmt.model import build_model
+from joeynmt.search import search as joey_search
+from joeynmt.vocabulary import Vocabulary
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 def build(order: dict[str, Any]) -> Any:
     """Builds a model: one-layer bidirectional GRU, additive attention, one-layer GRU decoder, no dropout."""
-    import torch
-    from joeynmt.model import build_model
-    from joeynmt.vocabulary import Vocabulary
-
     special = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "sep_token": None}
     ids = {"unk_id": 0, "pad_id": 1, "bos_id": 2, "eos_id": 3, "sep_id": None}
     units = [f"unit{number}" for number in range(order["vocabulary"] - 4)]
@@ -36,13 +43,10 @@ def build(order: dict[str, Any]) -> Any:
     return model
 
 
-def batch(order: dict[str, Any], target: int | None) -> Any:
-    """Makes a batch of random sentences."""
-    import torch
-    from joeynmt.batch import Batch
-
-    size, source = order["batch"], order["source"]
-    generator = torch.Generator().manual_seed(order["seed"])
+def batch(order: dict[str, Any]) -> Any:
+    """Makes a batch of random sentences, to train on where the order has the length of their targets."""
+    size, source, target = order["batch"], order["source"], order.get("target")
+    generator = torch.Generator().manual_seed(0)
     units = torch.randint(4, order["vocabulary"], (size, source), generator=generator)
     targets = None
     if target is not None:
@@ -62,70 +66,55 @@ def batch(order: dict[str, Any], target: int | None) -> Any:
     )
 
 
-def search(model: Any, order: dict[str, Any]) -> float:
-    """Searches and returns the seconds it took; no hypothesis may end before the last step."""
-    from joeynmt.search import search as joey_search
-
-    model.eval()
-    sentences = batch(order, None)
-    clock = CLOCKS[order["clock"]]
-    start = clock()
+def search(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> None:
+    """Searches; no hypothesis may end before the last step."""
     found, _, _ = joey_search(
-        model=model,
+        model=model.eval(),
         batch=sentences,
-        max_output_length=order["target"],
+        max_output_length=order["steps"],
         beam_size=order["beams"],
         beam_alpha=-1,
         n_best=order["beams"],
-        min_output_length=order["target"],
+        min_output_length=order["steps"],
         return_prob="hyp",
     )
-    seconds = clock() - start
     assert len(found) == order["batch"] * order["beams"], found.shape
-    return seconds
 
 
-def train(state: dict[str, Any], order: dict[str, Any]) -> float:
-    """Makes updates and returns the seconds they took."""
-    import torch
-
-    model = state["model"].train()
-    optimizer = state.setdefault("optimizer", torch.optim.Adam(model.parameters(), lr=1e-4))
-    sentences = batch(order, order["target"])
-    clock = CLOCKS[order["clock"]]
-    start = clock()
+def train(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> None:
+    """Makes updates."""
+    model.train()
     for _ in range(order["updates"]):
         loss, _, _, _ = model(return_type="loss", **vars(sentences))
         (loss / order["batch"]).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-    return clock() - start
+
+
+def answer(value: dict[str, Any]) -> None:
+    """Writes a line."""
+    ANSWERS.write(json.dumps(value) + "\n")
+    ANSWERS.flush()
 
 
 def main() -> None:
     """Answers orders until stdin ends."""
-    # What the library prints must not get between the answers.
-    answers, sys.stdout = sys.stdout, sys.stderr
-    states: dict[str, dict[str, Any]] = {}
-    try:
-        import joeynmt.search  # noqa: F401
-        import torch
-
-        greeting = {"version": metadata.version("joeynmt")}
-    except ImportError as error:
-        greeting = {"error": str(error)}
-    answers.write(json.dumps(greeting) + "\n")
-    answers.flush()
+    states: dict[str, Any] = {}
+    answer({"version": metadata.version("joeynmt")})
     for line in sys.stdin:
         order = json.loads(line)
         torch.set_num_threads(order["threads"])
         key = json.dumps([order[name] for name in ("do", "vocabulary", "embedding", "hidden")])
         if key not in states:
-            states[key] = {"model": build(order)}
-        seconds = search(states[key]["model"], order) if order["do"] == "search" else train(states[key], order)
-        answers.write(json.dumps({"seconds": seconds}) + "\n")
-        answers.flush()
+            model = build(order)
+            states[key] = model, torch.optim.Adam(model.parameters(), lr=1e-4)
+        sentences = batch(order)
+        work: Callable[..., None] = search if order["do"] == "search" else train
+        clock = CLOCKS[order["clock"]]
+        start = clock()
+        work(*states[key], sentences, order)
+        answer({"seconds": clock() - start})
 
 
 if __name__ == "__main__":

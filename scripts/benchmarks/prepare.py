@@ -159,17 +159,13 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 
     contestants = [Contestant("prepare_vs_datasets", name, partial(rate, name)) for name in preparing]
     medians = measure("rows/s", contestants, arguments.rounds)
-    check_same(kept)
-    return ratios_to_best(contestants, medians)
-
-
-def check_same(kept: dict[str, list[str]]) -> None:
-    """Checks that all keep the same rows in the same order."""
-    ours = next(iter(kept.values()))
-    for name, ids in kept.items():
-        if ids != ours:
-            raise HfParaphraseError(f"{name} keeps {len(ids):,} rows that are not our {len(ours):,}")
+    ours, *theirs = kept.values()
+    if any(ids != ours for ids in theirs):
+        raise HfParaphraseError(
+            f"the rows that are kept differ: {', '.join(f'{len(ids):,}' for ids in kept.values())}"
+        )
     write(f"all keep the same {len(ours):,} rows")
+    return ratios_to_best(contestants, medians)
 
 
 if __name__ == "__main__":

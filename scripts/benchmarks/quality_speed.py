@@ -23,7 +23,7 @@ import os
 import random
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -33,22 +33,19 @@ import numpy as np
 import torch
 from safetensors.numpy import save_file
 
-from hf_paraphrase.artefacts.hub_models import BUILTIN
+import interleaved as bench
+from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDERS
 from hf_paraphrase.commands import main as run_command
-from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, english_trigram_frequencies
 from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.tables import format_table, number
-from interleaved import Contestant, argument_parser, run_benchmark, take_turns, timed, write
 
 _LARGER_BATCH = 256
 _FEWEST = 256
 """Sentences that even the slowest contestant is timed on."""
 _BASELINE = "weighted-trigrams"
-Encode = Callable[[list[str]], Any]
-"""Takes sentences and does with them what is timed."""
 
 
 @dataclass
@@ -57,36 +54,23 @@ class Compared:
 
     name: str
     place: str
-    encode: Encode = field(repr=False)
+    encode: bench.Encode = field(repr=False)
     size: int
     dimension: int | None
     ours: bool = False
-    quality: dict[str, float] = field(default_factory=dict)
-    rates: list[float] = field(default_factory=list)
-
-    @property
-    def rate(self) -> float:
-        """The median rate."""
-        return statistics.median(self.rates)
-
-    def figures(self) -> dict[str, Any]:
-        """Returns all that the table has as plain values, rounded."""
-        rates = {"sentences_per_second": self.rate, "least": min(self.rates), "most": max(self.rates)}
-        figures = {**self.quality, **rates, "megabytes": self.size / 1e6}
-        rounded = {key: float(f"{value:.4g}") for key, value in figures.items()}
-        return {**rounded, "components": self.dimension, "ours": self.ours}
+    figures: dict[str, Any] = field(default_factory=dict)
 
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__, rounds=7)
+    parser = bench.argument_parser(__doc__, rounds=7)
     parser.add_argument("--model", nargs="*", default=[BUILTIN], help="our encoders: folders, builtin or multilingual")
     parser.add_argument("--teacher", nargs="*", default=[], help="folders of transformers to compare and distil")
     parser.add_argument("--data", required=True, help="folder below which the STS sets are")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the STS sets to time at most")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
     parser.add_argument("--plot", type=Path, help="draw the picture of the first column into this PNG file")
-    return run_benchmark(parser, run)
+    return bench.run_benchmark(parser, run)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
@@ -99,49 +83,47 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         raise InputError("no STS set below this folder", path=arguments.data, remedy="check --data")
     rows = list(compared_encoders(arguments, folder))
     cores = len(os.sched_getaffinity(0))
-    write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
+    bench.write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
     for row in rows:
-        row.quality = quality(row, arguments.data, folder / "scores.json")
+        row.figures = quality(row, arguments.data, folder / "scores.json")
+    columns = list(dict.fromkeys(name for row in rows for name in row.figures))
+    fitted = [fitting(row.encode, sentences, arguments.seconds) for row in rows]
     contestants = [
-        Contestant("", row.name, partial(rate, row.encode, fitting(row.encode, sentences, arguments.seconds)))
-        for row in rows
+        bench.Contestant("", row.name, partial(bench.sentences_per_second, row.encode, some))
+        for row, some in zip(rows, fitted, strict=True)
     ]
-    for row, rates in zip(rows, take_turns(contestants, arguments.rounds), strict=True):
-        row.rates = rates
-    columns = list(dict.fromkeys(name for row in rows for name in row.quality))
-    rows.sort(key=lambda row: -row.quality[columns[0]])
-    write(table(rows, columns))
+    for row, rates in zip(rows, bench.take_turns(contestants, arguments.rounds), strict=True):
+        row.figures |= {"sentences_per_second": statistics.median(rates), "least": min(rates), "most": max(rates)}
+        row.figures |= {"megabytes": row.size / 1e6, "components": row.dimension, "ours": row.ours}
+    rows.sort(key=lambda row: -row.figures[columns[0]])
+    bench.write(table(rows, columns))
     if arguments.plot is not None:
         draw_picture(rows, columns[0], arguments.plot)
-    return {row.name: row.figures() for row in rows}
+    return {row.name: row.figures for row in rows}
 
 
 def compared_encoders(arguments: argparse.Namespace, folder: Path) -> Iterator[Compared]:
     """Opens everything, ours first."""
     for place in arguments.model:
-        encoder = SentenceEncoder.from_pretrained(place)
-        assert encoder.folder is not None
-        size = bytes_below(encoder.folder)
-        yield Compared(Path(place).name, place, encoder.encode, size, encoder.dimension, ours=True)
+        yield compared("hf_paraphrase", Path(place).name, place, ours=True)
     for count, place in enumerate(arguments.teacher):
-        if library := _installed("sentence_transformers"):
-            model = library.SentenceTransformer(place, local_files_only=True, device="cpu")
-            encode = partial(model.encode, show_progress_bar=False, batch_size=_LARGER_BATCH)
-            yield Compared(Path(place).name, place, encode, bytes_below(Path(place)), len(encode("a")))
+        if _installed("sentence_transformers"):
+            yield compared("sentence-transformers", Path(place).name, place, batch_size=_LARGER_BATCH)
         if distillation := _installed("model2vec.distill"):
-            made = folder / f"model2vec-{count}"
-            distillation.distill(place, device="cpu").save_pretrained(str(made))
-            yield model2vec_folder(f"model2vec of {Path(place).name}", made)
+            made = str(folder / f"model2vec-{count}")
+            distillation.distill(place, device="cpu").save_pretrained(made)
+            yield compared("model2vec", f"model2vec of {Path(place).name}", made, use_multiprocessing=False)
     if package := _installed("wordllama"):
         yield wordllama(package, folder / "wordllama")
     yield weighted_trigrams()
 
 
-def model2vec_folder(name: str, folder: Path) -> Compared:
-    """Opens a folder that model2vec wrote, as its users do."""
-    model = importlib.import_module("model2vec").StaticModel.from_pretrained(str(folder))
-    encode = partial(model.encode, use_multiprocessing=False)
-    return Compared(name, str(folder), encode, bytes_below(folder), int(model.dim))
+def compared(library: str, name: str, place: str, *, ours: bool = False, **options: Any) -> Compared:
+    """Opens an encoder with a library, as its users do."""
+    encode = partial(bench.open_encoder(library, place), **options)
+    files = BUILTIN_FOLDERS.get(place, Path(place)).rglob("*")
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    return Compared(name, place, encode, size, len(encode(["a"])[0]), ours)
 
 
 def wordllama(package: Any, folder: Path) -> Compared:
@@ -167,15 +149,8 @@ def weighted_trigrams() -> Compared:
     assert similarity is not None
     size = Path(inspect.getfile(english_trigram_frequencies)).with_name("english_trigrams.txt").stat().st_size
 
-    def compare(texts: list[str]) -> Any:
-        return similarity(texts[::2], texts[1::2][: len(texts[::2])])
-
-    return Compared("weighted trigrams, untrained", _BASELINE, compare, size, None)
-
-
-def bytes_below(folder: Path) -> int:
-    """Adds up the files of a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    encode = lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])  # noqa: E731
+    return Compared("weighted trigrams, untrained", _BASELINE, encode, size, None)
 
 
 def _installed(name: str) -> Any:
@@ -183,7 +158,7 @@ def _installed(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        write(f"{name.partition('.')[0]} is left out: {error}")
+        bench.write(f"{name.partition('.')[0]} is left out: {error}")
         return None
 
 
@@ -201,23 +176,16 @@ def quality(encoder: Compared, data: str, output: Path) -> dict[str, float]:
     sets = {f"{item['family']} {item['name']}": item["pearson"] for item in sts["sets"]}
     columns["STS-B dev"] = sets.get("STS-B dev")
     known = {name: value for name, value in columns.items() if value is not None}
-    write(f"{encoder.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
+    bench.write(f"{encoder.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
     return known
 
 
-def fitting(encode: Encode, sentences: list[str], seconds: float) -> list[str]:
+def fitting(encode: bench.Encode, sentences: list[str], seconds: float) -> list[str]:
     """Takes about as many sentences as take so long, by the second turn with a few."""
     few = sentences[:_FEWEST]
     encode(few)
-    taken = timed(lambda: encode(few))[0]
+    taken = bench.timed(lambda: encode(few))[0]
     return sentences[: max(int(len(few) * seconds / taken), _FEWEST)]
-
-
-def rate(encode: Encode, sentences: list[str]) -> float:
-    """Encodes the sentences; returns sentences per second."""
-    # model2vec switches the threads of `tokenizers` off for the whole process.
-    os.environ["TOKENIZERS_PARALLELISM"] = "true"
-    return len(sentences) / timed(lambda: encode(sentences))[0]
 
 
 def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:
@@ -225,8 +193,8 @@ def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:
     lines = [
         [
             f"**{row.name}**" if row.ours else row.name,
-            *(number(row.quality.get(name)) for name in columns),
-            *(f"{rate:,.0f}" for rate in (row.rate, min(row.rates), max(row.rates))),
+            *(number(row.figures.get(name)) for name in columns),
+            *(f"{row.figures[name]:,.0f}" for name in ("sentences_per_second", "least", "most")),
             f"{row.size / 1e6:.3g}",
             "–" if row.dimension is None else str(row.dimension),
         ]
@@ -237,7 +205,7 @@ def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:
 
 def draw_picture(rows: Sequence[Compared], column: str, path: Path) -> None:
     """Draws quality against speed as PNG, with the size of each encoder as the area of its mark."""
-    speeds, qualities = [row.rate for row in rows], [row.quality[column] for row in rows]
+    speeds, qualities = ([row.figures[name] for row in rows] for name in ("sentences_per_second", column))
     sizes = np.array([row.size for row in rows])
     colours = [COLOURS[0] if row.ours else COLOURS[1] for row in rows]
     figure, axes = new_figure(8.6, 5.2)

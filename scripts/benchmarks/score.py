@@ -11,18 +11,16 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import add_measures
 from hf_paraphrase.filtering.tokens import tokenize
-from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, timed, write
+from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, sample_pairs, timed, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 Row = tuple[float, ...]
@@ -58,11 +56,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 def read_pairs(folder: str | None, rows: int) -> pa.Table:
     """Reads the first pairs of a data folder, or makes some of the sample's sentences."""
     if folder is None:
-        texts = [pair.english for pair in sample_bitext()["train"]]
-        table = pa.table({"sentence1": texts, "sentence2": texts[1:] + texts[:1]})
+        table = sample_pairs()
     else:
-        batches = islice(DataFolder(folder).batches("train", ["sentence1", "sentence2"]), rows // 1_000 + 1)
-        table = pa.Table.from_batches(list(batches))
+        table = DataFolder(folder).table("train", ["sentence1", "sentence2"]).slice(0, rows)
     if not table.num_rows:
         raise UsageError("--pairs holds no pairs")
     return pa.concat_tables([table] * -(-rows // table.num_rows)).slice(0, rows).combine_chunks()

@@ -16,34 +16,30 @@ import argparse
 import importlib
 import logging
 import sys
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import torch
 from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback, TrainerState
 
+import interleaved as bench
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs
-from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.devices import AcceleratorSettings
-from interleaved import CLOCKS, Contestant, argument_parser, measure, ratios_to_best, run_benchmark, write
 
 
 class StepTimes(TrainerCallback):
-    """Notes when each update ended, by one of the `CLOCKS`."""
+    """Notes when each update ended, by one of the `bench.CLOCKS`."""
 
     def __init__(self, clock: str = "wall") -> None:
-        self.now = CLOCKS[clock]
+        self.now = bench.CLOCKS[clock]
         self.ends: list[float] = []
 
     def on_step_end(self, args: Any, state: TrainerState, *others: Any, **kwargs: Any) -> None:
@@ -60,7 +56,7 @@ class StepTimes(TrainerCallback):
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__, clock=True)
+    parser = bench.argument_parser(__doc__, clock=True)
     parser.add_argument("--pairs", help="data folder with sentence1 and sentence2; none = made from the sample")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=256, help="components of a vector")
@@ -70,43 +66,46 @@ def main() -> int:
     parser.add_argument("--slow-steps", type=int, default=60, help="updates in a turn of the others")
     # The Trainers' advice about settings is not what is measured.
     logging.getLogger("transformers").setLevel(logging.ERROR)
-    return run_benchmark(parser, run)
+    return bench.run_benchmark(parser, run)
+
+
+def common_settings(arguments: argparse.Namespace, folder: Path, steps: int) -> dict[str, Any]:
+    """Returns what all Trainers are told; a checkpoint between two updates would count."""
+    settings = {"output_dir": str(folder), "max_steps": steps, "per_device_train_batch_size": arguments.batch}
+    return {**settings, "save_strategy": "no", "report_to": "none", "disable_tqdm": True}
 
 
 def train_ours(
     arguments: argparse.Namespace,
+    folder: Path,
     tokenizer: PreTrainedTokenizerFast,
     pairs: EncodedPairs,
     steps: int,
     mega_batch: int = 1,
     dense: bool = False,
-    device: str = "cpu",
 ) -> float:
     """Trains with this package and returns pairs per second."""
     torch.manual_seed(0)
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
     times = StepTimes(arguments.clock)
-    with tempfile.TemporaryDirectory() as folder:
-        settings = AcceleratorSettings(device=device).trainer_arguments(
-            EncoderTrainingArguments,
-            output_dir=folder,
-            max_steps=steps,
-            per_device_train_batch_size=arguments.batch,
-            mega_batch_size=mega_batch,
-            dense_optimizer=dense,
-            report_to="none",
-            disable_tqdm=True,
-            # A checkpoint between two updates would count.
-            save_strategy="no",
-        )
-        trainer = EncoderTrainer(model, settings, pairs, tokenizer)
-        trainer.add_callback(times)
-        trainer.train()
+    settings = AcceleratorSettings(device="cpu").trainer_arguments(
+        EncoderTrainingArguments,
+        mega_batch_size=mega_batch,
+        dense_optimizer=dense,
+        **common_settings(arguments, folder, steps),
+    )
+    trainer = EncoderTrainer(model, settings, pairs, tokenizer)
+    trainer.add_callback(times)
+    trainer.train()
     return times.rate(arguments.batch * process_count())
 
 
 def train_sentence_transformers(
-    arguments: argparse.Namespace, tokenizer: PreTrainedTokenizerFast, texts: list[tuple[str, str]], library: Any
+    arguments: argparse.Namespace,
+    folder: Path,
+    tokenizer: PreTrainedTokenizerFast,
+    texts: list[tuple[str, str]],
+    library: Any,
 ) -> float:
     """Trains with sentence-transformers and returns pairs per second."""
     datasets = importlib.import_module("datasets")
@@ -117,25 +116,16 @@ def train_sentence_transformers(
     model = library.SentenceTransformer(modules=[embedding], device="cpu")
     data = datasets.Dataset.from_dict({"anchor": [item[0] for item in texts], "positive": [item[1] for item in texts]})
     times = StepTimes(arguments.clock)
-    with tempfile.TemporaryDirectory() as folder:
-        settings = library.SentenceTransformerTrainingArguments(
-            output_dir=folder,
-            max_steps=arguments.slow_steps,
-            per_device_train_batch_size=arguments.batch,
-            learning_rate=1e-3,
-            use_cpu=True,
-            save_strategy="no",
-            logging_strategy="no",
-            report_to="none",
-            disable_tqdm=True,
-        )
-        trainer = library.SentenceTransformerTrainer(
-            model=model, args=settings, train_dataset=data, loss=losses.MultipleNegativesRankingLoss(model)
-        )
-        # It prints to standard output.
-        trainer.remove_callback(PrinterCallback)
-        trainer.add_callback(times)
-        trainer.train()
+    common = common_settings(arguments, folder, arguments.slow_steps)
+    settings = library.SentenceTransformerTrainingArguments(
+        learning_rate=1e-3, use_cpu=True, logging_strategy="no", **common
+    )
+    loss = losses.MultipleNegativesRankingLoss(model)
+    trainer = library.SentenceTransformerTrainer(model=model, args=settings, train_dataset=data, loss=loss)
+    # It prints to standard output.
+    trainer.remove_callback(PrinterCallback)
+    trainer.add_callback(times)
+    trainer.train()
     return times.rate(arguments.batch)
 
 
@@ -143,41 +133,36 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
     source = folder / "pairs" if arguments.pairs is None else Path(arguments.pairs)
     if arguments.pairs is None:
-        # Each sentence of the sample with the next one: for speed it does not matter which.
-        english = [pair.english for pair in sample_bitext()["train"]]
-        write_split(
-            source, "train", [pa.table({"sentence1": english, "sentence2": [*english[1:], english[0]]})], PAIRS
-        )
+        write_split(source, "train", [bench.sample_pairs()], PAIRS)
     texts = [item for first, second in iterate_pairs(source) for item in zip(first, second, strict=True) if all(item)]
-    sides = (side for item in texts for side in item)
-    words = sentence_vocabulary(sides, min_frequency=1, max_size=arguments.vocabulary - 2)
-    fillers = (f"filler{number}" for number in range(arguments.vocabulary - 2 - len(words)))
-    tokenizer = build_word_level_tokenizer([*words, *fillers])
+    tokenizer = bench.words_tokenizer((side for item in texts for side in item), arguments.vocabulary)
     pairs = encode_pairs(source, tokenizer)
-    write(
+    bench.write(
         f"{len(pairs):,} pairs, {len(pairs.tokens) / len(pairs.keys):.1f} tokens a sentence, {len(tokenizer):,} x "
         f"{arguments.dimension} vectors, {process_count()} processes, in each {arguments.batch} pairs a batch and "
         f"{torch.get_num_threads()} threads"
     )
-    ours = partial(train_ours, arguments, tokenizer, pairs)
-    contestants = [Contestant("", "row-wise Adam", partial(ours, arguments.steps))]
+    ours = partial(train_ours, arguments, folder / "training", tokenizer, pairs)
+    contestants = [bench.Contestant("", "row-wise Adam", partial(ours, arguments.steps))]
     if arguments.mega_batch > 1:
         name = f"row-wise Adam, mega-batches of {arguments.mega_batch}"
         # The pools are what costs, so a turn has whole ones, and the untimed first tenth too.
         steps = max(1, arguments.steps // (10 * arguments.mega_batch)) * 10 * arguments.mega_batch
-        contestants.append(Contestant("", name, partial(ours, steps, arguments.mega_batch)))
-    contestants.append(Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True)))
+        contestants.append(bench.Contestant("", name, partial(ours, steps, arguments.mega_batch)))
+    contestants.append(
+        bench.Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True))
+    )
     try:
         if process_count() > 1:
             raise ImportError("it is timed in one process")
         library = importlib.import_module("sentence_transformers")
     except ImportError as error:
-        write(f"sentence-transformers is left out: {error}")
+        bench.write(f"sentence-transformers is left out: {error}")
     else:
-        rate = partial(train_sentence_transformers, arguments, tokenizer, texts, library)
+        rate = partial(train_sentence_transformers, arguments, folder / "training", tokenizer, texts, library)
         name = f"sentence-transformers {library.__version__}"
-        contestants.append(Contestant("avg_train_vs_sentence_transformers", name, rate))
-    return ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds))
+        contestants.append(bench.Contestant("avg_train_vs_sentence_transformers", name, rate))
+    return bench.ratios_to_best(contestants, bench.measure("pairs/s", contestants, arguments.rounds))
 
 
 if __name__ == "__main__":

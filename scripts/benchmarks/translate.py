@@ -1,4 +1,4 @@
-"""Times beam search and training of RNNsearch against JoeyNMT, in one run.
+"""Times beam search and training of RNNsearch against JoeyNMT, or translation by a transformer, in one run.
 
 JoeyNMT cannot share our environment: it runs in its own interpreter, `--joeynmt-python`, as a worker that is idle
 while others have their turn. Its model has no maxout layer and attends once more; sizes, batches, random weights and
@@ -9,6 +9,12 @@ number of hypothesis-steps (sentences * beams * steps), and leaving out finished
 full-vocabulary search in bf16 rescores its final lists in fp32 (`rescored`), that in fp32 has exact scores already.
 With candidates the search is in bf16 over the candidates alone; JoeyNMT has no such restriction.
 Training: tokens/s of updates with Adam; where several hidden sizes are timed, the ratio is the lowest of them.
+
+`--transformer` times instead how a Marian model of random weights translates so many sentences: ours, which sorts them
+by length, uses bf16 where the processor has it and scores what it returns, against the loop around `generate` that
+users write, with batches in the order of the file. Every translation is as long as the longest source of its batch, so
+the rate counts units of the sources.
+
 On a machine that others use too, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone, on both sides.
 """
 
@@ -19,7 +25,6 @@ import copy
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +34,12 @@ import torch
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.training.devices import is_bf16
 from hf_paraphrase.translation.decoder_steps import DecoderSteps
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.scoring import prefix_tree_scores
+from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.translator import Translator
 from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
 
 END = 2
@@ -48,48 +56,42 @@ SIZES = {
     "train-batch": (80, "pairs in a mini-batch"),
     "train-length": (12, "units of a training sentence"),
     "updates": (3, "updates in a turn"),
+    "transformer": (0, "sentences of 4 to 40 units for a transformer, which alone is then timed"),
+    "layers": (6, "layers of its encoder, and of its decoder"),
 }
 
 
 class JoeyNmt:
     """JoeyNMT in its own interpreter."""
 
-    def __init__(self, python: str, clock: str) -> None:
-        self.clock = clock
+    def __init__(self, python: str) -> None:
         worker = str(Path(__file__).with_name("joeynmt_worker.py"))
         self.process = subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
-        greeting = self._answer()
-        if "error" in greeting:
-            raise OSError(greeting["error"])
-        self.name = f"JoeyNMT {greeting['version']}"
+        self.name = f"JoeyNMT {self._answer()['version']}"
 
-    def seconds(self, **order: Any) -> float:
-        """Lets it take a turn and returns the seconds it measured."""
-        assert self.process.stdin is not None
-        order |= {"threads": torch.get_num_threads(), "clock": self.clock, "seed": 0}
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        return float(self._answer()["seconds"])
+    def contestant(self, count: int, arguments: argparse.Namespace, **order: Any) -> Contestant:
+        """Returns what has it do something by an order, and `count` things by that."""
+        order |= {"embedding": arguments.embedding, "threads": torch.get_num_threads(), "clock": arguments.clock}
 
-    def rate(self, count: int, **order: Any) -> float:
-        """Lets it take a turn and returns how many things it did a second."""
-        return count / self.seconds(**order)
+        def rate() -> float:
+            assert self.process.stdin is not None
+            self.process.stdin.write(json.dumps(order) + "\n")
+            self.process.stdin.flush()
+            return count / float(self._answer()["seconds"])
+
+        return Contestant("", self.name, rate)
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise OSError("its interpreter ended")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
+        if line := self.process.stdout.readline():
+            return dict(json.loads(line))
+        raise OSError("its interpreter ended")
 
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__, clock=True)
+    parser = argument_parser(__doc__, SIZES, clock=True)
     parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
-    for name, (size, meaning) in SIZES.items():
-        parser.add_argument(f"--{name}", type=int, default=size, help=meaning)
     parser.add_argument("--train-hidden", type=int, nargs="+", default=[512, 1000], help="hidden units in training")
     return run_benchmark(parser, run)
 
@@ -101,11 +103,13 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     if min(arguments.train_hidden) < 2 or any(hidden % 2 for hidden in [arguments.hidden, *arguments.train_hidden]):
         raise UsageError("--hidden and --train-hidden must be even: maxout halves them")
     write(f"torch {torch.__version__}, {torch.get_num_threads()} threads")
+    if arguments.transformer:
+        return measure_transformer(arguments)
     joey = None
     try:
         if arguments.joeynmt_python is None:
             raise OSError("--joeynmt-python is not given")
-        joey = JoeyNmt(arguments.joeynmt_python, arguments.clock)
+        joey = JoeyNmt(arguments.joeynmt_python)
     except OSError as error:
         write(f"JoeyNMT is left out: {error}")
     try:
@@ -181,10 +185,9 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
         Contestant("", "plain generate, fp32", partial(turn, model, plain=True)),
     ]
     if joey is not None:
-        names = ("vocabulary", "embedding", "hidden", "batch", "source", "beams")
-        order = {"do": "search", "target": arguments.steps, **{name: getattr(arguments, name) for name in names}}
-        done = arguments.batch * arguments.beams * arguments.steps
-        contestants.append(Contestant("", joey.name, partial(joey.rate, done, **order)))
+        names = ("vocabulary", "hidden", "batch", "source", "beams", "steps")
+        order = {"do": "search", **{name: getattr(arguments, name) for name in names}}
+        contestants.append(joey.contestant(arguments.batch * arguments.beams * arguments.steps, arguments, **order))
     write(
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
@@ -220,8 +223,7 @@ def train(
 def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
     """Times training at all hidden sizes and returns the lowest ratios."""
     lowest: dict[str, float] = {}
-    length, batch = arguments.train_length, arguments.train_batch
-    tokens = arguments.updates * batch * length
+    length, batch, updates = arguments.train_length, arguments.train_batch, arguments.updates
     for hidden in arguments.train_hidden:
         model = random_model(arguments.train_vocabulary, arguments.embedding, hidden)
         optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.0, fused=True)
@@ -231,10 +233,9 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
             Contestant("nmt_train_fp32_vs_joeynmt", "training, fp32", partial(turn, bf16=False)),
         ]
         if joey is not None:
-            order = {"do": "train", "vocabulary": arguments.train_vocabulary, "embedding": arguments.embedding}
-            order |= {"hidden": hidden, "batch": batch, "source": length, "target": length}
-            order |= {"updates": arguments.updates}
-            contestants.append(Contestant("", joey.name, partial(joey.rate, tokens, **order)))
+            order = {"do": "train", "vocabulary": arguments.train_vocabulary, "hidden": hidden, "updates": updates}
+            order |= {"batch": batch, "source": length, "target": length}
+            contestants.append(joey.contestant(updates * batch * length, arguments, **order))
         write(
             f"training: hidden {hidden}, embeddings {arguments.embedding}, vocabulary {arguments.train_vocabulary:,}, "
             f"batch {batch} x {length}"
@@ -244,13 +245,60 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
     return lowest
 
 
-def ratios_to_joey(
-    unit: str, contestants: Sequence[Contestant], rounds: int, joey: JoeyNmt | None
-) -> dict[str, float]:
+def ratios_to_joey(unit: str, contestants: list[Contestant], rounds: int, joey: JoeyNmt | None) -> dict[str, float]:
     """Lets the contestants take turns, writes a table and returns the rates over JoeyNMT's, the last one, by key."""
     medians = measure(unit, contestants, rounds)
     named = zip(contestants, medians, strict=True)
     return {contestant.key: median / medians[-1] for contestant, median in named if contestant.key and joey}
+
+
+def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
+    """Times both ways of translating with a transformer and returns the ratio."""
+    model, tokenizer = marian_model(arguments)
+    lengths = torch.randint(4, 41, (arguments.transformer,)).tolist()
+    texts = [" ".join(map(str, torch.randint(3, arguments.vocabulary, (n,)).tolist())) for n in lengths]
+    bf16 = is_bf16("auto", "cpu")
+    translator = Translator(model, tokenizer, SearchOptions(arguments.beams, 1, max_length_ratio=1.0, bf16=bf16))
+
+    def loop() -> None:
+        for start in range(0, len(texts), arguments.batch):
+            batch = tokenizer(texts[start : start + arguments.batch], return_tensors="pt", padding=True)
+            longest = batch["input_ids"].shape[1]
+            found = model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest)
+            tokenizer.batch_decode(found, skip_special_tokens=True)
+
+    def rate(work: Any) -> float:
+        return sum(lengths) / timed(work, arguments.clock)[0]
+
+    contestants = [
+        Contestant("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(rate, lambda: translator.nbest_lists(texts))),
+        Contestant("", f"generate, fp32, batches of {arguments.batch}", partial(rate, loop)),
+    ]
+    write(f"beam {arguments.beams}, {len(texts)} sentences")
+    ours, plain = measure("units/s", contestants, arguments.rounds)
+    return {"transformer_vs_generate": ours / plain}
+
+
+def marian_model(arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """Makes a model whose translations never end by themselves, with words as units."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from transformers import MarianConfig, MarianMTModel, PreTrainedTokenizerFast
+
+    words = {"</s>": 0, "<unk>": 1, "<pad>": 2} | {str(unit): unit for unit in range(3, arguments.vocabulary)}
+    backend = Tokenizer(WordLevel(words, "<unk>"))
+    backend.pre_tokenizer = WhitespaceSplit()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>", pad_token="<pad>")  # noqa: S106
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"d_model": arguments.hidden, "vocab_size": arguments.vocabulary}
+    for side in ("encoder", "decoder"):
+        sizes |= {f"{side}_layers": arguments.layers, f"{side}_ffn_dim": 4 * arguments.hidden}
+        sizes[f"{side}_attention_heads"] = 8
+    units = {"pad_token_id": 2, "decoder_start_token_id": 2, "eos_token_id": 0, "forced_eos_token_id": None}
+    model = MarianMTModel(MarianConfig(**sizes, **units)).eval()
+    model.final_logits_bias[0, 0] = -1e4
+    return model, tokenizer
 
 
 if __name__ == "__main__":

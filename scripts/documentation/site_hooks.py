@@ -18,9 +18,8 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from hf_paraphrase.commands.verbs import JOURNEYS
-from notebook_pages import notebook_page
-from reference_pages import PACKAGES, command_pages, overview, python_pages, title_of
+from hf_paraphrase.commands.verbs import JOURNEYS, VERBS
+from pages import PACKAGES, notebook_page, overview, python_pages, title_of, verb_page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES_OF_THE_ROOT = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md"}
@@ -45,7 +44,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds pages that are no files of `docs/`, and the files of the repository that pages link to."""
     made = {"reference/command_line/index.md": overview()}
-    made |= {f"reference/command_line/{verb}.md": text for verb, text in command_pages().items()}
+    made |= {f"reference/command_line/{verb}.md": verb_page(verb, row) for verb, row in VERBS.items()}
     made |= {f"reference/python/{package}.md": text for package, text in python_pages().items()}
     for name, place in PAGES_OF_THE_ROOT.items():
         made[place] = (ROOT / name).read_text(encoding="utf-8")

@@ -11,9 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import gc
-import importlib
 import os
-import pkgutil
 import random
 import resource
 import shutil
@@ -24,9 +22,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-import hf_paraphrase
 from cases import CASES, Case, Outputs, contents, differences, left_over
 from forks import Ended, Fork, kill, nothing, run
+from hf_paraphrase.commands.verbs import all_recipes
 
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 KINDS = ("kill", "full_disk", "two_at_once", "damaged_input")
@@ -117,14 +115,6 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return chance.choice((before, b"", before + bit + behind[1:], before + garbage + behind, before + content[end:]))
 
 
-def import_everything() -> None:
-    """Imports the package, so that forks need not."""
-    for module in pkgutil.walk_packages(hf_paraphrase.__path__, "hf_paraphrase."):
-        if not module.name.endswith((".__main__", ".app")):
-            importlib.import_module(module.name)
-    gc.freeze()
-
-
 def main(words: Sequence[str] | None = None) -> int:
     """Runs the campaign; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -135,7 +125,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--probe", type=int, help="repeats this probe alone and keeps its folder")
     parsed = parser.parse_args(words)
     os.environ.update(_ENVIRONMENT)
-    import_everything()
+    # What verbs need is imported here, so that forks need not.
+    all_recipes()
+    gc.freeze()
     work = Path(tempfile.mkdtemp(prefix="reliability."))
     probes = Probes(Outputs(work / "undisturbed", run))
     cases = [CASES[name] for name in parsed.cases or CASES if CASES[name].writes and not CASES[name].for_others]

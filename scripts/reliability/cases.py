@@ -132,10 +132,10 @@ def differences(expected: Path, found: Path) -> list[str]:
 
     Files are compared byte for byte, without times in JSON, tables and cards, and the interruptions of a run.
     """
-    left, right = (
-        {name: _timeless(name, content) for name, content in contents(path).items()} for path in (expected, found)
-    )
-    return sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
+    sides = contents(expected), contents(found)
+    other = {name for name in {*sides[0], *sides[1]} if sides[0].get(name) != sides[1].get(name)}
+    values = {name: {_timeless(name, side[name]) if name in side else None for side in sides} for name in other}
+    return sorted(name for name in other if len(values[name]) > 1)
 
 
 def contents(path: Path) -> dict[str, bytes]:

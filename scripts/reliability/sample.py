@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from hf_paraphrase.data.sample import sample_bitext, sample_paraphrases
 
@@ -28,7 +27,10 @@ def write_sample(folder: Path) -> None:
     judged = sample_paraphrases()["validation"][:180]
     plain = [pair for pair in bitext if not {'"', "\\", "&", "<"} & set(pair.french + pair.english)]
     _write_lines(folder / "bitext.tsv", (f"{pair.french}\t{pair.english}" for pair in bitext))
-    _write_lines(folder / "shared.tsv", _shared(judged))
+    # Paraphrases with one French sentence in common, as a pivot needs.
+    shared = enumerate(pair for pair in judged if pair.label)
+    sides = ((number, side) for number, pair in shared for side in (pair.sentence1, pair.sentence2))
+    _write_lines(folder / "shared.tsv", (f"La phrase {number} .\t{side}" for number, side in sides))
     _write_lines(folder / "pairs.tsv", (f"{pair.sentence1}\t{pair.sentence2}" for pair in judged))
     _write_lines(folder / "graded.tsv", (f"{p.sentence1}\t{p.sentence2}\t{4.5 * p.label}\t{p.label}" for p in judged))
     rows = [{"a": pair.sentence1, "b": pair.sentence2} for pair in judged]
@@ -58,13 +60,6 @@ def write_sample(folder: Path) -> None:
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def _shared(judged: list[Any]) -> Iterator[str]:
-    """Returns paraphrases with one French sentence in common, as a pivot needs."""
-    for number, pair in enumerate(item for item in judged if item.label):
-        yield f"La phrase {number} .\t{pair.sentence1}"
-        yield f"La phrase {number} .\t{pair.sentence2}"
 
 
 def _tmx(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:

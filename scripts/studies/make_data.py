@@ -38,19 +38,19 @@ import random
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.artefacts.files import write_text_whole, written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.encoders.distillation.objective import principal_axes
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
@@ -135,22 +135,27 @@ def write_pairs(options: argparse.Namespace) -> str:
     sources = sources_of_pairs(options.data)
     if not sources.keys() >= set(options.only or []):
         raise UsageError(f"--only: unknown source in {options.only}", remedy=f"one of {', '.join(sources)}")
-    seen: set[Pair] = set()
-    counts = []
-    with gzip.GzipFile(options.output, "wb", mtime=0) as stream:
-        for name in options.only or sources:
-            kept = []
-            for sides in sources[name]():
-                first, second = map(plain, sides)
-                key = min(first.lower(), second.lower()), max(first.lower(), second.lower())
-                if all(key) and key[0] != key[1] and key not in seen:
-                    seen.add(key)
-                    kept.append((first, second))
-            if len(kept) > options.most:
-                kept = random.Random(SEED).sample(kept, options.most)
-            stream.write("".join(f"{first}\t{second}\n" for first, second in kept).encode())
-            counts.append(f"{name} {len(kept):,}")
+    seen: set[frozenset[str]] = set()
+    pairs, counts = [], []
+    for name in options.only or sources:
+        kept = []
+        for sides in sources[name]():
+            first, second = map(plain, sides)
+            key = frozenset((first.lower(), second.lower()))
+            if all(key) and len(key) == 2 and key not in seen:
+                seen.add(key)
+                kept.append(f"{first}\t{second}")
+        if len(kept) > options.most:
+            kept = random.Random(SEED).sample(kept, options.most)
+        pairs += kept
+        counts.append(f"{name} {len(kept):,}")
+    write_compressed(options.output, pairs)
     return ", ".join(counts)
+
+
+def write_compressed(path: Path, lines: Iterable[str]) -> None:
+    """Writes lines that are compressed; the same lines give the same bytes."""
+    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
 
 
 def write_text(options: argparse.Namespace) -> str:
@@ -171,8 +176,7 @@ def write_text(options: argparse.Namespace) -> str:
         kept: dict[str, str] = {}
         for text in short:
             kept.setdefault(text.lower(), text)
-        with gzip.GzipFile(options.output / f"{name}.txt.gz", "wb", mtime=0) as stream:
-            stream.write("".join(f"{text}\n" for text in kept.values()).encode())
+        write_compressed(options.output / f"{name}.txt.gz", kept.values())
         counts.append(f"{name} {len(kept):,}")
     return ", ".join(counts)
 
@@ -204,9 +208,7 @@ def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """Adds a column, or puts it in the place of the one with its name."""
-    if name in table.column_names:
-        return table.set_column(table.column_names.index(name), name, values)
-    return table.append_column(name, values)
+    return pa.table({**dict(zip(table.column_names, table.columns, strict=True)), name: values})
 
 
 def write_joined(options: argparse.Namespace) -> str:
@@ -280,13 +282,6 @@ def write_few(options: argparse.Namespace) -> str:
     )
 
 
-def wink_lines(options: argparse.Namespace) -> Iterator[str]:
-    """Turns the JSON of the package into lines; after the vector each entry carries its norm and its rank."""
-    vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
-    for word, values in vectors.items():
-        yield f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n"
-
-
 def used_lines(options: argparse.Namespace) -> Iterator[str]:
     """Keeps the vectors of the words that occur."""
     sentences = [text for item in find_sts_sets(options.data).sets for text in (*item.sentences1, *item.sentences2)]
@@ -303,28 +298,20 @@ def used_lines(options: argparse.Namespace) -> Iterator[str]:
     found = read_initial_vectors(options.vectors, words)
     index = {word: row for row, word in enumerate(found.words)}
     sample = [_WORD.findall(text.lower()) for text in sentences[:: max(1, len(sentences) // SENTENCES)]]
-    kept = found.matrix @ largest_components(found.matrix, index, sample, options.components)
+    # The principal components of sentences, sums of word vectors of length one.
+    sums = [found.matrix[[index[word] for word in sentence if word in index]].sum(0) for sentence in sample]
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    kept = found.matrix @ principal_axes(sums / np.where(lengths > 0, lengths, 1), options.components)
     for word, vector in zip(index, kept.tolist(), strict=True):
         yield f"{word} {' '.join(f'{number:.5f}' for number in vector)}\n"
 
 
-def largest_components(
-    vectors: NDArray[np.float32], index: Mapping[str, int], sentences: Sequence[Sequence[str]], keep: int
-) -> NDArray[np.float32]:
-    """Finds the principal components of sentences, sums of word vectors of length one, without the mean taken out.
-
-    Returns:
-        The largest components first (components of the vectors, keep).
-    """
-    sums = [vectors[[index[word] for word in sentence if word in index]].sum(0) for sentence in sentences]
-    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    unit = (np.array(sums) / np.where(lengths > 0, lengths, 1)).astype(np.float64)
-    return np.linalg.eigh(unit.T @ unit)[1][:, ::-1][:, :keep].astype(np.float32)
-
-
 def write_vectors(options: argparse.Namespace) -> str:
-    """Writes word vectors."""
-    lines = wink_lines(options) if options.kind == "wink" else used_lines(options)
+    """Writes word vectors: those that occur, or all in the JSON of the package, where norm and rank follow each."""
+    lines = used_lines(options)
+    if options.kind == "wink":
+        vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
+        lines = (f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n" for word, values in vectors.items())
     with written_whole(options.output) as part, part.open("w", encoding="utf-8") as stream:
         stream.writelines(lines)
     return "vectors written"

@@ -22,6 +22,8 @@ Pairs that share a sentence are drawn together in detection and prediction.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,14 +39,8 @@ from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.evaluation import pair_sets
 from hf_paraphrase.evaluation.pair_classifier import predict_paraphrases
-from hf_paraphrase.evaluation.pair_sets import (
-    GradedSet,
-    read_graded_folder,
-    score_with_encoder,
-    sentence_folds,
-    sentence_groups,
-)
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.verdicts import bootstrap_means
 from mining import measured_way, read_report
@@ -59,16 +55,17 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class JudgedPairs:
-    """Pairs with what people said of each, a class or a score (n,)."""
+    """Pairs with what people said of each, a class or a score (n,), and perhaps scores beside classes (n,)."""
 
     first: list[str]
     second: list[str]
     gold: Numbers = field(repr=False)
+    scores: Numbers = field(repr=False)
 
     @cached_property
     def counts(self) -> Numbers:
         """How often each pair is there in each bootstrap replicate (replicates, n): groups that share a sentence."""
-        groups = sentence_groups(self.first, self.second)
+        groups = pair_sets.sentence_groups(self.first, self.second)
         many = int(groups.max()) + 1
         drawn = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), size=REPLICATES)
         return drawn[:, groups].astype(np.float64)
@@ -92,12 +89,12 @@ class Measures:
 
     def __init__(self, places: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> None:
         self.places = places
-        self.sets: list[GradedSet] = list(find_sts_sets(places["sts"]).sets) if "sts" in places else []
+        self.sets: list[pair_sets.GradedSet] = list(find_sts_sets(places["sts"]).sets) if "sts" in places else []
         for low, high in [column["length"] for column in columns if "length" in column]:
             self.sets.append(of_length(self.sets, low, high))
         for name, folder in places.get("graded", {}).items():
-            pairs = read_graded_folder(Path(folder), "test")
-            self.sets.append(GradedSet(name, "graded", pairs.sentences1, pairs.sentences2, pairs.scores))
+            pairs = pair_sets.read_graded_folder(Path(folder), "test")
+            self.sets.append(pair_sets.GradedSet(name, "graded", pairs.sentences1, pairs.sentences2, pairs.scores))
         self.neighbours = Neighbours(**places["neighbours"]) if "neighbours" in places else None
         for wanted in [column["sts"] for column in columns if "sts" in column]:
             self._sets_of(wanted)
@@ -114,7 +111,7 @@ class Measures:
         elif self.sets or self.neighbours or "detection" in self.places:
             encode = SentenceEncoder.from_pretrained(str(model)).encode
             if self.sets:
-                found |= {item.key: item.similarities for item in score_with_encoder(encode, self.sets)}
+                found |= {item.key: item.similarities for item in pair_sets.score_with_encoder(encode, self.sets)}
             if "detection" in self.places:
                 found |= self._detected(encode)
             if self.neighbours:
@@ -133,10 +130,9 @@ class Measures:
                 [np.corrcoef(row, scores)[0, 1] for row in rows] for rows, scores in zip(values, gold, strict=True)
             ]
             return 100 * np.mean(exact, axis=0), bootstrap_means(values, gold, replicates=REPLICATES)
-        if kind == "detection" and wanted == "AP":
-            return self.detection.measured(average_precision, [run["cosine"] for run in runs])
         if kind == "detection":
-            return self.detection.measured(share, [run["right"] for run in runs])
+            of, name = (average_precision, "cosine") if wanted == "AP" else (share, "right")
+            return self.detection.measured(of, [run[name] for run in runs])
         if kind == "step":
             low, high = (self._mean_cosines(score, runs) for score in wanted)
             return high[0] - low[0], high[1] - low[1]
@@ -156,15 +152,15 @@ class Measures:
             return np.array([float(row[first][second]) for row in noted]), None
         raise UsageError(f"a column cannot be `{kind}`", remedy="see measures.py")
 
-    def _sets_of(self, names: Sequence[str]) -> list[GradedSet]:
+    def _sets_of(self, names: Sequence[str]) -> list[pair_sets.GradedSet]:
         found = [item for item in self.sets if {item.key, item.family} & set(names)]
         if not found:
             raise UsageError(f"there is no set {', '.join(names)}", remedy="look at the folder of the STS sets")
         return found
 
     @cached_property
-    def _judged(self) -> tuple[JudgedPairs, Numbers]:
-        """The pairs of `detection` with their classes, and their scores."""
+    def detection(self) -> JudgedPairs:
+        """The labelled pairs."""
         place = {"positive_above": None, "split": "validation", **self.places["detection"]}
         table = DataFolder(place["data"]).table(place["split"])
         if place["positive_above"] is None:
@@ -175,20 +171,15 @@ class Measures:
             gold = table.column("score").to_numpy() > place["positive_above"]
         first, second = (table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
         scores = table.column("score").to_numpy() if "score" in table.column_names else gold
-        return JudgedPairs(first, second, gold.astype(np.float64)), scores.astype(np.float64)
-
-    @property
-    def detection(self) -> JudgedPairs:
-        """The labelled pairs."""
-        return self._judged[0]
+        return JudgedPairs(first, second, gold.astype(np.float64), scores.astype(np.float64))
 
     def _detected(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
         """Tells of each pair its cosine, and the share of perceptrons that are right about it."""
         pairs = self.detection
-        graded = GradedSet("pairs", "detection", pairs.first, pairs.second, pairs.gold)
-        cosines = score_with_encoder(encode, [graded])[0].similarities
+        graded = pair_sets.GradedSet("pairs", "detection", pairs.first, pairs.second, pairs.gold)
+        cosines = pair_sets.score_with_encoder(encode, [graded])[0].similarities
         first, second = (np.asarray(encode(side)) for side in (pairs.first, pairs.second))
-        folds, right = sentence_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
+        folds, right = pair_sets.sentence_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
         seeds = range(1, PERCEPTRONS + 1)
         for fold in range(FOLDS):
             dev, test = ((first[rows], second[rows]) for rows in (folds != fold, folds == fold))
@@ -197,8 +188,8 @@ class Measures:
         return {"cosine": cosines, "right": right}
 
     def _mean_cosines(self, score: float, runs: Sequence[Run]) -> tuple[Numbers, Numbers]:
-        pairs, scores = self._judged
-        chosen = np.isclose(scores, score).astype(np.float64)
+        pairs = self.detection
+        chosen = np.isclose(pairs.scores, score).astype(np.float64)
         cosines = np.stack([run["cosine"] for run in runs], axis=1)
         drawn = pairs.counts @ (cosines * chosen[:, None]) / (pairs.counts @ chosen)[:, None]
         return 100 * chosen @ cosines / chosen.sum(), 100 * drawn
@@ -209,12 +200,12 @@ class Measures:
         sides = [name for name in ("sentence1", "sentence2", "text") if name in table.column_names]
         scores = table.column("score").to_numpy() if place["column"] == "score" else np.ones(len(table))
         first, second = (table.column(name).to_pylist() for name in (sides[0], sides[-1]))
-        return JudgedPairs(first, second, scores.astype(np.float64))
+        return JudgedPairs(first, second, scores.astype(np.float64), scores)
 
     def _predicted(self, model: Path, place: Mapping[str, str], output: Path) -> Numbers:
         """Tells of each row the predicted score, or 1 where the class is right and 0 where it is not."""
         words = ["predict", "--model", model, "--data", place["data"], "--split", place["split"], "--output", output]
-        _succeed([*words, "--target-column", place["column"]])
+        run_verb(*words, "--target-column", place["column"])
         table = DataFolder(output).table(place["split"])
         predicted, gold = (table.column(name).to_pylist() for name in ("prediction", place["column"]))
         if place["column"] == "score":
@@ -227,17 +218,20 @@ class Measures:
         """Measures the accuracy on SentEval's tasks."""
         place = self.places["transfer"]
         words = ["evaluate", "--suite", "senteval", "--data", place["data"], "--tasks", *place["tasks"]]
-        _succeed([*words, "--model", model, "--output", output])
+        run_verb(*words, "--model", model, "--output", output)
         tasks = json.loads(output.read_text(encoding="utf-8"))["results"][0]["tasks"]
         return {item["task"]: float(item["metrics"]["accuracy"]) for item in tasks}
 
 
-def _succeed(words: Sequence[object]) -> None:
-    if code := run_command(list(map(str, words))):
+def run_verb(*words: object) -> None:
+    """Runs a verb of the command line without what it prints; ends the study where it fails."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = run_command(list(map(str, words)))
+    if code:
         raise SystemExit(code)
 
 
-def of_length(sets: Sequence[GradedSet], low: int, high: int) -> GradedSet:
+def of_length(sets: Sequence[pair_sets.GradedSet], low: int, high: int) -> pair_sets.GradedSet:
     """Puts the pairs of the sets of 2012 and 2013 together whose sides have so many words on average."""
     rows = [
         (first, second, score)
@@ -249,7 +243,7 @@ def of_length(sets: Sequence[GradedSet], low: int, high: int) -> GradedSet:
     if len(rows) < 3:
         raise InputError(f"fewer than three pairs have {low} to {high} words")
     first, second, scores = zip(*rows, strict=True)
-    return GradedSet(f"{low} to {high}", "length", list(first), list(second), np.array(scores, np.float64))
+    return pair_sets.GradedSet(f"{low} to {high}", "length", list(first), list(second), np.array(scores, np.float64))
 
 
 def means_of_queries(values: Numbers) -> tuple[Numbers, Numbers]:

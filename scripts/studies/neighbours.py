@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,32 +39,17 @@ class Neighbours:
     """The sentences that are looked at, and the queries among them."""
 
     def __init__(self, text: str, sentences: int = 100_000, queries: int = 200) -> None:
-        self.path, self.count, self.wanted = Path(text), sentences, queries
-
-    @cached_property
-    def sentences(self) -> list[str]:
-        """A sample of different sentences of the text."""
-        lines = [line for line in dict.fromkeys(self.path.read_text(encoding="utf-8").split("\n")) if line.strip()]
-        return random.Random(SEED).sample(lines, min(self.count, len(lines)))
-
-    @cached_property
-    def words(self) -> list[frozenset[str]]:
-        """The words of each, punctuation left out."""
-        return [frozenset(words_of(text)) for text in self.sentences]
-
-    @cached_property
-    def negated(self) -> NDArray[np.bool_]:
-        """Whether each is negated (sentences,)."""
-        return np.array([is_negated(words) for words in self.words])
-
-    @cached_property
-    def queries(self) -> list[int]:
-        """The places of the queries: sentences of five to nine words, every other one negated."""
+        lines = [line for line in dict.fromkeys(Path(text).read_text(encoding="utf-8").split("\n")) if line.strip()]
+        self.sentences = random.Random(SEED).sample(lines, min(sentences, len(lines)))
+        # The words of each, punctuation left out, and whether it is negated (sentences,).
+        self.words = [frozenset(words_of(text)) for text in self.sentences]
+        self.negated = np.array([is_negated(words) for words in self.words])
+        # The places of sentences of five to nine words, every other one negated.
         short = [place for place, text in enumerate(self.sentences) if 5 <= len(words_of(text)) <= 9]
         kinds = [[place for place in short if self.negated[place] == negated] for negated in (True, False)]
-        if min(map(len, kinds)) < self.wanted // 2:
-            raise InputError(f"fewer than {self.wanted // 2} sentences to ask for", path=self.path)
-        return [place for pair in zip(*kinds, strict=False) for place in pair][: self.wanted]
+        if min(map(len, kinds)) < queries // 2:
+            raise InputError(f"fewer than {queries // 2} sentences to ask for", path=text)
+        self.queries = [place for pair in zip(*kinds, strict=False) for place in pair][:queries]
 
     def look(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
         """Measures what one encoder finds: each measure for every query (queries,), NaN where it has none."""

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import json
 import os
 import shlex
@@ -49,9 +48,8 @@ import numpy as np
 import yaml
 
 from hf_paraphrase.artefacts.files import written_whole
-from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.errors import HfParaphraseError, UsageError
-from measures import Measures
+from measures import Measures, run_verb
 from study_tables import Cell, Claim, Column, Measured, cells_table, claims_table, draw_intervals, judge
 
 HERE = Path(__file__).resolve().parent
@@ -79,14 +77,6 @@ def main() -> int:
     return 0
 
 
-def run_verb(*words: str) -> None:
-    """Runs a verb of the command line without what it prints; ends the study where it fails."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        code = run_command(list(words))
-    if code:
-        sys.exit(code)
-
-
 def designs_of(name: str) -> dict[str, dict[str, Any]]:
     """Reads a design and those whose steps come before its own, the earliest first, by their names."""
     design = design_of(name)
@@ -102,8 +92,7 @@ def design_of(name: str) -> dict[str, Any]:
     if not path.is_file():
         names = ", ".join(sorted(path.stem for path in path.parent.glob("*.yaml")))
         raise UsageError(f"no study is called {name}", remedy=f"one of {names}")
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return content
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
 class Study:
@@ -136,6 +125,7 @@ class Study:
         self._chosen: dict[tuple[str, str], dict[str, str]] = {}
         seeds = [model.get("seeds", 1) for model in self.models.values()]
         self.most_seeds, self._seeds = most_seeds, min(max(seeds, default=1), most_seeds)
+        self.check_variables(content)
         self.output = Path(self.filled(content.get("output", name)))
         self.runs = Path(self.filled(content["runs"])) if "runs" in content else self.output / "runs"
         for cell in self.all_cells():
@@ -150,28 +140,32 @@ class Study:
 
     def run_all(self) -> None:
         """Makes and trains what is not there yet, and writes the tables."""
-        self.check_variables()
         for output, words in self.step_commands():
             make(output, words)
         if not self.tables:
             return
         self.train()
         self.output.mkdir(parents=True, exist_ok=True)
-        for name in self.tables:
-            text, rows, columns = self.table(name)
+        for name, table in self.tables.items():
+            columns = {title: self._column(column, self.cells(name)) for title, column in table["columns"].items()}
+            judged, text = judge(self.claims[name], columns), cells_table(columns)
+            if judged:
+                text += f"\n{claims_table(judged, list(columns))}"
             (self.output / f"{name}.md").write_text(text, encoding="utf-8")
             sys.stdout.write(f"{text}\n")
-            if rows:
-                draw_intervals(self.output / f"{name}.png", rows, columns, "difference, points")
+            if rows := [(claim.text, found) for claim, found in judged.items() if found]:
+                draw_intervals(self.output / f"{name}.png", rows, list(columns), "difference, points")
 
-    def check_variables(self) -> None:
-        """Refuses a design of which a step needs a variable that nobody has given, before the first step."""
+    def check_variables(self, content: Mapping[str, Any]) -> None:
+        """Refuses a design that needs a variable that nobody has given, before the first step."""
         given = {"SEED", *self.variables, *self.results, *self.each, *os.environ}
         given |= {name for values in self.each.values() for more in values.values() for name in more}
-        for text in map(str, [*self.steps, *self.steps.values(), *self.variables.values()]):
-            for name in () if text.startswith("!") else Template(text).get_identifiers():
-                if name not in given:
-                    raise UsageError(f"the design needs the variable {name}", remedy="set it in the environment")
+        given |= {name for model in self.models.values() for name in model.get("grid", {})}
+        commands = [command for command in self.steps.values() if not command.startswith("!")]
+        rest = [content.get(part) for part in ("train", "models", "data", "measured", "output", "runs")]
+        texts = map(str, [*self.steps, *commands, *self.variables.values(), *rest])
+        if missing := [name for name in Template(" ".join(texts)).get_identifiers() if name not in given]:
+            raise UsageError(f"the design needs the variable {missing[0]}", remedy="set it in the environment")
 
     def step_commands(self) -> Iterator[tuple[Path, str]]:
         """Streams the outputs of the steps with their commands; results of earlier steps are filled in."""
@@ -225,7 +219,11 @@ class Study:
 
     def _dev_score(self, run: Mapping[str, Any]) -> float:
         results = json.loads(str(run["results"]))
-        return next(value for name in self.choose if (value := number_in(results, name)) is not None)
+        for path in self.choose:
+            part, _, name = path.rpartition(".")
+            if name in (found := results.get(part, {}) if part else results):
+                return float(found[name])
+        raise UsageError(f"the training has none of {self.choose}", remedy="change `choose` in the design")
 
     def run(self, cell: Cell, seed: int, values: Mapping[str, str]) -> dict[str, Any]:
         """Returns what a run says of the test rows; it is trained if it is not there."""
@@ -255,16 +253,6 @@ class Study:
         results = json.loads((output / "provenance.json").read_text(encoding="utf-8"))["results"]
         return self.measures.said(output, results, cell.data, folder)
 
-    def table(self, name: str) -> tuple[str, list[tuple[str, Any]], list[str]]:
-        """Makes the texts of a table, and the intervals of its claims for a picture."""
-        cells, wanted = self.cells(name), self.tables[name]["columns"]
-        columns = {title: self._column(column, cells) for title, column in wanted.items()}
-        judged = judge(self.claims[name], columns)
-        text = cells_table(columns)
-        if judged:
-            text += "\n" + claims_table(judged, list(columns))
-        return text, [(claim.text, found) for claim, found in judged.items() if found], list(columns)
-
     def _column(self, column: Any, cells: list[Cell]) -> Column:
         found = {}
         for cell in cells:
@@ -287,11 +275,7 @@ class Study:
             output, field = place.split()
             if f"${name}" in value:
                 known[name] = str(json.loads(Path(output, "provenance.json").read_text())["results"][field])
-        try:
-            filled = Template(value).substitute(known)
-        except KeyError as error:
-            problem = f"the design needs the variable {error.args[0]}"
-            raise UsageError(problem, remedy="set it in the environment") from None
+        filled = Template(value).substitute(known)
         # A variable may name others.
         return filled if filled == value else self.filled(filled, variables)
 
@@ -315,13 +299,6 @@ def make(output: Path, command: str) -> None:
         run_verb(*words)
     elif code := subprocess.run([sys.executable, str(HERE / words[0]), *words[1:]], check=False).returncode:  # noqa: S603
         sys.exit(code)
-
-
-def number_in(results: Any, name: str) -> float | None:
-    """Finds a number in nested results by its path, `test.accuracy`; None where there is none."""
-    for part in name.split("."):
-        results = results.get(part) if isinstance(results, dict) else None
-    return None if results is None else float(results)
 
 
 if __name__ == "__main__":

@@ -127,16 +127,13 @@ def contrast(sides: Sequence[Measured], paired: bool, comparisons: int) -> Inter
     seeds = [seed for seed in sides[0].values if all(seed in side.values for side in sides)]
     signed = list(zip(_SIGNS, sides, strict=False))
     sums = {seed: sum(sign * side.values[seed] for sign, side in signed) for seed in seeds}
+    columns = [[list(side.values).index(seed) for seed in seeds] for side in sides]
+    known = [side.drawn[:, taken] for side, taken in zip(sides, columns, strict=True) if side.drawn is not None]
     pairs = None
-    if all(side.drawn is not None for side in sides):
-        total = sum(sign * _of_seeds(side, seeds) for sign, side in signed)
-        pairs = (np.asarray(total), np.zeros_like(total))
+    if len(known) == len(sides):
+        total = np.sum([sign * rows for sign, rows in zip(_SIGNS, known, strict=False)], axis=0)
+        pairs = (total, np.zeros_like(total))
     return difference(sums, dict.fromkeys(seeds, 0.0), paired=True, pairs=pairs).interval(comparisons)
-
-
-def _of_seeds(side: Measured, seeds: Sequence[int]) -> NDArray[np.float64]:
-    assert side.drawn is not None
-    return side.drawn[:, [list(side.values).index(seed) for seed in seeds]]
 
 
 def claims_table(judged: Mapping[Claim, Mapping[str, Interval]], columns: Sequence[str]) -> str:

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-import torch
 from small_runs import job, train, write
+from tiny_encoders import write_translator
 
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 
 FRENCH = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"]
 ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
@@ -50,20 +47,9 @@ def tiny_bitext(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory):
-    """The folder of an untrained translation model that prefers some words to others and ends its sentences."""
-    torch.manual_seed(1)
-    tokenizer = train_bpe_tokenizer([text for pair in numbers(64, 0) for text in pair], 60)
-    model = RnnSearchForConditionalGeneration(
-        RnnSearchConfig(vocab_size=len(tokenizer), embedding_size=6, hidden_size=8, initialization="xavier")
-    )
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.8)
-        model.lm_head.bias[:4] = torch.tensor([-100.0, -100.0, 18.0, -100.0])
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    """The folder of an untrained translation model."""
+    texts = [text for pair in numbers(64, 0) for text in pair]
+    return write_translator(tmp_path_factory.mktemp("models") / "tiny", texts, 60)
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,8 @@ REQUESTS = {
     "evaluate --data {sts} --suite sts --split train --baseline words": "--split is for --suite",
     "evaluate --data {graded} --baseline words --update-card": "--update-card is for --model",
     "evaluate --data {graded} --model multilingual --update-card": "a folder of that name is ./multilingual",
+    "evaluate --data {graded} --model {avg} absent --output out": "no such model folder",
+    "evaluate --data {graded} --model x={avg} x={gran}": "another name for each model",
     "evaluate-mining --task {sample}/de-en --encoder {avg} --output out": "no such file of known pairs",
     # Data.
     "prepare": "no kind of raw data",

@@ -158,24 +158,6 @@ def test_a_graded_folder_is_evaluated_on_the_split_asked_for_or_its_only_one(enc
         hf_paraphrase.evaluate(model="m", data=tmp_path / "graded", split="dev")
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["--baseline", "words", "--update-card"], "--update-card is for --model"),
-        (["--model", "multilingual", "--update-card"], "a folder of that name is ./multilingual"),
-        (["--baseline", "words", "--split", "train"], "--split is for --suite"),
-        (["--baseline", "words", "--data", "sts"], "no such file or folder"),
-        (["--model", "good", "missing"], "no such model folder"),
-        (["--model", "x=good", "x=other"], "another name for each model"),
-    ],
-)
-def test_bad_requests_are_one_line_and_write_nothing(encoders, sts, tmp_path, capsys, words, expected):
-    assert run("evaluate", "--data", sts, "--output", tmp_path / "results.json", *words) == 2
-    captured = capsys.readouterr()
-    assert expected in captured.err and captured.out == ""
-    assert not (tmp_path / "results.json").exists()
-
-
 @pytest.fixture
 def labelled(tmp_path):
     generator = np.random.default_rng(0)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +10,9 @@ import pytest
 from hf_paraphrase import SearchOptions
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.translation.bitext import are_different
+from hf_paraphrase.translation.bitext import are_different, check_languages
 from hf_paraphrase.translation.lexical_table import LexicalTable, unit_fingerprint
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.translator import Translator
@@ -71,29 +72,12 @@ def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the
     assert "lexical_table.safetensors" in [item["name"] for item in record["inputs"]]
 
 
-def test_languages_that_are_unknown_or_the_same_pass():
+def test_languages_that_are_unknown_or_the_same_pass_and_another_target_is_refused(tiny_bitext):
     for own, language in ((None, "fr"), ("fr", None), ("fr", ""), ("fr", "und"), ("fr", "fr-CA"), ("fra", "fr")):
         assert not are_different(own, language)
-
-
-@pytest.mark.parametrize(
-    ("verb", "side", "problem"),
-    [
-        ("back-translate", "source", "the source side is fr, but the model {} translates de"),
-        ("evaluate-nmt", "target", "the target side is en, but the model {} translates into de"),
-        ("lexical-table", "target", "the target side is en, but the model {} translates into de"),
-    ],
-)
-def test_bitext_of_other_languages_than_the_models_is_one_line(
-    tiny_model, tiny_bitext, tmp_path, capsys, verb, side, problem
-):
-    model = shutil.copytree(tiny_model, tmp_path / "model")
-    settings = json.loads((model / "config.json").read_text())
-    (model / "config.json").write_text(json.dumps({**settings, f"{side}_lang": "de"}))
-    words = ["--model", str(model), "--bitext", str(tiny_bitext), "--output", str(tmp_path / "out")]
-    assert main([verb, *words]) == 2
-    assert f"{tiny_bitext}: {problem.format(model)}" in capsys.readouterr().err.splitlines()[-1]
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    model = SimpleNamespace(config=SimpleNamespace(source_lang="fr", target_lang="de"))
+    with pytest.raises(InputError, match="the target side is en, but the model nmt translates into de"):
+        check_languages("nmt", model, DataFolder(tiny_bitext), "train")
 
 
 def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_names_none_is_used(

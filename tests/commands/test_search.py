@@ -22,13 +22,9 @@ NAMES = {"sources", "encoder", "columns"}
 MANY = [f"w{number % 9} w{number % 7} w{number % 5}" for number in range(300)]
 
 
-def save_model(folder, seed):
-    return write_average(folder, [*(f"w{number}" for number in range(9)), "|"], seed=seed)
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
-    return save_model(tmp_path_factory.mktemp("models") / "first", 0)
+    return write_average(tmp_path_factory.mktemp("models") / "first", [*(f"w{number}" for number in range(9)), "|"])
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,28 @@
+"""`train-encoder`: where initial vectors, vocabulary and frequencies come from."""
+
 from __future__ import annotations
 
 import json
 import shutil
 
 import numpy as np
+import pyarrow as pa
 import pytest
+import torch
 from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
 from small_runs import write
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.encoders.initial_vectors import principal_components
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import ModelError
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
 def sentences(letter, seed, count):
@@ -180,3 +189,156 @@ def test_smaller_weights_go_on_in_float32(artefacts, pairs, tmp_path):
     np.testing.assert_array_equal(
         encoder.encode(texts), SentenceEncoder.from_pretrained(artefacts["int8"]).encode(texts)
     )
+
+
+# ----- where initial vectors, vocabulary and frequencies come from
+
+
+FIRST = [f"a{number % 7} a{number % 11} common" for number in range(40)]
+SECOND = [f"b{number % 7} b{number % 11} common" for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def few_words(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("data") / "pairs", sentence1=FIRST, sentence2=SECOND)
+
+
+@pytest.fixture(scope="module")
+def teacher(tmp_path_factory):
+    torch.manual_seed(2)
+    folder = tmp_path_factory.mktemp("teacher")
+    words = [f"{letter}{number}" for letter in "ab" for number in range(11)]
+    tokenizer = build_word_level_tokenizer([*words, "common", "extra"])
+    sizes = {"hidden_size": 12, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
+    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
+    return folder
+
+
+def table_of(folder):
+    vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
+    table = load_file(folder / "model.safetensors")["embeddings"]
+    return {word: table[row] for word, row in vocabulary.items()}, table
+
+
+def test_a_distilled_start_holds_the_projected_vectors_of_all_words(few_words, teacher, tmp_path, capsys):
+    (tmp_path / "words").write_text("extra\nCased\n")
+    flags = ("--initial-vectors", teacher, "--hidden-size", 5, "--word-list", tmp_path / "words")
+    assert run(few_words, tmp_path / "m", "--epochs", 0, *flags) == 0
+    assert "24 of 24 words have a vector, 100.0 % of the tokens" in capsys.readouterr().err
+    rows, table = table_of(tmp_path / "m")
+    words = [word for word in rows if not word.startswith("[")]
+    assert "extra" in words and "Cased" not in words and table.shape == (26, 5)
+    words.sort(key=lambda word: list(rows).index(word))
+    expected = principal_components(SentenceEncoder.from_pretrained(teacher).encode(words), 5)
+    np.testing.assert_allclose(np.abs([rows[word] for word in words]), np.abs(expected), atol=1e-4)
+    record = json.loads((tmp_path / "m" / "provenance.json").read_text())
+    assert [item["name"] for item in record["inputs"]][1:] == ["words", teacher.name]
+    assert f"{teacher.name} (24 of 24 words" in (tmp_path / "m" / "README.md").read_text()
+
+
+def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(few_words, tmp_path, capsys):
+    tokenizer, flags = tmp_path / "tokenizer", ("--kind", "bpe", "--vocabulary-size", "40")
+    assert main(["train-tokenizer", "--pairs", str(few_words), "--output", str(tokenizer), *flags]) == 0
+    trained = ("--tokenizer", tokenizer, "--hidden-size", 4, "--epochs", 1, "--batch-size", 8)
+    assert run(few_words, tmp_path / "m", *trained) == 0
+    ids = AutoTokenizer.from_pretrained(tokenizer)("a1 b2 common")["input_ids"]
+    table = table_of(tmp_path / "m")[1]
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "m")
+    np.testing.assert_allclose(encoder.encode("a1 b2 common"), table[ids].mean(0), atol=1e-6)
+    capsys.readouterr()
+    flags = ["--epochs", 0, "--initial-vectors", tmp_path / "m"]
+    assert run(few_words, tmp_path / "n", *flags, "--tokenizer", tokenizer) == 0
+    assert "100.0 % of the tokens" in capsys.readouterr().err
+    np.testing.assert_array_equal(table_of(tmp_path / "n")[1][1:], table[1:])
+    assert run(few_words, tmp_path / "words", *flags) == 0
+    np.testing.assert_allclose(table_of(tmp_path / "words")[0]["a1"], encoder.encode("a1"), atol=1e-6)
+
+
+OWN = """
+import torch
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+from hf_paraphrase.registry import ENCODERS, LOSSES
+
+class ToyConfig(PreTrainedConfig):
+    model_type = "toy"
+
+    def __init__(self, vocab_size=2, hidden_size=4, **settings):
+        self.vocab_size, self.hidden_size = vocab_size, hidden_size
+        super().__init__(**settings)
+
+@ENCODERS.register("toy")
+class ToyModel(PreTrainedModel):
+    config_class = ToyConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.embeddings = torch.nn.Parameter(torch.empty(config.vocab_size, config.hidden_size))
+        self.post_init()
+
+    def _init_weights(self, module):
+        if isinstance(module, ToyModel):
+            torch.nn.init.normal_(module.embeddings)
+
+    def forward(self, input_ids, attention_mask):
+        tokens = self.embeddings[input_ids] * attention_mask[..., None]
+        return BaseModelOutputWithPooling(last_hidden_state=tokens, pooler_output=tokens.sum(1))
+
+@LOSSES.register("mine")
+class SoftmaxLoss(torch.nn.Module):
+    def forward(self, vectors):
+        first, second = torch.nn.functional.normalize(vectors, dim=1).chunk(2)
+        return torch.nn.functional.cross_entropy(first @ second.T / 0.2, torch.arange(len(first)))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("own")
+    (path / "my_encoders.py").write_text(OWN)
+    generator = np.random.default_rng(0)
+    rows = [generator.integers(20, size=4) for _ in range(60)]
+    sides = [[" ".join(f"{letter}{x}" for x in row) for row in rows] for letter in "ab"]
+    write_split(path / "pairs", "train", [pa.table({"sentence1": sides[0], "sentence2": sides[1]})], PAIRS)
+    (path / "text.txt").write_text("a1 a2\nb3\n")
+    return path
+
+
+SCRIPT = """
+import json, sys
+from hf_paraphrase.commands import main
+
+for words in json.loads(sys.argv[1]):
+    sys.stderr.write(f"exit code {main(words)}\\n")
+main(["--import", "my_encoders.py", "train-encoder", "--help"])
+"""
+
+
+def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(folder, run_python):
+    train = ("train-encoder", "--pairs", "pairs", "--output")
+    own = ("--model-type", "toy", "--loss", "mine", "--hidden-size", "6")
+    runs = (
+        ("--import", "my_encoders.py", *train, "model", *own, "--epochs", "2"),
+        ("encode", "--model", "model", "--input", "text.txt", "--output", "v.npy"),
+        (*train, "other", "--loss", "mine", "--negatives-from", "opposite"),
+        (*train, "other", "--loss", "mine", "--margin", "1"),
+    )
+    done = run_python(SCRIPT, json.dumps(runs), folder=folder)
+    codes = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("exit code")]
+    assert codes == ["0", "0", "2", "2"], done.stderr
+    assert (folder / "model" / "my_encoders.py").read_text() == OWN
+    assert "| loss | SoftmaxLoss |" in (folder / "model" / "README.md").read_text()
+    vectors = np.load(folder / "v.npy")
+    assert vectors.shape == (2, 6) and np.isfinite(vectors).all() and vectors.any(1).all()
+    with pytest.raises(ModelError, match="type `toy` needs the code that it brings"):
+        SentenceEncoder.from_pretrained(folder / "model")
+    # Somebody else has its code from the folder alone.
+    model = AutoModel.from_pretrained(folder / "model", trust_remote_code=True)
+    ids = AutoTokenizer.from_pretrained(folder / "model")(["a1 a2", "b3"], padding=True, return_tensors="pt")
+    found = model(ids["input_ids"], ids["attention_mask"]).pooler_output.detach().numpy()
+    np.testing.assert_allclose(found, vectors, atol=1e-6)
+    assert "--negatives-from is not for --loss mine" in done.stderr
+    assert "--margin is not for --loss mine" in done.stderr
+    assert "word-trigram,toy" in done.stdout and "contrastive,mine" in done.stdout

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
+import subprocess
+import sys
 
 import pytest
+import sacrebleu
 import torch
 from small_runs import command, train
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-from two_processes import launch
+from transformers import AutoModelForSeq2SeqLM
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
@@ -57,6 +61,14 @@ def killed_at_step_15(self, *arguments, **settings):
 TranslationTrainer.training_step = killed_at_step_15
 main(sys.argv[1:])
 """
+
+
+def launch(*program):
+    """Runs a program and its words in two processes of one thread each, and returns what came of it."""
+    words = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2"]
+    words += ["--main_process_port", "0", *map(str, program)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(words, capture_output=True, text=True, check=False, env=environment, timeout=300)
 
 
 @pytest.mark.slow
@@ -130,18 +142,6 @@ def test_adadelta_has_the_reference_settings_and_a_constant_rate(tiny_bitext, tm
     assert "Adadelta with learning rate 1.0" in (tmp_path / "m" / "README.md").read_text()
 
 
-def test_separate_vocabularies_train_and_open_from_the_folder(tiny_bitext, tmp_path):
-    output = tmp_path / "m"
-    words = ["--no-joint-vocabulary", "--no-share-embeddings", "--epochs", "1", "--evaluations", "1"]
-    assert train(tiny_bitext, output, *words, "--vocab-size", "50") == 0
-    model, tokenizer = AutoModelForSeq2SeqLM.from_pretrained(output), AutoTokenizer.from_pretrained(output)
-    assert model.config.source_vocab_size == tokenizer.source_vocab_size <= 50
-    assert model.config.vocab_size == len(tokenizer) <= 50
-    assert tokenizer.decode(tokenizer(text_target="two three")["input_ids"], skip_special_tokens=True) == "two three"
-    assert tokenizer("deux")["input_ids"] != tokenizer(text_target="deux")["input_ids"]
-    assert main(["evaluate-nmt", "--model", str(output), "--bitext", str(tiny_bitext), "--num-beams", "2"]) == 0
-
-
 # ----- several bitexts, and a model to continue from
 
 
@@ -175,3 +175,48 @@ def test_a_run_that_goes_on_with_frozen_embeddings_keeps_those_of_the_model_and_
     assert frozen and frozen <= same and len(same) < len(before)
     card = (tmp_path / "model" / "README.md").read_text()
     assert f"went on from the weights and the units of `{trained.name}`" in card
+
+
+def evaluate(model, bitext, *words):
+    return main(["evaluate-nmt", "--model", str(model), "--bitext", str(bitext), *words])
+
+
+def test_scores_equal_sacrebleu_on_the_translations(tiny_model, tiny_bitext, tmp_path, capfd):
+    words = ["--num-beams", "1", "3", "--output", str(tmp_path / "s.json"), "--translations", str(tmp_path / "t.txt")]
+    assert evaluate(tiny_model, tiny_bitext, *words) == 0
+    out, err = capfd.readouterr()
+    model, tokenizer = load_translation_model(tiny_model)
+    table = DataFolder(tiny_bitext).table("test")
+    references = table["target"].to_pylist()
+    scores = json.loads((tmp_path / "s.json").read_text())
+    assert [entry["num_beams"] for entry in scores] == [1, 3]
+    for entry in scores:
+        translations = translate(model, tokenizer, table["source"].to_pylist(), num_beams=entry["num_beams"])
+        assert entry["bleu"] == pytest.approx(sacrebleu.corpus_bleu(translations, [references], lowercase=True).score)
+        assert entry["sentences"] == 8 and entry["sources_cut"] == 0 and "case:lc" in entry["bleu_signature"]
+    assert (tmp_path / "t.txt").read_text().splitlines() == translations
+    lines = out.splitlines()
+    assert len(lines) == 4 and re.match(r"beam   1  BLEU +\d+\.\d\d  chrF2 +\d+\.\d\d$", lines[0])
+    assert lines[2].startswith("BLEU  nrefs:1|case:lc") and lines[3].startswith("chrF2 nrefs:1")
+    assert "scores: " in err and "8/8" not in out
+
+
+def test_case_split_and_limit_are_followed(tiny_model, tiny_bitext, tmp_path):
+    words = ["--split", "validation", "--max-sentences", "3", "--cased", "--output", str(tmp_path / "s.json")]
+    assert evaluate(tiny_model, tiny_bitext, *words) == 0
+    (entry,) = json.loads((tmp_path / "s.json").read_text())
+    assert entry["sentences"] == 3 and "case:mixed" in entry["bleu_signature"] and entry["num_beams"] == 5
+
+
+def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads_are_cut_and_counted_once(
+    tiny_model, write_bitext, tmp_path, capsys
+):
+    pairs = [("", "nothing"), ("un " * 10_000, "ten thousand"), (None, "no source"), ("deux", None)]
+    bitext = write_bitext(tmp_path / "bitext", test=pairs)
+    outputs = ["--translations", str(tmp_path / "t.txt"), "--output", str(tmp_path / "s.json")]
+    assert evaluate(tiny_model, bitext, "--num-beams", "1", "2", *outputs) == 0
+    lines = (tmp_path / "t.txt").read_text().split("\n")
+    assert len(lines) == 5 and lines[0] == lines[2] == ""
+    assert [score["sources_cut"] for score in json.loads((tmp_path / "s.json").read_text())] == [1, 1]
+    message = "1 of 4 sources have more than the 1,000 units that the model reads and are cut"
+    assert capsys.readouterr().err.count(message) == 1

@@ -49,25 +49,13 @@ def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
         # the cat a dog sleeps doesn ' t play . x y z
         results = record["results"]
         assert results["words"] == results["learnt_words"] == 13 and 0 < results["morphs"] <= 13
-        assert "13 different words before segmentation" in printed.err
+        assert results["rounds"] > 1 and record["settings"]["dampening"] == "none"
+        assert f"13 different words before segmentation, {results['morphs']} morphs after it" in printed.err
         assert "| words before segmentation | 13 different ones |" in card
+        assert f"| morphs | {results['morphs']}, learnt" in card and "Unsupervised Discovery of Morphemes" in card
 
 
 def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path):
     write(tmp_path / "pairs", sentence1=LINES, sentence2=LINES[::-1])
     assert run("--pairs", tmp_path / "pairs", "--vocabulary-size", 5, "--output", tmp_path / "out") == 0
     assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5
-
-
-def test_the_sizes_before_and_after_segmentation_stand_in_message_provenance_and_card(text, tmp_path, capsys):
-    output = tmp_path / "morphs"
-    assert run("--kind", "morfessor", "--text", text, "--output", output) == 0
-    record = json.loads((output / "provenance.json").read_text())
-    results, morphs = record["results"], record["results"]["morphs"]
-    # the cat a dog sleeps doesn ' t play . x y z
-    assert results["words"] == results["learnt_words"] == 13 and 0 < morphs <= 13 and results["rounds"] > 1
-    assert record["settings"]["min_frequency"] == 1 and record["settings"]["dampening"] == "none"
-    assert f"13 different words before segmentation, {morphs} morphs after it" in capsys.readouterr().err
-    card = (output / "README.md").read_text()
-    assert "| words before segmentation | 13 different ones |" in card and f"| morphs | {morphs}, learnt" in card
-    assert "Unsupervised Discovery of Morphemes" in card

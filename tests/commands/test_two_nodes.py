@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file
-from two_processes import two_nodes
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
@@ -30,6 +33,29 @@ def pairs(tmp_path_factory):
     sides = {f"sentence{side}": [" ".join(f"w{x + side - 1}" for x in row) for row in rows] for side in (1, 2)}
     write_split(folder, "train", [pa.table(sides)], PAIRS)
     return folder
+
+
+def two_nodes(folder, *program):
+    """Runs a program and its words on two nodes, one process each, and returns what they have said, together."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    agents, said = [], [folder / f"node_{number}.txt" for number in range(2)]
+    for number, path in enumerate(said):
+        words = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
+        words += ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{port}", "--local-addr", "127.0.0.1"]
+        words += ["--rdzv-conf", f"is_host={1 - number}", *map(str, program)]
+        with path.open("w") as errors:
+            agents.append(subprocess.Popen(words, stdout=errors, stderr=errors, env=environment))
+    try:
+        statuses = [agent.wait(timeout=200) for agent in agents]
+    finally:
+        for agent in agents:
+            agent.kill()
+    texts = [path.read_text() for path in said]
+    assert statuses == [0, 0], texts
+    return "".join(texts)
 
 
 def losses(folder):

@@ -6,18 +6,13 @@ import socket
 
 import pyarrow as pa
 import pytest
-import torch
+from tiny_encoders import write_average, write_translator
+from tqdm import tqdm
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BACK_TRANSLATED
-from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 SENTENCES = [
     ("the doctor bought a car .", "a car was purchased by the physician ."),
@@ -31,27 +26,13 @@ SENTENCES = [
 def models(tmp_path_factory):
     """A folder with an averaging encoder, a GRAN, translation models there and back, and some that do not open."""
     folder = tmp_path_factory.mktemp("demo") / "models"
-    torch.manual_seed(0)
     texts = [text for pair in SENTENCES for text in pair]
-    words = build_word_level_tokenizer({word for text in texts for word in re.findall(r"\w+|\.", text)})
-    avg = AvgModel(AvgConfig(vocab_size=len(words), hidden_size=8, initializer_range=0.5))
-    gran = GranModel(GranConfig(vocab_size=len(words), hidden_size=8, initializer_range=0.5))
-    for name, model in (("avg", avg), ("gran", gran)):
-        model.save_pretrained(folder / name)
-        save_tokenizer(words, folder / name)
-    pieces = train_bpe_tokenizer(["le médecin a acheté une voiture .", *texts], 90)
-    translator = RnnSearchForConditionalGeneration(
-        RnnSearchConfig(vocab_size=len(pieces), embedding_size=6, hidden_size=8, initialization="xavier")
-    )
-    with torch.no_grad():
-        for parameter in translator.parameters():
-            parameter.normal_(std=0.8)
-        # It prefers some words to others and ends its sentences.
-        translator.lm_head.bias[:4] = torch.tensor([-100.0, -100.0, 18.0, -100.0])
-    for name, languages in (("nmt", ("fr", "en")), ("nmt_back", ("en", "fr"))):
-        translator.config.source_lang, translator.config.target_lang = languages
-        translator.save_pretrained(folder / name)
-        pieces.save_pretrained(folder / name)
+    words = {word for text in texts for word in re.findall(r"\w+|\.", text)}
+    write_average(folder / "avg", words, hidden_size=8)
+    write_average(folder / "gran", words, classes=(GranModel, GranConfig), hidden_size=8)
+    for name, source, target in (("nmt", "fr", "en"), ("nmt_back", "en", "fr")):
+        given = ["le médecin a acheté une voiture .", *texts]
+        write_translator(folder / name, given, 90, source_lang=source, target_lang=target)
     shutil.copytree(folder / "avg", folder / "damaged")
     (folder / "damaged" / "model.safetensors").write_bytes(b"\x08\x00\x00\x00\x00\x00\x00\x00nonsense")
     shutil.copytree(folder / "avg", folder / ".hidden")
@@ -78,6 +59,16 @@ def pairs(tmp_path_factory):
     }
     write_split(folder, "train", [pa.table(rows, schema=BACK_TRANSLATED)], BACK_TRANSLATED)
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def progress_bars():
+    """Gives progress bars the methods back that gradio puts its own in the place of."""
+    before = dict(vars(tqdm))
+    yield
+    for name, value in before.items():
+        if vars(tqdm).get(name) is not value:
+            setattr(tqdm, name, value)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import torch
-from killed_runs import KillAt, Killed
 from safetensors.torch import save_file
-from tiny_training import make, tokenizer, trainer_of
+from tiny_training import KillAt, Killed, make, tokenizer, trainer_of
 from transformers import TrainerCallback
 
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs

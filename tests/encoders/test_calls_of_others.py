@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import os
 import pickle
-import subprocess
-import sys
 
 import datasets
 import numpy as np
@@ -228,8 +225,10 @@ def test_encoding_leaves_a_model_in_training_as_it_was_also_when_it_is_interrupt
 
 
 FORKING = """
-import sys, datasets
+import signal, sys, datasets, torch
 from hf_paraphrase import SentenceEncoder
+signal.alarm(120)
+torch.set_num_threads(2)
 encoder = SentenceEncoder.from_pretrained(sys.argv[1])
 texts = ["the cat sat on a mat"] * 64
 encoder.encode(texts)
@@ -239,8 +238,6 @@ print(len(rows["vector"][63]))
 """
 
 
-def test_processes_forked_after_pytorch_has_computed_go_on(folders):
-    words = [sys.executable, "-c", FORKING, str(folders["bert"])]
-    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=240, check=False, env=environment)
+def test_processes_forked_after_pytorch_has_computed_go_on(folders, run_python):
+    done = run_python(FORKING, folders["bert"])
     assert done.stdout.split() == ["16"], done.stderr[-2000:]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import torch
-from forked_processes import TWO_PROCESSES
+from fresh_python import TWO_PROCESSES
 from joint_worker import RUNS, train
 from safetensors.torch import load_file
 from tiny_training import sides

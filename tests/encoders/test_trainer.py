@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from killed_runs import KillAt, Killed
-from tiny_training import SIZE, make, rows_of, sides, tokenizer, trainer_of
+from tiny_training import SIZE, KillAt, Killed, make, rows_of, sides, tokenizer, trainer_of
 
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.training.callbacks import last_checkpoint

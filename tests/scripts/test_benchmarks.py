@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from functools import partial
 
 import datasets
 import numpy as np
 import pyarrow as pa
 import pytest
-from parsed_calls import parsed
+from tiny_encoders import write_average
 
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.errors import HfParaphraseError
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.evaluation.sts import evaluate_sts
+from hf_paraphrase.evaluation.sts_files import find_sts_sets
 
 
 @pytest.fixture(autouse=True)
@@ -114,14 +117,16 @@ def test_a_model_has_a_rate_of_the_first_call_in_a_new_process_and_one_of_later_
     assert [line.split()[0] for line in lines[1:4:2]] == ["hf_paraphrase"] * 2 and "first call" in lines[2]
 
 
-def test_all_ways_of_preparing_keep_the_same_rows(ratios, load_script, monkeypatch):
+def test_all_ways_of_preparing_keep_the_same_rows(ratios, load_script, monkeypatch, capsys):
     # One peer is enough: a process for each core takes seconds to start.
     monkeypatch.setattr("hf_paraphrase.data.batch_function.available_cores", lambda: 1)
     lines, found = ratios("prepare", "--rows", 300, "--rounds", 1)
     assert lines[0].startswith("300 rows, ") and lines[-2].startswith("all keep the same ")
     assert int(lines[-2].split()[4]) < 300 and found["prepare_vs_datasets"] > 0
-    with pytest.raises(HfParaphraseError, match="peer keeps 1 rows that are not our 2"):
-        load_script("benchmarks/prepare").check_same({"ours": ["a", "b"], "peer": ["a"]})
+    prepare = load_script("benchmarks/prepare")
+    monkeypatch.setattr(prepare, "keep_first", lambda batch, seen: [True] * len(batch["source"]))
+    monkeypatch.setattr(sys, "argv", ["prepare", "--rows", "300", "--rounds", "1"])
+    assert prepare.main() == 2 and "the rows that are kept differ: 2" in capsys.readouterr().err
 
 
 def test_the_loop_agrees_with_the_measures(ratios, tmp_path):
@@ -176,9 +181,9 @@ def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidd
 
 
 def test_a_transformer_is_timed_beside_the_loop_around_generate(ratios):
-    small = "--sentences 6 --batch 3 --beams 2 --vocabulary 40 --hidden 16 --layers 1 --rounds 1"
-    lines, found = ratios("translate_transformer", *small.split())
-    assert [line.split(",")[0] for line in lines[2:4]] == ["ours", "generate"] and found["transformer_vs_generate"] > 0
+    small = "--transformer 6 --batch 3 --beams 2 --vocabulary 40 --candidates 40 --hidden 16 --layers 1 --rounds 1"
+    lines, found = ratios("translate", *small.split())
+    assert [line.split(",")[0] for line in lines[3:5]] == ["ours", "generate"] and found["transformer_vs_generate"] > 0
 
 
 def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(
@@ -208,6 +213,77 @@ def test_exponents_are_those_of_what_grows_above_the_start(load_script):
     assert np.isnan(growth.exponent(costs(0)))
 
 
-def test_every_stage_is_one_that_its_verb_understands(load_script):
-    for output, line in load_script("benchmarks/growth").STAGES.values():
-        assert parsed([*line.split(), *(["--output", output] if output else [])])
+WORDS = [f"w{number}" for number in range(20)]
+PEERS = ("model2vec", "model2vec.distill", "wordllama", "sentence_transformers")
+
+
+def sentence(place):
+    return f"w{place % 20} w{place * 3 % 20} w{place * 7 % 11}"
+
+
+@pytest.fixture
+def model(tmp_path):
+    return write_average(tmp_path / "model", WORDS, hidden_size=8)
+
+
+@pytest.fixture
+def data(tmp_path):
+    folder = tmp_path / "data"
+    for year, name in (("12", "MSRpar"), ("13", "OnWN"), ("16", "headlines")):
+        at = folder / f"STS{year}-en-test"
+        at.mkdir(parents=True)
+        pairs = [f"{sentence(place)}\t{sentence(place * int(year) + 1)}\n" for place in range(12)]
+        (at / f"STS.input.{name}.txt").write_text("".join(pairs))
+        (at / f"STS.gs.{name}.txt").write_text("".join(f"{place % 5}\n" for place in range(12)))
+    return folder
+
+
+@pytest.fixture
+def bench(run_script, data, monkeypatch):
+    """Runs the benchmark on the data with one short round."""
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
+    words = ["--data", data, "--rounds", 1, "--seconds", "0.01", "--sentences", 20]
+    return partial(run_script, "benchmarks/quality_speed", *words)
+
+
+@pytest.fixture
+def no_peers(monkeypatch):
+    for name in PEERS:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def test_the_scores_are_those_of_evaluate_and_absent_peers_are_named(bench, data, model, no_peers, tmp_path, capsys):
+    assert bench("--model", model, "--plot", tmp_path / "picture.png") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("wordllama is left out: ") for line in lines)
+    report = json.loads(lines[-1])
+    assert set(report) == {"model", "weighted trigrams, untrained"}
+    encoder = SentenceEncoder.from_pretrained(model)
+    expected = evaluate_sts(encoder.encode, find_sts_sets(data, families=("STS12", "STS13", "STS16")).sets)
+    mine = report["model"]
+    assert mine["22 sets (2 of 22 sets)"] == pytest.approx(expected["means"]["22 sets"]["pearson"], abs=0.005)
+    assert mine["STS16"] == pytest.approx(expected["dev_mean"], abs=0.005)
+    assert mine["components"] == 8 and mine["ours"]
+    assert mine["megabytes"] * 1e6 == pytest.approx(sum(file.stat().st_size for file in model.iterdir()), rel=0.01)
+    assert all(0 < row["least"] <= row["sentences_per_second"] <= row["most"] for row in report.values())
+    rows = [line for line in lines if line.startswith("| ")]
+    assert any(line.startswith("| **model**") for line in rows) and len(rows) == len(report) + 2
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_installed_peers_are_opened_without_a_network(bench, load_script, model, capsys):
+    for name in ("model2vec", "wordllama"):
+        pytest.importorskip(name)
+    assert bench("--model", model) == 0
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert report["WordLlama 256"]["components"] == 256 and 10 < report["WordLlama 256"]["megabytes"] < 30
+    theirs = load_script("benchmarks/quality_speed").compared("model2vec", "theirs", str(model))
+    assert theirs.dimension == 8 and theirs.encode(["w1 w2"]).shape == (1, 8)
+
+
+def test_a_slow_way_gets_fewer_sentences_than_a_fast_one(load_script, monkeypatch):
+    script = load_script("benchmarks/quality_speed")
+    for taken, count in ((2.56, 256), (0.256, 2_000), (0.001, 50_000)):
+        monkeypatch.setattr(script.bench, "timed", lambda work, taken=taken: (taken, work()))
+        assert len(script.fitting(len, ["a"] * 50_000, 2.0)) == count

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -51,8 +54,27 @@ def test_records_are_compared_without_times_and_interruptions(tmp_path):
 
 
 def test_the_script_prints_a_line_for_each_kind(monkeypatch, capsys):
-    monkeypatch.setattr(campaign, "import_everything", lambda: None)
     monkeypatch.setattr(campaign, "_ENVIRONMENT", {})
     assert campaign.main(["--minutes", "0.05", "--cases", "fingerprint"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[0] for line in lines] == list(KINDS) and int(lines[0][1]) > 0
+
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_quickstart.sh"
+
+
+def test_the_last_line_is_the_command_by_which_the_shell_learns_the_programs(tmp_path):
+    programs = tmp_path / "an environment" / "bin"
+    programs.mkdir(parents=True)
+    for name in ("python", "hf-paraphrase"):
+        (programs / name).write_text('#!/usr/bin/env bash\necho "called: $*"\n')
+        (programs / name).chmod(0o755)
+    (programs / "activate").write_text("echo activated\n")
+    environment = {**os.environ, "VENV": str(programs.parent)}
+    done = subprocess.run(
+        ["bash", str(SCRIPT), str(tmp_path / "out")], env=environment, capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert lines[-2] == f"called: quickstart --output {tmp_path / 'out'} --resume"
+    again = subprocess.run(["bash", "-c", lines[-1]], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert again.stdout == "activated\n"

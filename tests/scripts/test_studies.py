@@ -1,4 +1,4 @@
-"""A study from its design: cells are trained once, measured on test rows, and judged together."""
+"""A study from its design: cells are trained once, measured on test rows, and judged together; configurations."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from parsed_calls import SCRIPTS, parsed
+import yaml
 
+from hf_paraphrase.commands.parser import parse
+from hf_paraphrase.commands.verbs import recipe_and_flags
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.verdicts import FEWEST_SEEDS
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 DESIGNS = sorted(path.stem for path in (SCRIPTS / "studies" / "designs").glob("*.yaml"))
 DESIGN = {
     "variables": {"SETS": "data/sts"},
@@ -51,6 +54,12 @@ DESIGN = {
         }
     },
 }
+
+
+def parsed(words):
+    """Reads the words of a call as the command would."""
+    name, recipe, flags = recipe_and_flags(words)
+    return parse(recipe.settings, name, flags)
 
 
 @pytest.fixture(scope="module")
@@ -123,18 +132,15 @@ def test_a_failing_step_ends_the_study_before_the_next_and_leaves_nothing_that_c
     [
         ({"data": {}}, "unknown model or data"),
         ({"train": "train-encoder --pairs $NOWHERE"}, "needs the variable NOWHERE"),
+        ({"steps": {"one": '! touch "$OUT"', "two": "filter --pairs $NOWHERE"}}, "needs the variable NOWHERE"),
         ({"tables": {"one": {"columns": {"x": {"sts": ["STS99"]}}, "cells": ["avg: all"]}}}, "no set STS99"),
         ({"tables": {"one": {"columns": {}, "claims": [["better", "avg: 20", "over", "avg: all"]]}}}, "not a claim"),
     ],
 )
 def test_a_design_that_does_not_fit_is_refused_before_anything_is_trained(study, tmp_path, changes, message):
-    code, _, err = study(steps={}, **changes)
+    code, _, err = study(**{"steps": {}, "results": {}, **changes})
     assert code == 2 and message in err and not list(tmp_path.glob("out/runs/*.npz"))
-
-
-def test_a_variable_that_a_later_step_needs_is_asked_for_before_the_first_step(study, tmp_path):
-    code, _, err = study(steps={"one": '! touch "$OUT"', "two": "filter --pairs $NOWHERE"}, results={})
-    assert code == 2 and "needs the variable NOWHERE" in err and not (tmp_path / "one").exists()
+    assert not (tmp_path / "one").exists()
 
 
 def test_a_grid_is_chosen_on_the_dev_part_by_the_first_seed(load_script, monkeypatch):
@@ -195,7 +201,8 @@ def test_every_design_has_steps_and_cells_that_their_verbs_understand_and_seeds_
             assert words[0] != "make_data.py" or f'"{words[1]}": ' in source
             continue
         parsed([*words, "--output", "o"])
-        if words[0] == "prepare" and words[1] in raw and name not in apart:
+        learns = (words[0] == "prepare" and words[1] in raw) or words[0] == "distill"
+        if learns and name not in apart:
             assert "--decontaminate" in words and "data/held_out.sha256-16.txt.gz" in words, words
     assert all(place.split()[0] in outputs for place in known.values())
     assert outputs or study.all_cells()
@@ -297,3 +304,24 @@ def test_a_second_bump_is_a_peak_of_its_own_right_of_the_highest(load_script, pa
     curves = [weight * np.exp(-(((middles - mean) / deviation) ** 2) / 2) for mean, deviation, weight in parts]
     found = np.stack([curves[-1], sum(curves[:-1], 0 * middles)])
     assert module.has_second_bump(found) is expected and not module.has_second_bump(found[::-1])
+
+
+FOLDER = Path(__file__).parents[2] / "scripts" / "configs"
+
+
+@pytest.mark.parametrize("config", sorted(FOLDER.rglob("*.yaml")), ids=lambda path: str(path.relative_to(FOLDER)))
+def test_every_configuration_gives_its_verb_its_settings(config, tmp_path):
+    (tmp_path / "vectors.txt").write_text("a1 1 2 3\n")
+    words = (
+        ["train-sdae", "--text", "lines.txt"] if config.parent.name == "sdae" else ["train-encoder", "--pairs", "p"]
+    )
+    values = yaml.safe_load(config.read_text(encoding="utf-8"))
+    if values.get("fixed_vectors"):
+        words += ["--initial-vectors", str(tmp_path / "vectors.txt")]
+    found = parsed([*words, "--config", str(config), "--output", str(tmp_path / "m")])
+    assert values and {name: getattr(found, name) for name in values} == values
+
+
+def test_every_stage_is_one_that_its_verb_understands(load_script):
+    for output, line in load_script("benchmarks/growth").STAGES.values():
+        assert parsed([*line.split(), *(["--output", output] if output else [])])

@@ -5,7 +5,7 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from killed_runs import KillAt, Killed
+from tiny_training import KillAt, Killed
 from toy_run import train_toy
 
 from hf_paraphrase.artefacts.artefact import incomplete_runs

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from forked_processes import TWO_PROCESSES
+from fresh_python import TWO_PROCESSES
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.training.processes import refuse_sharding

@@ -1,10 +1,15 @@
+"""What `train-supervised` and `predict` read of a data folder, and what they refuse."""
+
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from scipy.stats import spearmanr
 
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
 from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
@@ -14,7 +19,14 @@ from hf_paraphrase.studies.supervised.sentence_classification import (
     SupervisedTrainingArguments,
     predicted_logits,
 )
-from hf_paraphrase.studies.supervised.tasks import class_scores, criterion, graded_scores
+from hf_paraphrase.studies.supervised.tasks import (
+    SupervisedSettings,
+    class_scores,
+    criterion,
+    graded_scores,
+    read_labelled,
+    read_supervised,
+)
 from hf_paraphrase.tokenization.token_ids import TokenIds
 
 
@@ -79,3 +91,115 @@ def test_scores_are_those_of_the_formulas():
     assert (scores["mse"], scores["baseline"]) == pytest.approx(((0 + 1 + 2.25 + 0) / 4, right.var()))
     equal = graded_scores(np.ones(3), np.array([1.0, 2.0, 3.0]))
     assert equal["pearson"] == equal["spearman"] == 0.0 and equal["mse"] == pytest.approx(5 / 3)
+
+
+CARD = """---
+dataset_info:
+- config_name: mr
+  features:
+  - name: text
+    dtype: string
+  - name: label
+    dtype:
+      class_label:
+        names: {'0': negative, '1': positive, '2': mixed}
+---
+"""
+
+
+def write(folder, card="", **splits):
+    for split, columns in splits.items():
+        table = pa.table(columns)
+        write_split(folder, split.replace("_dot_", "."), [table], table.schema)
+    if card:
+        (folder / "README.md").write_text(card)
+    return str(folder)
+
+
+def rows(count, classes=2, start=0):
+    return {"text": [f"t{start + i}" for i in range(count)], "label": [i % classes for i in range(count)]}
+
+
+def read(folder, **settings):
+    return read_supervised(SupervisedSettings(model="encoder", data=folder, output="model", **settings))
+
+
+def sizes(data):
+    return {part: len(rows) for part, rows in data.parts.items()}
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "expected"),
+    [
+        ({"sentence1": ["x"], "sentence2": ["y"], "label": [1]}, {}, {"first": ["x"], "second": ["y"]}),
+        ({"text": ["x"], "label": [2.5]}, {"graded": True}, {"first": ["x"], "targets": [2.5]}),
+        ({"text": ["x", "y"], "label": [0, 1]}, {"names": ["no", "yes"]}, {"targets": ["no", "yes"]}),
+        ({"text": ["x", "y"], "label": [True, False]}, {}, {"targets": ["1", "0"]}),
+    ],
+)
+def test_sentences_pairs_classes_and_scores_are_distinguished(tmp_path, columns, options, expected):
+    found = read_labelled(write(tmp_path / "data", train=columns), "train", column="label", **options)
+    assert {name: getattr(found, name) for name in expected} == expected
+    assert (found.second is not None) == ("sentence2" in columns)
+
+
+@pytest.mark.parametrize(
+    ("columns", "graded", "expected"),
+    [
+        ({"text": ["x", "y"], "label": [1, None]}, False, "row 1: the label is None, not a class"),
+        ({"text": ["y", None], "label": [1, 1]}, False, "row 1 has no text in column text"),
+        ({"text": ["x", "y"], "label": [1.0, float("inf")]}, True, "row 1: the label is inf"),
+    ],
+)
+def test_what_is_wrong_with_a_row_is_named(tmp_path, columns, graded, expected):
+    with pytest.raises(InputError) as caught:
+        read_labelled(write(tmp_path / "data", train=columns), "train", column="label", graded=graded)
+    assert expected in str(caught.value)
+
+
+def test_classes_have_the_names_of_the_card_else_numbers_keep_their_order_and_names_the_alphabet(tmp_path):
+    folder = write(tmp_path / "data", CARD, mr_dot_train=rows(30, 3))
+    assert read(folder, train_split="mr.train").classes == ["negative", "positive", "mixed"]
+    texts = [f"t{i}" for i in range(24)]
+    assert read(write(tmp_path / "a", train={"text": texts, "label": [10, 9, 2, 10] * 6})).classes == ["2", "9", "10"]
+    assert read(write(tmp_path / "b", train={"text": texts, "label": ["b", "a"] * 12})).classes == ["a", "b"]
+
+
+def test_splits_are_found_or_drawn_and_the_record_names_those_that_are_used(tmp_path):
+    folder = write(tmp_path / "data", train=rows(50), validation=rows(10, start=100), test=rows(6, start=200))
+    assert sizes(read(folder, test_split="test")) == {"train": 50, "test": 6, "dev": 10}
+    assert read(folder).sources == {"train": "train", "dev": "validation"}
+    found = read(folder, test_split="validation", dev_share=0.2)
+    assert sizes(found) == {"train": 40, "test": 10, "dev": 10}
+    assert found.sources == {"train": "train", "test": "validation", "dev": "20% of train, drawn"}
+
+
+def test_a_drawn_part_shares_no_row_with_the_rest_but_for_case_and_space(tmp_path):
+    texts = [f"text {number // 2}" if number % 2 else f" Text  {number // 2}" for number in range(40)]
+    folder = write(tmp_path / "data", train={"text": texts, "label": [str(number % 4) for number in range(40)]})
+    parts = read(folder, dev_share=0.25).parts
+    drawn, left = ({text.lower().split()[1] for text in parts[name].first} for name in ("dev", "train"))
+    assert len(parts["dev"]) == 10 and not drawn & left and drawn | left == {str(number) for number in range(20)}
+
+
+def test_training_rows_that_are_rows_of_another_part_are_left_out_and_counted(tmp_path):
+    upper = {"text": [f" T{i}" for i in range(10)], "label": [0, 1] * 5}
+    found = read(write(tmp_path / "data", train=rows(50), validation=upper))
+    assert len(found.parts["train"]) == 40 and found.left_out == 10
+
+
+PAIRS = {"sentence1": ["a"] * 20, "sentence2": [f"{i}" for i in range(20)]}
+
+
+@pytest.mark.parametrize(
+    ("task", "splits", "card", "expected"),
+    [
+        ("classification", {"train": rows(30, 1)}, "", "split `train`: .* nothing to learn"),
+        ("classification", {"train": rows(4)}, "", "too few to draw"),
+        ("similarity", {"train": {**PAIRS, "score": [2.0] * 19 + [0.4]}}, "", "0.4 is off the scale from 1 to 5"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(tmp_path, task, splits, card, expected):
+    folder = write(tmp_path / "data", card, **splits)
+    with pytest.raises(InputError, match=expected):
+        read(folder, task=task, train_split="mr.train" if card else "train")

@@ -1,17 +1,22 @@
-"""The reference: a page for each verb, which is its help, and one for each package, with its public names."""
+"""Pages of the site that are made: of each verb its help, of each package its public names, and notebooks.
+
+Below the code of a notebook is what it printed when it was last run.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 import inspect
+import json
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import hf_paraphrase
 from hf_paraphrase.commands.parser import VerbParser
-from hf_paraphrase.commands.verbs import JOURNEYS, VERBS, Verb, all_recipes
+from hf_paraphrase.commands.verbs import JOURNEYS, Verb, all_recipes
 
 PACKAGES = {
     "encoders": "Sentence encoders",
@@ -33,11 +38,7 @@ PACKAGES = {
 """The packages and modules whose names are public, each with the title of its page."""
 _MORE = {"registry": ["Registry", "import_file"]}
 """Public names of modules that list none."""
-
-
-def command_pages() -> dict[str, str]:
-    """Returns the Markdown of each page of a verb by the verb."""
-    return {verb: _verb_page(verb, row) for verb, row in VERBS.items()}
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def overview() -> str:
@@ -55,7 +56,8 @@ def title_of(journey: str) -> str:
     return journey[0].upper() + journey[1:]
 
 
-def _verb_page(verb: str, row: Verb) -> str:
+def verb_page(verb: str, row: Verb) -> str:
+    """Returns the Markdown of the page of a verb, which is its help."""
     parts = [f"# {verb}\n\n{row.summary[0].upper()}{row.summary[1:]}.\n"]
     for kind in row.kinds or [None]:
         typed = f"{verb} {kind}" if kind else verb
@@ -126,3 +128,37 @@ def _function_of_verb(name: str, recipe: Any, typed: str) -> str:
 def _without_roles(text: str) -> str:
     """Leaves the names that docstrings refer to, without what they are and, after a tilde, without their modules."""
     return re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"`\1`", text).strip()
+
+
+def notebook_page(path: Path) -> str:
+    """Returns the Markdown of a notebook."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return "\n\n".join(_markdown(cell) for cell in cells) + "\n"
+
+
+def printed(cell: dict[str, Any]) -> str:
+    """Returns what a cell of code showed as text: what it printed, and the value of its last line."""
+    shown = []
+    for output in cell["outputs"]:
+        if output["output_type"] == "stream" and output["name"] == "stdout":
+            shown.append(_text(output["text"]))
+        elif output["output_type"] in {"execute_result", "display_data"} and "image/png" not in output["data"]:
+            shown.append(_text(output["data"].get("text/plain", "")) + "\n")
+    return _TERMINAL_CODES.sub("", "".join(shown)).rstrip()
+
+
+def _markdown(cell: dict[str, Any]) -> str:
+    source = _text(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return source
+    parts = [f"```python\n{source}\n```"]
+    if text := printed(cell):
+        parts.append(f'```text {{ .output title="prints" }}\n{text}\n```')
+    for output in cell["outputs"]:
+        if image := output.get("data", {}).get("image/png"):
+            parts.append(f"![A picture that the code above shows](data:image/png;base64,{_text(image).strip()})")
+    return "\n\n".join(parts)
+
+
+def _text(lines: str | list[str]) -> str:
+    return lines if isinstance(lines, str) else "".join(lines)

@@ -1,0 +1,329 @@
+"""What the tabs of the page answer, each without a browser: data, neighbours, similarities, translations."""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from hf_paraphrase import paraphrase
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.demo import neighbours_tab
+from hf_paraphrase.demo.answers import answered, sentences_of
+from hf_paraphrase.demo.data_tab import MeasureValues, open_data, read_measures, shown
+from hf_paraphrase.demo.model_catalogue import ModelCatalogue
+from hf_paraphrase.demo.neighbours_tab import UserCorpus
+from hf_paraphrase.demo.similarity_tab import EXAMPLE, compared
+from hf_paraphrase.demo.translation_tab import nbest_list, paraphrased, round_trip, shown_rows
+from hf_paraphrase.demo.word_shares import word_shares, word_vectors
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import HfParaphraseError, ModelError, UsageError
+from hf_paraphrase.translation.loading import load_translation_model
+
+
+def numbers_kept(pairs, ranges, output):
+    """The number that the page says, and that of the pairs which the command on it keeps."""
+    kept, comparisons = pairs.cut(ranges)
+    words = shlex.split(pairs.command(comparisons))
+    assert words[:2] == ["hf-paraphrase", "filter"] and words[-2:] == ["--output", "filtered"]
+    assert main([*words[1:-1], str(output)]) == 0
+    return int(kept.sum()), DataFolder(output).count(pairs.split)
+
+
+def test_a_histogram_counts_kept_pairs_and_others_in_bars_that_hold_their_values():
+    measure = MeasureValues.of("length", np.array([3.0, 3.0, 4.0, 9.0, np.nan]))
+    counts = measure.histogram(np.array([True, False, True, False, True]))
+    assert counts.to_dict("list") == {
+        "value": [3.5, 4.5, 3.5, 9.5],
+        "part": ["kept"] * 2 + ["left out"] * 2,
+        "pairs": [1, 1, 1, 1],
+    }
+    fractions = MeasureValues.of("bleu", np.linspace(0, 1, 1001))
+    bars = fractions.histogram(np.ones(1001, bool))
+    assert 20 <= len(bars) <= 60 and bars["pairs"].sum() == 1001
+
+
+def test_the_command_keeps_as_many_pairs_as_the_page_says(pairs, tmp_path):
+    ranges = {"log_prob": (-18.1, -11.05), "rank": (1, 3), "cost": (1.9, 9.0), "length": (0, 8)}
+    said, kept = numbers_kept(read_measures(DataFolder(pairs), "train", list(ranges)), ranges, tmp_path / "out")
+    assert said == kept and 0 < said < 40
+
+
+def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
+    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
+    rows = {
+        "sentence1": ["a", "b", "c", "d"],
+        "sentence2": ["a", "b", "c", "d"],
+        "score": [0.1, None, 0.30000000000000004, 0.9],
+    }
+    write_split(tmp_path / "a folder", "dev", [pa.table(rows, schema=schema)], schema)
+    found = read_measures(DataFolder(tmp_path / "a folder"), "dev", ["score"])
+    measure = found.measures["score"]
+    assert numbers_kept(found, {"score": (measure.low, measure.high)}, tmp_path / "all") == (4, 4)
+    assert numbers_kept(found, {"score": (measure.low, 0.31)}, tmp_path / "some") == (2, 2)
+    assert "--split dev" in found.command([]) and "'" in found.command([])
+    kept, comparisons = found.cut({"score": (0.2, 0.31)})
+    text = shown(found, kept, comparisons)
+    assert "1 of 4 pairs are kept" in text and "&lt;=score" in text
+    assert found.examples(kept) == [["c", "c", 0.3]]
+    assert [row[2] for row in found.examples(~kept)] == [0.1, None, 0.9]
+    assert "nothing is kept" in shown(found, *found.cut({"score": (0.5, 0.6)}))
+
+
+def test_what_cannot_be_read_is_refused_in_words(pairs, tmp_path):
+    with pytest.raises(UsageError, match="absent"):
+        read_measures(DataFolder(pairs), "train", ["absent"])
+    (tmp_path / "no.parquet").write_text("no Parquet")
+    for file, place in ((str(tmp_path / "no.parquet"), ""), (None, str(tmp_path / "absent")), (None, str(tmp_path))):
+        with pytest.raises(HfParaphraseError):
+            open_data(file, place, "train", [])
+
+
+def test_an_uploaded_file_and_the_sample_are_pairs_too(pairs):
+    upload = str(pairs / "data" / "train-00000-of-00001.parquet")
+    opened, available, _ = open_data(upload, "", "", ["rank"])
+    assert opened.count == 40 and list(opened.measures) == ["rank"] and "bleu" in available
+    assert "--pairs YOUR_FOLDER" in opened.command([])
+    sample, _, summary = open_data(None, "", "train", [])
+    assert (sample.count, sample.split) == (1_800, "validation") and "built-in sample" in summary
+    assert list(sample.measures) == ["length", "overlap_1", "bleu"]
+
+
+LINES = ["the doctor bought a car .", "it is raining .", "", "the farmer sold the old horse .", "it is raining ."]
+
+
+@pytest.fixture
+def catalogue(models):
+    return ModelCatalogue([str(models)])
+
+
+@pytest.fixture
+def text_file(tmp_path):
+    path = tmp_path / "corpus.txt.gz"
+    path.write_bytes(gzip.compress("\n".join(LINES).encode()))
+    return path
+
+
+def test_neighbours_are_those_of_the_encoder_and_the_index_is_deleted_with_the_corpus(catalogue, text_file, models):
+    corpus = UserCorpus(catalogue, text_file)
+    assert (corpus.name, corpus.sentences, corpus.cut) == ("corpus.txt.gz", LINES, False)
+    query = "a physician purchased a car ."
+    neighbours = corpus.search(query, "avg", k=2)
+    encoder = SentenceEncoder.from_pretrained(models / "avg")
+    cosines = encoder.similarity(query, [line for line in LINES[:4] if line])[0]
+    assert [item.score for item in neighbours] == pytest.approx(sorted(cosines, reverse=True)[:2], abs=1e-6)
+    assert corpus.search("it is raining .", "avg", k=1)[0].sentence == "it is raining ."
+    folder = Path(corpus._folder.name)
+    assert [path.name for path in folder.iterdir()] == ["0"], "read once"
+    corpus.close()
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize(("limit", "count", "is_cut"), [(4, 4, True), (5, 5, False)])
+def test_a_file_above_the_limit_is_indexed_up_to_the_limit(catalogue, text_file, monkeypatch, limit, count, is_cut):
+    monkeypatch.setattr("hf_paraphrase.data.sentences._BLOCK_LINES", 2)  # the limit is in the second or third block
+    monkeypatch.setattr(neighbours_tab, "MOST_SENTENCES", limit)
+    corpus = UserCorpus(catalogue, text_file)
+    assert (len(corpus.sentences), corpus.cut) == (count, is_cut)
+    nonempty = {line for line in LINES[:limit] if line}
+    assert {item.sentence for item in corpus.search("it is", "avg", k=9)} == nonempty
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"\x89PNG\r\n\x1a\n", "corpus.bin:1: not UTF-8"), (b" \n", "no sentence")],
+)
+def test_an_unreadable_file_is_refused_by_its_name_alone(catalogue, tmp_path, content, message):
+    path = tmp_path / "corpus.bin"
+    path.write_bytes(content)
+    shown = answered()(lambda: UserCorpus(catalogue, path).search("it", "avg", k=1))()
+    assert message in shown and str(tmp_path) not in shown
+
+
+def words_of(picture):
+    return html.unescape(re.sub(r"<[^>]*>", " ", picture))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("one", "nothing to compare"),
+        ("x " * 50_000 + "\nshort", "sentence 1 has 99,999 characters"),
+        ("a\n" * 1000, "1,000 sentences"),
+    ],
+)
+def test_texts_that_cannot_be_compared_are_refused_in_words(text, said):
+    with pytest.raises(UsageError, match=said):
+        sentences_of(text)
+
+
+def test_sentences_of_which_the_encoder_knows_no_word_are_named(catalogue):
+    shown = words_of(compared(catalogue, "avg", "the car\nquark strangeness"))
+    assert "no word of “quark strangeness” is in the encoder's vocabulary: cosines with it are meaningless" in shown
+
+
+def test_markup_that_was_typed_is_text(catalogue):
+    picture = compared(catalogue, "avg", '<img src=x onerror=alert(1)>\n"quoted" <b>\'')
+    assert "<img" not in picture and "<b>" not in picture and "&lt;img" in picture
+
+
+def test_errors_are_answered_in_words_and_so_are_faults():
+    @answered(("empty",))
+    def handler(error):
+        raise error
+
+    shown, other = handler(UsageError("<b>this</b> is wrong", remedy="do that"))
+    assert "&lt;b&gt;this&lt;/b&gt; is wrong (do that)" in shown and 'role="alert"' in shown and other == "empty"
+    assert "this failed: ZeroDivisionError: oh" in answered()(handler.__wrapped__)(ZeroDivisionError("oh"))
+    assert "not enough memory" in handler(MemoryError("Unable to allocate 9 GiB"))[0]
+
+
+def test_the_example_is_similar_where_it_should_be_under_the_encoder_that_is_selected_first(models):
+    catalogue = ModelCatalogue([str(models)])
+    cosines = catalogue.encoder(catalogue.encoders[0]).similarity(*[EXAMPLE.splitlines()] * 2)
+    assert min(cosines[0, 1], cosines[2, 3]) > 0.4 > 0.2 > cosines[:2, 2:].max()
+
+
+SOURCE, REFERENCE = "le médecin a acheté une voiture .", "the doctor bought a car ."
+
+
+@pytest.fixture(scope="module")
+def translator(models):
+    model, tokenizer = load_translation_model(models / "nmt", device="cpu")
+    return model.eval(), tokenizer
+
+
+@pytest.fixture(scope="module")
+def nbest(translator):
+    return nbest_list(*translator, SOURCE, REFERENCE, beams=4)
+
+
+def test_the_list_has_ranks_scores_and_measures(nbest):
+    assert nbest.column("rank").to_pylist() == list(range(nbest.num_rows)) and 1 < nbest.num_rows <= 4
+    costs, log_probs, lengths = (nbest.column(name).to_numpy() for name in ("cost", "log_prob", "num_tokens"))
+    np.testing.assert_allclose(costs, -log_probs / lengths)
+    assert set(nbest.column("sentence1").to_pylist()) == {REFERENCE}
+    assert all(0 <= value <= 1 for value in nbest.column("bleu").to_pylist() + nbest.column("overlap_1").to_pylist())
+    assert shown_rows(nbest, ["rank", "sentence2", "cost"])[0] == [
+        0,
+        nbest.column("sentence2")[0].as_py(),
+        round(costs[0], 3),
+    ]
+
+
+def test_a_round_trip_is_chosen_by_the_languages_of_the_models(models, tmp_path):
+    assert round_trip(ModelCatalogue([str(models)])) == ("nmt_back", "nmt"), "for English first"
+    assert round_trip(ModelCatalogue([str(models / "nmt")])) is None
+    for name in ("one", "other"):
+        shutil.copytree(models / "nmt", tmp_path / name)
+    assert round_trip(ModelCatalogue([str(tmp_path)])) == ("one", "other"), "no languages fit: as they are given"
+    languages = {"source_lang": "eng_Latn", "target_lang": "fra_Latn"}
+    assert round_trip(ModelCatalogue([str(models / "nmt")], languages=languages)) == ("nmt", "nmt")
+
+
+def test_paraphrases_are_those_of_the_verb_and_its_command_is_shown(models):
+    catalogue = ModelCatalogue([str(models)])
+    sentence = "the doctor bought a car ."
+    summary, pairs = paraphrased(catalogue, "nmt_back", "nmt", sentence, 2)
+    folders = [str(models / "nmt_back"), str(models / "nmt")]
+    expected = paraphrase(sentence, models=folders, num=2)[0]
+    assert pairs.column("sentence2").to_pylist() == expected
+    assert f"{len(expected)} paraphrases from " in summary
+    assert f"hf-paraphrase paraphrase --models {' '.join(folders)} --num 2" in summary
+    with pytest.raises(UsageError, match="one model alone"):
+        paraphrased(catalogue, "nmt", "nmt", sentence, 2)
+
+
+TEXTS = ["the doctor bought a car .", "the rain is falling ."]
+
+
+def test_shares_of_words_add_up_to_the_cosine(models):
+    encoder = SentenceEncoder.from_pretrained(models / "gran")
+    first, second = (word_vectors(encoder, text) for text in TEXTS)
+    shares = word_shares(first, second)
+    assert shares.shape == (6, 5) and first.words == TEXTS[0].split()
+    assert shares.sum() == pytest.approx(float(encoder.similarity(*TEXTS)[0, 0]), abs=1e-6)
+    np.testing.assert_allclose(first.embedding, encoder.encode(TEXTS[0]), atol=1e-6)
+
+
+def test_shares_of_the_encoder_that_is_built_in_add_up_over_words_and_windows_of_letters():
+    encoder = SentenceEncoder.from_pretrained()
+    texts = ["The doctor's café bought  a (new) car.", "A physician purchased an automobile"]
+    first, second = (word_vectors(encoder, text) for text in texts)
+    assert first.words == ["The", "doctor's", "café", "bought", "a", "(", "new", ")", "car", "."]
+    shares = word_shares(first, second)
+    assert shares.sum() == pytest.approx(float(encoder.similarity(*texts)[0, 0]), abs=1e-5)
+    best = np.unravel_index(shares.argmax(), shares.shape)
+    assert (first.words[best[0]], second.words[best[1]]) == ("doctor's", "physician")
+
+
+def test_a_model_whose_embedding_is_no_mean_of_its_tokens_is_reported(models, monkeypatch):
+    encoder = SentenceEncoder.from_pretrained(models / "avg")
+    forward = encoder.model.forward
+
+    def changed(*args, **kwargs):
+        output = forward(*args, **kwargs)
+        output.pooler_output = output.pooler_output + 1
+        return output
+
+    monkeypatch.setattr(encoder.model, "forward", changed)
+    with pytest.raises(ModelError, match="does not tell what a word adds"):
+        word_vectors(encoder, TEXTS[0])
+
+
+def test_models_are_found_below_a_folder_after_the_built_in_encoders_and_others_are_left_out(models, monkeypatch):
+    catalogue = ModelCatalogue([str(models)])
+    assert catalogue.encoders == ["builtin", "multilingual", "avg", "damaged", "gran"]
+    assert catalogue.translators == ["nmt", "nmt_back"]
+    assert catalogue.models["nmt"].languages == ("fr", "en")
+    alone = ModelCatalogue([str(models / "nmt")])
+    assert (alone.encoders, alone.translators) == (["builtin", "multilingual"], ["nmt"])
+    monkeypatch.chdir(models)
+    names = ModelCatalogue(["avg", "builtin", str(models)]).encoders
+    assert names == ["builtin", "multilingual", "avg", str(models / "avg"), "damaged", "gran"]
+
+
+def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
+    for name in ("model2vec", "static"):
+        shutil.copytree(models / "avg", tmp_path / name)
+        weights = load_file(tmp_path / name / "model.safetensors")
+        table = {"embeddings" if name == "model2vec" else "embedding.weight": weights["embeddings"]}
+        save_file(table, tmp_path / name / "model.safetensors")
+        for path in (tmp_path / name).glob("*.py"):
+            path.unlink()
+    (tmp_path / "model2vec" / "config.json").write_text('{"model_type": "model2vec"}')
+    (tmp_path / "static" / "config.json").unlink()
+    module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
+    (tmp_path / "static" / "modules.json").write_text(json.dumps([module]))
+    catalogue = ModelCatalogue([str(tmp_path)])
+    assert catalogue.encoders == ["builtin", "multilingual", "model2vec", "static"]
+    for name in catalogue.encoders:
+        encoder = catalogue.encoder(name)
+        first, second = (word_vectors(encoder, text) for text in ("the doctor", "a car"))
+        cosine = float(encoder.similarity("the doctor", "a car")[0, 0])
+        assert word_shares(first, second).sum() == pytest.approx(cosine, abs=1e-6)
+
+
+def test_a_place_without_models_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="no sentence encoder"):
+        ModelCatalogue([str(tmp_path)])
+
+
+def test_a_model_is_opened_once_and_one_that_does_not_open_is_refused_when_it_is_used(models):
+    catalogue = ModelCatalogue([str(models)])
+    with pytest.raises(ModelError):
+        catalogue.encoder("damaged")
+    assert catalogue.encoder("avg") is catalogue.encoder("avg") and catalogue.encoder("avg").dimension == 8
+    for name in ("nmt", "absent", None):
+        with pytest.raises(HfParaphraseError):
+            catalogue.encoder(name)

@@ -1,0 +1,72 @@
+"""The pages of the site: all names and flags are there, notebooks were run, and the navigation names every page."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import hf_paraphrase
+from hf_paraphrase.commands.verbs import VERBS, all_recipes
+
+
+@pytest.fixture
+def pages(load_script):
+    return load_script("documentation/pages")
+
+
+def test_every_public_name_is_on_the_page_of_its_package(pages):
+    names = {name for found in pages.public_names().values() for name in found}
+    assert {name for name in hf_paraphrase.__all__ if not name.startswith("__")} <= names
+    assert all(name in "".join(pages.python_pages().values()) for name in names)
+
+
+def test_every_flag_of_every_verb_is_explained_on_its_page(pages):
+    shown = {verb: pages.verb_page(verb, row) for verb, row in VERBS.items()}
+    for typed, recipe in all_recipes().items():
+        page = shown[typed.partition(" ")[0]]
+        for field in dataclasses.fields(recipe.settings):
+            names = field.metadata.get("names") or [f"--{field.name.replace('_', '-')}"]
+            assert field.metadata["help"].strip() and re.search(rf"^  {names[0]}\b", page, re.MULTILINE), typed
+
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_was_run_to_its_end_and_has_no_local_paths(path):
+    text = path.read_text(encoding="utf-8")
+    cells = json.loads(text)["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert not [output for cell in code for output in cell["outputs"] if output["output_type"] == "error"]
+    for cell in code:
+        ast.parse("".join(cell["source"]))
+    assert not re.findall(r"/(?:tmp|root|home)/", text)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_becomes_a_page_with_its_text_code_and_output(path, load_script):
+    pages = load_script("documentation/pages")
+    page = pages.notebook_page(path)
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for cell in cells:
+        assert "".join(cell["source"]) in page
+    shown = [pages.printed(cell) for cell in cells if cell["cell_type"] == "code"]
+    assert sum(map(bool, shown)) >= 2 and all(text in page for text in shown)
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_page_is_in_the_navigation():
+    named = set(re.findall(r"[:-] ([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE))
+    pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    notebooks = {
+        path.relative_to(ROOT / "docs").with_suffix(".md").as_posix() for path in (ROOT / "docs").rglob("*.ipynb")
+    }
+    assert pages | notebooks == named - {"index.md", "contributing.md"}
