@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.batch_function import mapped_in_order, no_progress
+from ...data.batch_function import available_cores, mapped_in_order, no_progress
 from ...data.fingerprints import as_texts
 from ...data.row_selection import text_keys
 from ...data.same_text import has_words, same_texts
@@ -24,10 +24,10 @@ from .near_vectors import NearVectors, PlacedVectors
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder
 
-_SAMPLED_TEXTS = 50_000
+_SAMPLED_TEXTS = 30_000
 _CHECKED_TEXTS = 1000
 _CHECKED_AT_A_TIME = 50
-_BLOCK_TEXTS = 4096
+_BLOCK_TEXTS = 8192
 _ROWS_AT_A_TIME = 1024
 _MOST_EDGES = 4_000_000
 
@@ -82,7 +82,8 @@ def find_duplicates(
     """
     every = texts if earlier is None else pa.chunked_array([*earlier.chunks, *texts.chunks], pa.string())
     num_earlier = len(every) - len(texts)
-    keys = np.concatenate([np.empty(0, np.uint64), *(_keys(block) for _, block in _blocks(every))])
+    with closing(mapped_in_order(lambda block: _keys(block[1]), _blocks(every), available_cores())) as parts:
+        keys = np.concatenate([np.empty(0, np.uint64), *parts])
     numbers = np.arange(len(keys))
     _, places, groups = np.unique(keys, return_index=True, return_inverse=True)
     same = np.where(keys == 0, numbers, places[groups])

@@ -37,13 +37,14 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
 @dataclass
 class PlacedVectors:
-    """New vectors: as they are (rows, dim), shortened (rows, components + 1), and the lists to look in (rows, probes).
+    """New vectors: as they are (rows, dim), shortened (rows, components + 1), and their lists.
 
-    The first of these lists is the one that a vector is kept in.
+    Each is kept in its nearest list (rows,), and the nearest ones are looked in (rows, probes).
     """
 
     vectors: NDArray[np.float32]
     short: NDArray[np.float32]
+    own: NDArray[np.int64]
     lists: NDArray[np.int64]
 
 
@@ -77,6 +78,8 @@ class NearVectors:
     def __init__(self, sample: NDArray[np.float32], threshold: float, most: int) -> None:
         self._dimension = sample.shape[1]
         self._threshold = threshold
+        # Asked for once: while another thread embeds, it is one.
+        self._threads = available_threads()
         self._components: NDArray[np.float32] | None = None
         if self._dimension > COMPONENTS:
             _, components = np.linalg.eigh((sample.T @ sample).astype(np.float64))
@@ -95,22 +98,22 @@ class NearVectors:
     def place(self, vectors: NDArray[np.float32]) -> PlacedVectors:
         """Shortens vectors (rows, dim) and chooses their lists."""
         parts = np.array_split(vectors, len(vectors) // _PLACED_AT_A_TIME + 1)
-        short, lists = zip(*in_threads(self._placed, parts, available_threads()), strict=True)
-        return PlacedVectors(vectors, np.concatenate(short), np.concatenate(lists))
+        columns = zip(*in_threads(self._placed, parts, self._threads), strict=True)
+        return PlacedVectors(vectors, *map(np.concatenate, columns))
 
-    def _placed(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Returns vectors shortened, and the lists to look in (rows, probes), the nearest first."""
+    def _placed(
+        self, vectors: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
+        """Returns vectors shortened, their nearest lists (rows,), and those to look in (rows, probes)."""
         short = self._shortened(vectors)
-        distances = -(short @ self._centroids.T)
+        cosines = short @ self._centroids.T
         probes = min(PROBES, len(self._lists))
-        lists = np.argpartition(distances, probes - 1, axis=1)[:, :probes]
-        order = np.argsort(np.take_along_axis(distances, lists, 1), axis=1, kind="stable")
-        return short, np.take_along_axis(lists, order, 1)
+        return short, cosines.argmax(axis=1), np.argpartition(cosines, -probes, axis=1)[:, -probes:]
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
         """Adds the chosen ones (rows,) of some vectors, which are numbered from 0 as they are added."""
         self._file.write(placed.vectors[chosen].tobytes())
-        for number, places in _grouped(placed.lists[chosen, 0]):
+        for number, places in _grouped(placed.own[chosen]):
             self._lists[number].append(self.count + places, placed.short[chosen[places]])
         self.count += len(chosen)
 
@@ -137,7 +140,7 @@ class NearVectors:
 
         nothing = np.empty(0, np.int64)
         sides = [(nothing, nothing)]
-        sides += [pair for found in in_threads(candidates, range(_PARTS), available_threads()) for pair in found]
+        sides += [pair for found in in_threads(candidates, range(_PARTS), self._threads) for pair in found]
         new, old = (np.concatenate(side) for side in zip(*sides, strict=True))
         cosines = np.empty(len(new))
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
@@ -153,7 +156,7 @@ class NearVectors:
             later, earlier = self._not_ruled_out(placed.short[rows], placed.short[some], self._threshold)
             return rows[later], some[earlier]
 
-        sides = in_threads(candidates, np.array_split(before, _PARTS), available_threads())
+        sides = in_threads(candidates, np.array_split(before, _PARTS), self._threads)
         later, earlier = (np.concatenate(side) for side in zip(*sides, strict=True))
         is_before = earlier < later
         later, earlier = later[is_before], earlier[is_before]
@@ -179,8 +182,9 @@ class NearVectors:
         self, new: NDArray[np.float32], old: NDArray[np.float32], threshold: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         least = np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
-        reached = np.flatnonzero(new @ old.T >= least)
-        return np.divmod(reached, len(old))
+        # This order takes a quarter less time than the other: there are more old ones.
+        earlier, later = np.divmod(np.flatnonzero(old @ new.T >= least), len(new))
+        return later, earlier
 
 
 def _reaching(new: NDArray[np.int64], old: NDArray[np.int64], cosines: NDArray[np.float64], threshold: float) -> Pairs:
