@@ -115,6 +115,8 @@ class OriginSettings(Settings):
         """Refuses what cannot stand on a card."""
         super().check()
         check_license(self.license)
+        if (dataset := getattr(self, "dataset", None)) and not Path(dataset).exists() and self.url is None:
+            self.url = f"https://huggingface.co/datasets/{dataset}"
         if self.url is not None and not is_url(self.url):
             raise UsageError(f"--url `{self.url}` is not an address", remedy="give one with http:// or https://")
 
@@ -162,8 +164,6 @@ class Source(Settings):
 
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
-        if (dataset := getattr(self, "dataset", None)) and not Path(dataset).exists() and self.url is None:
-            self.url = f"https://huggingface.co/datasets/{dataset}"
         super().check()
         if hasattr(self, "lang"):
             check_language(self.lang, "--lang")
