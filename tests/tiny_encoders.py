@@ -16,7 +16,7 @@ WORDS = [f"w{number}" for number in range(10)]
 
 def write_average(folder, words=WORDS, *, seed=0, classes=(AvgModel, AvgConfig), **settings):
     """Writes an average over words or a tokenizer, or another model, of 5 components; returns the folder."""
-    tokenizer = build_word_level_tokenizer(words) if isinstance(words, list) else words
+    tokenizer = build_word_level_tokenizer(words) if isinstance(words, list | set) else words
     torch.manual_seed(seed)
     sizes = {"hidden_size": 5, "initializer_range": 0.5, "unk_token_id": tokenizer.unk_token_id}
     sizes |= {} if "vocab_sizes" in settings else {"vocab_size": len(tokenizer)}
