@@ -12,7 +12,7 @@ import torch
 from small_runs import run, write
 from tiny_encoders import write_average
 
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.known_texts import KnownTexts
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.filtering.reference_classifier.references import write_seen
@@ -45,8 +45,7 @@ def write_graded(folder, splits):
     generator = np.random.default_rng(0)
     for split, scores in splits.items():
         sides = [[" ".join(generator.choice(WORDS, 3)) for _ in scores] for _ in range(2)]
-        table = pa.table({"sentence1": sides[0], "sentence2": sides[1], "score": pa.array(scores, pa.float64())})
-        write_split(folder, split, [table], table.schema)
+        write(folder, split, sentence1=sides[0], sentence2=sides[1], score=pa.array(scores, pa.float64()))
     return folder
 
 
