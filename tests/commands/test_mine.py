@@ -1,22 +1,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mined_corpora import write_classifier, write_encoder, write_task
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.studies.mining.collections import TaskPart
 from hf_paraphrase.studies.mining.evaluation import evaluate_mining, random_pair_curve, task_tables
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun, open_pair
-
-sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
-from mined_corpora import write_classifier, write_encoder, write_task
-
-from hf_paraphrase.studies.mining.collections import TaskPart
 
 
 @pytest.fixture(scope="module")
