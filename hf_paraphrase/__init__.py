@@ -42,7 +42,24 @@ if TYPE_CHECKING:
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
     from .hub.publishing import push
-    from .models import *  # noqa: F403
+    from .models import (
+        AvgConfig,
+        AvgModel,
+        GranConfig,
+        GranModel,
+        ParallelBiGruConfig,
+        ParallelBiGruModel,
+        RecurrentConfig,
+        RecurrentModel,
+        ReferenceClassifier,
+        ReferenceClassifierConfig,
+        RnnSearchConfig,
+        RnnSearchForConditionalGeneration,
+        SdaeConfig,
+        SdaeModel,
+        SentenceClassifier,
+        SentenceClassifierConfig,
+    )
     from .quickstart_run import quickstart
     from .studies.analysis.pairs import analyze_pairs
     from .studies.detection.human_scores import analyze_human_scores

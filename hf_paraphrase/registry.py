@@ -36,11 +36,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     loader: Any = sys.modules[package].__loader__
     blocks = [item for item in ast.parse(loader.get_source(package)).body if isinstance(item, ast.If)]
     imports = [item for block in blocks for item in block.body if isinstance(item, ast.ImportFrom)]
-    modules: dict[str, str] = {}
-    for item in imports:
-        module, names = "." * item.level + (item.module or ""), [alias.name for alias in item.names]
-        names = importlib.import_module(module, package).__all__ if names == ["*"] else names
-        modules |= dict.fromkeys(names, module)
+    modules = {alias.name: "." * item.level + (item.module or "") for item in imports for alias in item.names}
 
     def get_attribute(name: str) -> Any:
         if name not in modules:

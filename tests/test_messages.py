@@ -15,7 +15,7 @@ from hf_paraphrase.errors import HfParaphraseError, InputError, OutputError, Usa
 from hf_paraphrase.messages import LOGGER, log, printable, without_secrets
 from hf_paraphrase.tables import format_table
 
-WHOLE = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}
+WHOLE = {"RANK": "1", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}
 TOKEN = "hf_" + "a1B2" * 8 + "cD"
 HOSTILE = "a\x1b]0;title\x07b\rc\x9b2Jd\u202ee\u2066f\ud800g\x00h\x7fi"
 OBEYED = set("\x1b\x07\r\x9b\u202e\u2066\ud800\x00\x7f")

@@ -1,23 +1,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mined_corpora import write_classifier, write_encoder, write_task
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.sample import sample_bitext
+from hf_paraphrase.studies.mining.collections import TaskPart
 from hf_paraphrase.studies.mining.evaluation import evaluate_mining, random_pair_curve, task_tables
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.run import CandidateSettings, MiningRun, open_pair
-
-sys.path.append(str(Path(__file__).parents[1] / "studies" / "mining"))
-from mined_corpora import write_classifier, write_encoder, write_task
-
-from hf_paraphrase.studies.mining.collections import TaskPart, write_side
 
 
 @pytest.fixture(scope="module")
@@ -141,21 +136,6 @@ def test_report_holds_tables_and_curves_of_every_way(study):
     assert header.split("\t") == ["threshold", "precision", "recall", "f1", "found", "right"]
     card = (study / "README.md").read_text()
     assert "True pairs among the candidates" in card and "| test | test | 60 | 60 | 15 | 300 |" in card
-
-
-def test_margins_of_the_encoder_of_13_languages_are_compared_with_a_classifier_on_its_candidates(originals, tmp_path):
-    pairs = list({pair.english: pair for pair in sample_bitext()["test"]}.values())
-    for part, drawn in (("training", pairs[:60]), ("test", pairs[60:120])):
-        french, english = drawn[:40], drawn[20:]
-        for code, texts in (("fr", [pair.french for pair in french]), ("en", [pair.english for pair in english])):
-            write_side(tmp_path / f"fr-en.{part}.{code}", [f"{code}-{row}" for row in range(40)], texts)
-        (tmp_path / f"fr-en.{part}.gold").write_text("".join(f"fr-{row + 20}\ten-{row}\n" for row in range(20)))
-    words = f"--task {tmp_path}/fr-en --encoder multilingual --classifier {originals}/keep --random-negatives 0"
-    assert evaluate(f"{words} --output {tmp_path}/multilingual") == 0
-    results = json.loads((tmp_path / "multilingual/results.json").read_text())
-    assert results["recall"]["the filter (multilingual)"][0]["share"] >= 85
-    f1 = {row["score"]: row["test"]["f1"] for row in results["candidates"] if row["one_to_one"]}
-    assert f1["filter ratio margin"] > 0.75 > 0.25 > f1["keep"]
 
 
 def test_recall_bounds_every_way_and_better_encoders_and_matching_help(study, originals, tmp_path, capsys):

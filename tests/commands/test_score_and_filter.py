@@ -83,19 +83,11 @@ def test_explain_keeps_what_was_left_out_with_the_step_that_removed_it(pairs, tm
 
 @pytest.fixture
 def two_splits(tmp_path):
-    table = pa.table(
-        {
-            "sentence1": ["a cat sat", "dogs bark", ""],
-            "sentence2": ["the cat sat", "dogs bark loudly", "x"],
-            "label": pa.array([1, 0, None]),
-        }
-    )
-    write_split(tmp_path / "pairs", "test", [table], table.schema)
+    columns = {"sentence1": ["a cat sat", "dogs bark", ""], "sentence2": ["the cat sat", "dogs bark loudly", "x"]}
+    columns["label"] = [1, 0, None]
+    write(tmp_path / "pairs", "test", **columns)
     # Costs are measured only where all splits have what they need.
-    for name in ("log_prob", "num_tokens"):
-        table = table.append_column(name, pa.array([1, 2, 3]))
-    write_split(tmp_path / "pairs", "train", [table], table.schema)
-    return tmp_path / "pairs"
+    return write(tmp_path / "pairs", "train", **columns, log_prob=[1, 2, 3], num_tokens=[1, 2, 3])
 
 
 def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(two_splits, tmp_path):

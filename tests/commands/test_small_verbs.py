@@ -11,7 +11,6 @@ import pytest
 import torch
 from tiny_encoders import WORDS, write_average
 
-import hf_paraphrase
 from cases import CASES
 from forks import run_here
 from hf_paraphrase.commands import main
@@ -129,12 +128,3 @@ def test_the_products_of_a_network_are_in_bf16_where_it_is_asked_for_and_those_o
         vectors = np.load(rounded)
         assert vectors.dtype == np.float32 and (vectors != np.load(exact)).any() == differs
         np.testing.assert_allclose(vectors, np.load(exact), atol=0.02)
-
-
-def test_from_python_it_returns_the_file(model, tmp_path):
-    (tmp_path / "text").write_text("w1 w2\n\nw3\n")
-    settings = {"model": model, "input": tmp_path / "text", "output": tmp_path / "v.npy"}
-    vectors = np.load(hf_paraphrase.encode(**settings, normalize=True))
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), [1, 0, 1], atol=1e-6)
-    with pytest.raises(hf_paraphrase.OutputError, match="the output file exists"):
-        hf_paraphrase.encode(**settings)

@@ -119,19 +119,6 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     assert "60 pairs labelled 0, no paraphrases, left out" in capsys.readouterr().err
 
 
-def test_from_python_it_returns_the_encoder_with_what_was_measured(pairs, dev, tmp_path):
-    settings = {"epochs": 1, "batch_size": 20, "hidden_size": 8, "dev_data": dev}
-    encoder = hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "a", **settings)
-    assert encoder.results["steps"] == 6 and len(encoder.results["dev_scores"]) == 2
-    np.testing.assert_array_equal(
-        encoder.encode(["a1 b2"]), SentenceEncoder.from_pretrained(tmp_path / "a").encode(["a1 b2"])
-    )
-    with pytest.raises(hf_paraphrase.UsageError, match="--cell is not for --model-type avg"):
-        hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", cell="gru")
-    with pytest.raises(hf_paraphrase.UsageError, match="--batch-size is 'many', of another type than int"):
-        hf_paraphrase.train_encoder(pairs=pairs, output=tmp_path / "c", batch_size="many")
-
-
 def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrieval(
     tmp_path, write_bitext, number_pairs, capsys
 ):

@@ -29,13 +29,12 @@ from hf_paraphrase.registry import MEASURES
 @MEASURES.register("lively")
 @dataclass(frozen=True)
 class Lively(Measure):
-    "In a worker it dies at a pair, once or whenever it comes to it."
+    "In a worker it dies whenever it comes to a pair."
     columns = ("lively",)
 
     def compute(self, batch):
         texts = batch.texts("sentence1")
-        if "RAY_JOB_ID" in os.environ and DEADLY in texts and not (ONCE and os.path.exists(ONCE)):
-            ONCE and open(ONCE, "w").close()
+        if "RAY_JOB_ID" in os.environ and DEADLY in texts:
             os.kill(os.getpid(), 9)
         return {"lively": np.array([len(text) for text in texts])}
 """
@@ -69,9 +68,9 @@ def score_lively(pairs, tmp_path, cluster, monkeypatch):
     """Gives the words that score the pairs with the measure `lively`, in shards of four."""
     monkeypatch.setattr(MEASURES, "data", dict(MEASURES.data))
 
-    def words(output, *more, on_ray=True, deadly=None, once=""):
+    def words(output, *more, on_ray=True, deadly=None):
         mine = tmp_path / "mine.py"
-        mine.write_text(LIVELY.replace("DEADLY", repr(deadly)).replace("ONCE", repr(str(once))))
+        mine.write_text(LIVELY.replace("DEADLY", repr(deadly)))
         words = ["score", "--pairs", pairs, "--output", output, "--measures", "lively", "--shard-size", 4, *more]
         words += ["--engine", "ray", "--ray-address", cluster.address] if on_ray else ["--workers", 1]
         return ["--import", *map(str, [mine, *words])]
@@ -119,13 +118,6 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     assert [path.name for path in Path("there").iterdir()] == ["made"]
     # Of what Ray and its workers have to tell nothing is shown.
     assert "ray" not in said.lower(), said
-
-
-def test_the_shard_of_a_worker_that_dies_is_made_by_another_one(score_lively, tmp_path):
-    assert main(score_lively(tmp_path / "made", deadly="the deadly sentence", once=tmp_path / "died")) == 0
-    assert (tmp_path / "died").exists()
-    assert main(score_lively(tmp_path / "whole" / "made", on_ray=False)) == 0
-    assert tree(tmp_path / "made") == tree(tmp_path / "whole" / "made")
 
 
 def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_stays(score_lively, tmp_path, capsys):

@@ -8,7 +8,6 @@ import sys
 from functools import partial
 
 import datasets
-import numpy as np
 import pyarrow as pa
 import pytest
 from tiny_encoders import write_average
@@ -202,17 +201,6 @@ def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(
     assert json.loads(lines[-1])["prepare"] == pytest.approx(2, abs=0.01)
 
 
-def test_exponents_are_those_of_what_grows_above_the_start(load_script):
-    growth = load_script("benchmarks/growth")
-
-    def costs(power):
-        return [growth.Cost(rows, 2 + rows**power, 3 + 7 * (rows - 10) ** power, 5, 0) for rows in (10, 110, 1_010)]
-
-    for power in (1, 2):
-        assert growth.exponent(costs(power)) == pytest.approx(power)
-    assert np.isnan(growth.exponent(costs(0)))
-
-
 WORDS = [f"w{number}" for number in range(20)]
 PEERS = ("model2vec", "model2vec.distill", "wordllama", "sentence_transformers")
 
@@ -269,17 +257,6 @@ def test_the_scores_are_those_of_evaluate_and_absent_peers_are_named(bench, data
     rows = [line for line in lines if line.startswith("| ")]
     assert any(line.startswith("| **model**") for line in rows) and len(rows) == len(report) + 2
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
-def test_installed_peers_are_opened_without_a_network(bench, load_script, model, capsys):
-    for name in ("model2vec", "wordllama"):
-        pytest.importorskip(name)
-    assert bench("--model", model) == 0
-    report = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert report["WordLlama 256"]["components"] == 256 and 10 < report["WordLlama 256"]["megabytes"] < 30
-    theirs = load_script("benchmarks/quality_speed").compared("model2vec", "theirs", str(model))
-    assert theirs.dimension == 8 and theirs.encode(["w1 w2"]).shape == (1, 8)
 
 
 def test_a_slow_way_gets_fewer_sentences_than_a_fast_one(load_script, monkeypatch):

@@ -6,11 +6,11 @@ import gzip
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from small_runs import write
 
 from hf_paraphrase.artefacts.provenance import origin_of
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import UsageError
 
@@ -102,12 +102,6 @@ def test_no_phrase_that_is_held_out_is_trained_on(make, tmp_path):
     assert all(first.startswith("word") and second.startswith("other") for first, second in pairs[-40:])
 
 
-def write(folder, **columns):
-    table = pa.table(columns)
-    write_split(folder, "train", [table], table.schema)
-    return folder
-
-
 def test_joined_pairs_have_ids_of_their_own(make, tmp_path):
     for name, count in (("one", 5), ("two", 30)):
         sides = [[f"{side}{name}{x}" for x in range(count)] for side in "ab"]
@@ -157,8 +151,7 @@ def test_parts_share_no_text(make, tmp_path):
 
 def test_few_texts_of_each_label_get_their_own_paraphrases_or_as_many_copies(make, tmp_path):
     write(tmp_path / "t", text=[f"text {x}" for x in range(9)], label=[f"class {x % 2}" for x in range(9)])
-    dev = pa.table({"text": ["dev"], "label": ["class 1"]})
-    write_split(tmp_path / "t", "test", [dev], dev.schema)
+    write(tmp_path / "t", "test", text=["dev"], label=["class 1"])
     pairs = write(tmp_path / "p", sentence1=["text 1", "text 1", "text 2"], sentence2=["1, 1", "1, 2", "2, 1"])
 
     def drawn(*words):

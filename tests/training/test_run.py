@@ -53,6 +53,9 @@ def test_a_run_that_is_killed_and_resumed_ends_with_the_same_bytes(data, tmp_pat
         train_toy(data=data, output=str(output))
     with pytest.raises(OutputError, match="other settings: seed"):
         train_toy(data=data, output=str(output), seed=1, resume=True)
+    with monkeypatch.context() as several, pytest.raises(OutputError, match="other settings: processes"):
+        several.setattr("hf_paraphrase.training.run.process_count", lambda: 2)
+        train_toy(data=data, output=str(output), resume=True)
     train_toy(data=data, output=str(output), resume=True)
     assert weights(output) == weights(undisturbed) and not incomplete_runs(output)
     assert {path.name for path in output.iterdir()} == WHOLE

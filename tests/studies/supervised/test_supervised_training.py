@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from scipy.stats import spearmanr
+from small_runs import write as write_columns
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
@@ -109,8 +108,7 @@ dataset_info:
 
 def write(folder, card="", **splits):
     for split, columns in splits.items():
-        table = pa.table(columns)
-        write_split(folder, split.replace("_dot_", "."), [table], table.schema)
+        write_columns(folder, split.replace("_dot_", "."), **columns)
     if card:
         (folder / "README.md").write_text(card)
     return str(folder)
