@@ -61,6 +61,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         "out (at the end it may be absent)",
         "source,target",
         separator=",",
+        only_with="tsv",
     )
     tmx: str | None = setting(
         "or: a translation memory; each unit with both languages gives a pair, whatever their regions (fr-FR is fr)",

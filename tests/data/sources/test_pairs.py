@@ -197,6 +197,8 @@ def test_bitext_is_read_from_whatever_load_dataset_opens(tmp_path, monkeypatch):
     problem = "no column for the language `de`.*translation\\.de, de, target; the columns are id, translation"
     with pytest.raises(InputError, match=problem):
         prepare_bitext(dataset="opus", source_lang="fr", target_lang="de", output="no")
+    with pytest.raises(UsageError, match="--columns is for --tsv"):
+        prepare_bitext(dataset="opus", columns="target,source", source_lang="fr", target_lang="en", output="no")
 
 
 def test_sentences_of_files_with_columns_are_their_texts_and_not_their_lines(tmp_path):
