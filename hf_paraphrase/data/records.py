@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,7 @@ def _read_parquet(path: Path, columns: Mapping[str, str], remedy: str) -> Iterat
         yield from numbered_texts(tables, columns, path, remedy)
 
 
-def streamed_tables(dataset: str, split: str, subset: str | None = None) -> Iterator[pa.Table]:
+def streamed_tables(dataset: str, split: str, subset: str | None = None) -> Generator[pa.Table]:
     """Streams the rows of whatever `load_dataset` opens as tables."""
     try:
         rows = dataset_builder(dataset, subset).as_streaming_dataset(split)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -196,18 +197,21 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
 
     def _read_dataset(self, errors: LineErrors) -> Iterator[Block]:
         dataset = str(self.dataset)
-        tables = (table.flatten() for table in streamed_tables(dataset, self.split, self.subset))
-        first = next(tables, None)
-        if first is None:
-            raise InputError(f"the split `{self.split}` has no rows", path=dataset)
-        columns = {}
-        for side, code in (("source", self.source_lang), ("target", self.target_lang)):
-            usual = [f"translation.{code}", code, side]
-            columns[side] = next((name for name in usual if name in first.column_names), "")
-            if not columns[side]:
-                remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
-                raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
-        yield from numbered_texts(chain([first], tables), columns, dataset, "it needs text in both languages")
+        # A stream of Parquet that is left open would end the process when it exits.
+        with closing(streamed_tables(dataset, self.split, self.subset)) as stream:
+            first = next(stream, None)
+            if first is None:
+                raise InputError(f"the split `{self.split}` has no rows", path=dataset)
+            names = first.flatten().column_names
+            columns = {}
+            for side, code in (("source", self.source_lang), ("target", self.target_lang)):
+                usual = [f"translation.{code}", code, side]
+                columns[side] = next((name for name in usual if name in names), "")
+                if not columns[side]:
+                    remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
+                    raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
+            tables = (table.flatten() for table in chain([first], stream))
+            yield from numbered_texts(tables, columns, dataset, "it needs text in both languages")
 
 
 prepare_bitext = recipe_of("bitext", BitextSource)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -117,7 +118,8 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         """The names of the columns in the file, and the fields to make."""
         names = dict(self._names())
         if self.kind == "dataset":
-            first = next(self._tables(), None)
+            with closing(streamed_tables(self.dataset, self.split, self.subset)) as stream:
+                first = next(stream, None)
             if first is None:
                 raise InputError(f"the split `{self.split}` has no rows", path=self.dataset)
             if not is_given(self, "columns"):
@@ -133,14 +135,12 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         if self.kind == "tsv":
             blocks = read_tsv(self.path, [name for name, _ in self._names()], errors, header=self.header)
         elif self.kind == "dataset":
-            blocks = numbered_texts(self._tables(), names, self.dataset, _NAME_IT)
+            tables = streamed_tables(self.dataset, self.split, self.subset)
+            blocks = numbered_texts(tables, names, self.dataset, _NAME_IT)
         else:
             blocks = read_records(self.path, self.kind, names, errors, remedy=_NAME_IT)
         remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"
         return (table for _, table in typed(blocks, fields, self.path, errors, remedy))
-
-    def _tables(self) -> Iterator[pa.Table]:
-        return streamed_tables(self.dataset, self.split, self.subset)
 
 
 prepare_pairs = recipe_of("pairs", PairsSource)
