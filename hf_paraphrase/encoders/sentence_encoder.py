@@ -337,7 +337,8 @@ class SentenceEncoder:
         )
         if truncate_dim is not None:
             vectors = np.ascontiguousarray(vectors[:, :truncate_dim])
-            vectors = normalized(vectors) if normalize else vectors
+            again = normalize or (self._table is not None and self.reading.normalizes)
+            vectors = normalized(vectors) if again else vectors
         if precision != "float32":
             vectors = quantize_embeddings(vectors, precision)
         if convert_to_numpy and not convert_to_tensor:
