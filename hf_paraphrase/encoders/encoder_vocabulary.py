@@ -239,6 +239,7 @@ def initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float |
 def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     """Returns an encoder whose model a trainer can train; its `folder` is where it comes from, if that is known."""
     import torch
+    from transformers import PreTrainedModel
 
     from .pooled_transformer import PooledTransformer, reading_of
     from .sentence_encoder import SentenceEncoder
@@ -247,7 +248,8 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         if "/" not in str(model) and not Path(model).exists() and model not in BUILTINS:
             ENCODERS[str(model)]  # explains which names there are
         model = SentenceEncoder.from_pretrained(model)
-    elif hasattr(model, "encode") and not isinstance(model, SentenceEncoder):  # one of sentence-transformers
+    elif hasattr(model, "encode") and not isinstance(model, SentenceEncoder | PreTrainedModel):
+        # One of sentence-transformers.
         source = _folder_of(getattr(model, "transformers_model", None))
         with tempfile.TemporaryDirectory(prefix="hf_paraphrase_") as folder:
             model.save_pretrained(folder)

@@ -168,6 +168,11 @@ class SentenceEncoder:
         return self.folder if is_fixed and self.truncate_dim is None and self.reading == reading else None
 
     @property
+    def is_table(self) -> bool:
+        """Whether embeddings are computed from a table, without a model of PyTorch or an ONNX graph."""
+        return self._model is None
+
+    @property
     def model(self) -> Any:
         """The encoder itself, which computes the embeddings from now on if it was a table."""
         if self._model is None:
@@ -332,7 +337,8 @@ class SentenceEncoder:
         )
         if truncate_dim is not None:
             vectors = np.ascontiguousarray(vectors[:, :truncate_dim])
-            vectors = normalized(vectors) if normalize else vectors
+            again = normalize or (self._table is not None and self.reading.normalizes)
+            vectors = normalized(vectors) if again else vectors
         if precision != "float32":
             vectors = quantize_embeddings(vectors, precision)
         if convert_to_numpy and not convert_to_tensor:

@@ -33,7 +33,7 @@ def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], thr
         yield from map(function, blocks)
         return
     with one_thread():
-        pool = ThreadPoolExecutor(threads)
+        pool = ThreadPoolExecutor(threads, initializer=_begin_thread)
         try:
             yield from pool.map(function, blocks)
         except BaseException:
@@ -58,7 +58,15 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 _LOCK = threading.Lock()
 _THREADS_BEFORE: list[int] = []
-"""What each block that keeps PyTorch to one thread now has found; the first number is the one to go back to."""
+"""What each block that keeps PyTorch to one thread now has found; the last to end goes back to the first number."""
+
+
+def _begin_thread() -> None:
+    """Keeps PyTorch to one thread in a new one, also if a block of another thread has ended meanwhile."""
+    torch: Any = sys.modules.get("torch")
+    with _LOCK:
+        if torch is not None and _THREADS_BEFORE:
+            torch.set_num_threads(1)
 
 
 def _after_fork() -> None:
@@ -86,12 +94,14 @@ def one_thread() -> Iterator[None]:
         yield
         return
     with _LOCK:
-        _THREADS_BEFORE.append(torch.get_num_threads())
+        before = torch.get_num_threads()
+        _THREADS_BEFORE.append(before)
         torch.set_num_threads(1)
     try:
         yield
     finally:
         with _LOCK:
-            threads = _THREADS_BEFORE.pop()
-            if not _THREADS_BEFORE:
-                torch.set_num_threads(threads)
+            first = _THREADS_BEFORE[0]
+            _THREADS_BEFORE.pop()
+            # With OpenMP each thread has a number of its own, which no other thread gives back.
+            torch.set_num_threads(before if _THREADS_BEFORE else max(before, first))

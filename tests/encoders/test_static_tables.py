@@ -285,6 +285,9 @@ def test_a_model2vec_folder_gives_what_model2vec_gives(tmp_path, tokenizer, sett
     encoder = SentenceEncoder.from_pretrained(tmp_path)
     for texts in (FOREIGN, MANY):
         np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-6)
+    cut = type(expected).from_pretrained(tmp_path, dimensionality=3).encode(MANY)
+    for found in (encoder.encode(MANY, truncate_dim=3), encoder.truncated(3).encode(MANY)):
+        np.testing.assert_allclose(found, cut, atol=1e-6)
     assert encoder._model is None and encoder.dimension == 6
     assert [len(ids) for ids in encoder.tokenize(FOREIGN)] == encoder.token_ids(FOREIGN).lengths.tolist()
     # What the model of PyTorch computes is not other than what the table gives.

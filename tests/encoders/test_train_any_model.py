@@ -223,6 +223,13 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
     assert found.column_names == ["sentence1", "sentence2", "negative_1"]
 
 
+def test_a_model_of_transformers_with_a_method_encode_is_not_taken_for_one_of_sentence_transformers(tmp_path, bert):
+    model = BertModel.from_pretrained(bert)
+    model.encode = model.forward
+    trainer = EncoderTrainer(model, arguments(tmp_path), rows(), AutoTokenizer.from_pretrained(bert))
+    assert trainer.model.transformer is model
+
+
 def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):
     model, tokenizer = BertModel.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)
     tokenizer.pad_token = None

@@ -5,6 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
+import threading
 
 import datasets
 import numpy as np
@@ -26,6 +27,8 @@ QUESTIONS = ["How do I reset my password?", "how do I reset my  password?", "How
 
 class Encoder:
     """Gives a text the vector in a table."""
+
+    is_table = True
 
     def __init__(self, vectors):
         self.table = vectors
@@ -160,6 +163,16 @@ def test_what_lists_miss_is_counted(monkeypatch):
     stay = np.flatnonzero(found.stays)
     missed = sum((cosines[row, stay[stay < row]] >= 0.85).any() for row in stay)
     assert found.counts["missed"] == missed > 0 and found.counts["checked"] > 100
+
+
+@pytest.mark.parametrize("is_table", [True, False])
+def test_a_table_is_read_in_another_thread_and_a_model_computes_where_an_interrupt_ends_it(is_table, monkeypatch):
+    monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 50)
+    texts, encoder = random_texts(0)
+    encoder.is_table, given, threads = is_table, encoder.encode_token_ids, set()
+    encoder.encode_token_ids = lambda *ids, **options: threads.add(threading.get_ident()) or given(*ids, **options)
+    find_duplicates(texts, encoder)
+    assert threading.get_ident() in threads and len(threads) == (2 if is_table else 1)
 
 
 def test_vectors_with_nan_are_an_error():

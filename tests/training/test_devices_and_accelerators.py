@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from transformers import TrainingArguments
@@ -42,17 +44,37 @@ def test_a_process_trains_on_one_gpu_however_many_there_are_and_says_so(tmp_path
     assert "training on one GPU" in caplog.text
 
 
-def test_operations_have_one_thread_meanwhile_and_three_again_after_an_error_or_an_end_before_time():
+@pytest.fixture
+def three_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(3)
-    try:
-        with pytest.raises(KeyError), one_thread():
-            assert set(in_threads(lambda block: torch.get_num_threads(), range(4), 2)) == {1}
-            raise KeyError
-        assert torch.get_num_threads() == 3
-        results = in_threads(lambda block: torch.get_num_threads(), range(4), 2)
-        assert next(results) == 1
-        results.close()
-        assert torch.get_num_threads() == 3
-    finally:
-        torch.set_num_threads(before)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_operations_have_one_thread_meanwhile_and_three_again_after_an_error_or_an_end_before_time(three_threads):
+    with pytest.raises(KeyError), one_thread():
+        assert set(in_threads(lambda block: torch.get_num_threads(), range(4), 2)) == {1}
+        raise KeyError
+    assert torch.get_num_threads() == 3
+    results = in_threads(lambda block: torch.get_num_threads(), range(4), 2)
+    assert next(results) == 1
+    results.close()
+    assert torch.get_num_threads() == 3
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_two_threads_whose_blocks_overlap_both_have_three_again(three_threads, order):
+    with ThreadPoolExecutor(1) as other:
+        runs = [
+            lambda function, *values: other.submit(function, *values).result(),
+            lambda function, *values: function(*values),
+        ]
+        assert [run(torch.get_num_threads) for run in runs] == [3, 3]
+        blocks = [one_thread(), one_thread()]
+        for run, block in zip(runs, blocks, strict=True):
+            run(block.__enter__)
+        assert set(in_threads(lambda block: torch.get_num_threads(), range(4), 2)) == {1}
+        for run, block in [*zip(runs, blocks, strict=True)][::order]:
+            run(block.__exit__, None, None, None)
+        assert [run(torch.get_num_threads) for run in runs] == [3, 3]

@@ -180,9 +180,11 @@ class DistillationObjective(Objective):
 
 def distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Returns the different ids below `size`, rising, and the place of each id among them: faster than by a sort."""
-    occurs = np.zeros(size, bool)
+    occurs, places = np.zeros(size, bool), np.empty(size, np.int64)
     occurs[ids] = True
-    return np.flatnonzero(occurs), (occurs.cumsum() - 1)[ids]
+    rows = np.flatnonzero(occurs)
+    places[rows] = np.arange(len(rows))
+    return rows, places[ids]
 
 
 def embed_with_local_table(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -30,6 +30,8 @@ _CHECKED_AT_A_TIME = 50
 _BLOCK_TEXTS = 8192
 _ROWS_AT_A_TIME = 1024
 _MOST_EDGES = 4_000_000
+_Chosen = tuple[NDArray[np.int64], list[str]]
+_Embedded = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,7 @@ def find_duplicates(
         with one_blas_thread():
             comparison.near = NearVectors(np.concatenate(sampled), threshold, len(new))
             for all_stay, some in ((True, new[new < num_earlier]), (False, new[new >= num_earlier])):
-                # While a block is compared, the next one is embedded.
-                with closing(mapped_in_order(comparison.embedded, _chosen(every, some), 1)) as blocks:
+                with closing(comparison.all_embedded(_chosen(every, some))) as blocks:
                     for rows, vectors in blocks:
                         comparison.add(rows, vectors, components=components, all_stay=all_stay)
                         progress(len(rows))
@@ -127,7 +128,7 @@ def _keys(texts: pa.Array) -> NDArray[np.uint64]:
     return np.where(has_words(texts), keys, np.uint64(0))
 
 
-def _chosen(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], list[str]]]:
+def _chosen(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[_Chosen]:
     """Streams the texts of some rows (rows,), ascending."""
     for start, block in _blocks(texts):
         first, stop = np.searchsorted(rows, (start, start + len(block)))
@@ -154,13 +155,20 @@ class _Comparison:
         self._added = np.empty(num_texts, np.int64)
         self._edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
-    def embedded(self, chosen: tuple[NDArray[np.int64], list[str]]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    def embedded(self, chosen: _Chosen) -> _Embedded:
         """Embeds the texts of some rows as float32 (texts, dim), of length 1 or 0."""
         rows, texts = chosen
         vectors = self._embedder.embed(texts, batch_size=self._batch_size)
         if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
             raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
         return rows, vectors
+
+    def all_embedded(self, chosen: Iterator[_Chosen]) -> Generator[_Embedded, None, None]:
+        """Embeds block after block; with a table the next one while a block is compared."""
+        if self._embedder.encoder.is_table:
+            return mapped_in_order(self.embedded, chosen, 1)
+        # A model takes all cores for many times as long, and in this thread an interrupt does not wait for it.
+        return (self.embedded(block) for block in chosen)
 
     def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_stay: bool) -> None:
         """Compares vectors (rows, dim) of some texts (rows,) with those added before and those before them."""

@@ -78,7 +78,7 @@ class NearVectors:
     def __init__(self, sample: NDArray[np.float32], threshold: float, most: int) -> None:
         self._dimension = sample.shape[1]
         self._threshold = threshold
-        # Asked for once: while another thread embeds, it is one.
+        # Asked for once: while another thread embeds, it may be one.
         self._threads = available_threads()
         self._components: NDArray[np.float32] | None = None
         if self._dimension > COMPONENTS:
