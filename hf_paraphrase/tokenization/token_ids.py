@@ -21,8 +21,7 @@ class TokenIds(NamedTuple):
     @classmethod
     def of_lists(cls, lists: Sequence[Sequence[int]]) -> TokenIds:
         """Lays lists of ids end to end."""
-        offsets = np.zeros(len(lists) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)), out=offsets[1:])
+        offsets = ends_of(np.fromiter(map(len, lists), np.int64, len(lists)))
         return cls(np.fromiter(chain.from_iterable(lists), np.int64, int(offsets[-1])), offsets)
 
     @classmethod
@@ -100,6 +99,5 @@ def ends_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
 
 def ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Lists the whole numbers first[i], …, first[i] + lengths[i] - 1 for every i, one range behind the other."""
-    ends = lengths.cumsum()
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(first - (ends - lengths), lengths)
+    begins = ends_of(lengths)
+    return np.arange(begins[-1]) + np.repeat(first - begins[:-1], lengths)

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial, reduce
 from typing import Any, cast
 
+from ..messages import shown_line
 from .character_trigram import TrigramLookup
 from .run_lookup import RunLookup
 from .token_ids import TokenIds, library_ids
 
-_SHOWN = 60
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 Lookup = Callable[[Sequence[str]], TokenIds]
 """Computes the ids that a tokenizer gives, for many texts at once, without padding or truncation."""
@@ -82,8 +82,4 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
 
 
 def _described(value: Any) -> str:
-    # That of a table has several lines.
-    shown = " ".join(repr(value).split()) if hasattr(value, "columns") else repr(value)
-    if len(shown) > _SHOWN:
-        shown = f"{shown[: _SHOWN - 1]}…"
-    return "None" if value is None else f"{shown} ({type(value).__name__})"
+    return "None" if value is None else f"{shown_line(repr(value), 60)} ({type(value).__name__})"

@@ -100,11 +100,8 @@ def check_languages(folder: str, model: Any, bitext: DataFolder, split: str) -> 
     for side, translates in (("source", "translates"), ("target", "translates into")):
         language, own = first.get(f"{side}_lang"), getattr(model.config, f"{side}_lang", None)
         if are_different(language, own):
-            raise InputError(
-                f"the {side} side is {language}, but the model {folder} {translates} {own}",
-                path=bitext.path,
-                remedy="give a model and bitext of the same two languages",
-            )
+            what = f"the {side} side is {language}, but the model {folder} {translates} {own}"
+            raise InputError(what, path=bitext.path, remedy="give a model and bitext of the same two languages")
 
 
 def are_different(one: str | None, other: str | None) -> bool:

@@ -110,11 +110,8 @@ class Translator:
                 raise
         else:
             if not all(math.isfinite(item.log_prob) for nbest in nbest_lists for item in nbest):
-                raise ModelError(
-                    "the model's probabilities are not finite",
-                    path=self.model.name_or_path or None,
-                    remedy="try it with evaluate-nmt, or --precision fp32",
-                )
+                path, remedy = self.model.name_or_path or None, "try it with evaluate-nmt, or --precision fp32"
+                raise ModelError("the model's probabilities are not finite", path=path, remedy=remedy)
             return [_usable(nbest) for nbest in nbest_lists]
         # Here the memory that the error refers to is free again.
         if len(input_ids) == 1:
@@ -146,11 +143,8 @@ def _candidate_vocabulary(
     sizes = len(table.offsets) - 1, len(table.target_counts)
     same_sizes = sizes == (config.source_vocab_size, config.vocab_size)
     if not same_sizes or table.units not in {None, unit_fingerprint(tokenizer)}:
-        raise InputError(
-            f"the lexical table is about the units of another model than {model.name_or_path}",
-            path=path,
-            remedy="make one for this model with the verb lexical-table",
-        )
+        what = f"the lexical table is about the units of another model than {model.name_or_path}"
+        raise InputError(what, path=path, remedy="make one for this model with the verb lexical-table")
     return CandidateVocabulary(
         table,
         frequent=options.candidates_frequent or 0,
