@@ -84,6 +84,8 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str) 
         remedy = columns_there(present)
         if missing == PAIRS.names:
             remedy += "; name the sides: hf-paraphrase prepare pairs --dataset DATA --columns sentence1=…,sentence2=…"
+        elif "target" in missing:
+            remedy += "; or hf-paraphrase prepare bitext --dataset DATA --source-lang CODE --target-lang CODE"
         problem = f"missing column{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
         raise InputError(problem, path=path, remedy=remedy)
 

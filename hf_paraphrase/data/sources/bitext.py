@@ -210,6 +210,11 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
                 if not columns[side]:
                     remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
                     raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
+            if columns["source"] == "source" and "source_lang" in names:
+                stated = first.column("source_lang")[0].as_py()
+                if primary_language(stated or self.source_lang) != primary_language(self.source_lang):
+                    what = f"the source side is `{stated}`, not `{self.source_lang}`"
+                    raise InputError(what, path=dataset, remedy="give the two languages as they are there")
             tables = (table.flatten() for table in chain([first], stream))
             yield from numbered_texts(tables, columns, dataset, "it needs text in both languages")
 
