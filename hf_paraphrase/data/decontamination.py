@@ -209,13 +209,11 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
     if re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body):
         numbers = np.unique(np.array([int(line, 16) for line in body.split()], np.uint64))
         read.add_numbers(name, numbers, version)
-        log(
-            f"{name}: {len(numbers):,} fingerprints of version {version}, which match the same words only, to keep out"
-        )
-        return len(numbers)
-    number = read.add(name, _sentences_of(path, raw))
+        number, kind = len(numbers), f"fingerprints of version {version}, which match the same words only,"
+    else:
+        number, kind = read.add(name, _sentences_of(path, raw)), "sentences of four words or more"
     if number:
-        log(f"{name}: {number:,} sentences of four words or more to keep out")
+        log(f"{name}: {number:,} {kind} to keep out")
     return number
 
 

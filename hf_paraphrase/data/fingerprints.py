@@ -198,8 +198,7 @@ def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     """Returns which numbers (n,) are among some that are sorted: few are looked up in many, again and again."""
     if not len(ascending):
         return np.zeros(len(numbers), dtype=np.bool_)
-    is_present: np.ndarray = np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
-    return is_present
+    return np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
 
 
 def as_texts(texts: Texts) -> pa.Array:

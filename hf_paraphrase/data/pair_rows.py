@@ -64,15 +64,11 @@ class PairRows:
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Streams blocks of columns, or of a random sample of a folder, with the numbers of their first rows."""
         require_columns(self.columns, columns, str(self.path or "the pairs"))
-        blocks: Iterable[pa.RecordBatch]
         chosen: np.ndarray | None = None
-        if self.folder is not None:
-            rows, blocks = self.folder.count(self.split), self.folder.batches(self.split, columns)
-            if max_pairs is not None and max_pairs < rows:
-                chosen = np.zeros(rows, bool)
-                chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
-        else:
-            blocks = self._batches_of_dataset(columns)
+        if self.folder is not None and max_pairs is not None and max_pairs < (rows := self.folder.count(self.split)):
+            chosen = np.zeros(rows, bool)
+            chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
+        blocks = self.folder.batches(self.split, columns) if self.folder else self._batches_of_dataset(columns)
         start = 0
         for batch in blocks:
             end = start + batch.num_rows

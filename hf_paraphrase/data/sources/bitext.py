@@ -184,9 +184,8 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         if self.gettext is not None:
             english = [primary_language(code) == "en" for code in codes]
             if sum(english) != 1:
-                problem = (
-                    f"the messages of gettext catalogues are English, but the languages are {' and '.join(codes)}"
-                )
+                languages = " and ".join(codes)
+                problem = f"the messages of gettext catalogues are English, but the languages are {languages}"
                 raise UsageError(problem, remedy="one of --source-lang and --target-lang must be en")
             catalogues = find_catalogues(Path(self.gettext))
             lang, english_column = codes[english.index(False)], ("source", "target")[english.index(True)]
