@@ -138,8 +138,7 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
             problem = "a list of version 1, which cannot become one of version 2"
             raise InputError(problem, path=min(read.version_1), remedy="give the evaluation set itself")
         every = np.unique(np.concatenate(list(read.sets.values())))
-        lines = [LIST_HEADER, *(f"{number:016x}" for number in every.tolist())]
-        data = "".join(f"{line}\n" for line in lines).encode()
+        data = "\n".join([LIST_HEADER, *(f"{number:016x}" for number in every.tolist()), ""]).encode()
         with written_whole(output) as temporary:
             # Without a time the same list is the same file.
             temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)

@@ -27,10 +27,8 @@ from .schema import require_columns, require_texts, usual_pair_columns
 from .text_blocks import kind_of_records
 
 BATCH_ROWS = 10_000
-ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
-_SPLIT = re.compile(r"\w+(\.\w+)*")
 ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
@@ -62,7 +60,7 @@ class DataFolder:
         self.splits = sorted(self._files, key=lambda name: (ORDER.get(name, 3), name))
         self._lists = lists
         self._schemas: dict[str, pa.Schema] = {}
-        # For each split the names in its files of the sides of pairs, where they are others than ours.
+        # For each split the names in its files of the sides of pairs.
         self._theirs: dict[str, dict[str, str]] = {}
         self._footers: dict[str, list[pq.FileMetaData]] = {}
 
@@ -94,7 +92,6 @@ class DataFolder:
                 schema = file.schema_arrow.remove_metadata()
             is_bitext = {"source", "target"} <= set(schema.names)
             theirs = {} if is_bitext else usual_pair_columns(schema.names)
-            theirs = {ours: name for ours, name in theirs.items() if ours != name}
             ours = {name: ours for ours, name in theirs.items()}
             schema = pa.schema([field.with_name(ours.get(field.name, field.name)) for field in schema])
             require_texts(schema, str(self.path), lists=self._lists)
@@ -218,7 +215,7 @@ def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
 
 def check_split_name(name: str) -> str:
     """Returns `name` if `datasets` takes it for a split."""
-    if not _SPLIT.fullmatch(name) or not name.isascii() or name == "all":
+    if not re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) or name == "all":
         raise UsageError(f"`{name}` is not a name for a split", remedy="letters, digits and _, e.g. train, dev, test")
     return name
 
@@ -229,7 +226,7 @@ def write_split(
     batches: Iterable[pa.RecordBatch | pa.Table],
     schema: pa.Schema,
     *,
-    rows_per_shard: int = ROWS_PER_SHARD,
+    rows_per_shard: int = 1_000_000,
     repeating: Sequence[str] | None = None,
 ) -> int:
     """Streams rows into the Parquet shards `data/SPLIT-*` of a folder; returns how many they are.

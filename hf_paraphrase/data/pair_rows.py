@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from .folder import BATCH_ROWS, DataFolder
-from .schema import is_list, require_columns, require_texts, usual_pair_columns
+from .schema import is_list, require_columns, require_texts, usual_pair_columns, with_column
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
@@ -88,9 +88,7 @@ class PairRows:
         name = self.sides[1]
         if name in batch.schema.names and is_list(batch.schema.field(name).type):
             column = batch.column(name)
-            batch = batch.take(pc.list_parent_indices(column)).set_column(
-                batch.schema.get_field_index(name), name, pc.list_flatten(column)
-            )
+            batch = with_column(batch.take(pc.list_parent_indices(column)), name, pc.list_flatten(column))
         require_texts(batch.schema, str(self.path or "the pairs"), self.sides)
         return batch
 

@@ -23,7 +23,6 @@ from .schema import plain_name, usual_pair_columns
 from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
 from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
-from .text_blocks import check_readable as check_readable
 from .text_blocks import decoded_lines, empty_file, read_blocks, whole_lines
 
 Block = tuple[np.ndarray, dict[str, pa.Array]]

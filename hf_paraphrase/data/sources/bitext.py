@@ -157,15 +157,14 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         return parts
 
     def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: dict[str, Any], **options: Any) -> Part:
-        languages = (self.source_lang, self.target_lang)
-        prefix = "-".join(languages if split == "train" else (*languages, split))
+        prefix = "-".join(self.languages if split == "train" else (*self.languages, split))
         return Part(
             split,
             BITEXT,
             files,
             partial(_read, read),
             texts=("target",),
-            clean=partial(_cleaned, prefix, languages, rules),
+            clean=partial(_cleaned, prefix, self.languages, rules),
             repeating=REPEATING,
             **options,
         )
@@ -227,7 +226,7 @@ def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
 
 
 def _cleaned(
-    prefix: str, languages: tuple[str, str], rules: dict[str, Any], lines: pa.Table
+    prefix: str, languages: tuple[str, ...], rules: dict[str, Any], lines: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
     """Makes rows of lines, without those that a rule does not let through."""
     rows, counts = clean(lines, **rules)

@@ -107,12 +107,11 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     # `surprise.OnWN` is OnWN, and case does not matter.
     plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
     name = next((name for name in SET_NAMES.get(family[:5], ()) if name.lower() == plain.lower()), plain)
+    other = _counterpart(path, match["kind"].lower(), family)
     if match["kind"].lower() == "gs":
-        sentences = _counterpart(path, "gs", "input", family)
-        return GradedFile(family, name, path, STS, lacks="sentences") if sentences is None else None
-    gold = _counterpart(path, "input", "gs", family)
-    files = (path,) if gold is None else (path, gold)
-    scored = gold or re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3]))
+        return GradedFile(family, name, path, STS, lacks="sentences") if other is None else None
+    files = (path,) if other is None else (path, other)
+    scored = other or re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3]))
     return GradedFile(family, name, path, STS, files, _read_semeval, "" if scored else "scores")
 
 
@@ -128,8 +127,9 @@ def _family_of(folder: Path, year: str | None) -> str | None:
     return None if year is None else f"STS{year}" + ("" if part is None else f" {part}")
 
 
-def _counterpart(path: Path, kind: str, other: str, family: str) -> Path | None:
+def _counterpart(path: Path, kind: str, family: str) -> Path | None:
     """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same family."""
+    other = "input" if kind == "gs" else "gs"
     beside = path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
     if beside.is_file():
         return beside
