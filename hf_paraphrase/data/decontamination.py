@@ -138,8 +138,7 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
             problem = "a list of version 1, which cannot become one of version 2"
             raise InputError(problem, path=min(read.version_1), remedy="give the evaluation set itself")
         every = np.unique(np.concatenate(list(read.sets.values())))
-        lines = [LIST_HEADER, *(f"{number:016x}" for number in every.tolist())]
-        data = "".join(f"{line}\n" for line in lines).encode()
+        data = "\n".join([LIST_HEADER, *(f"{number:016x}" for number in every.tolist()), ""]).encode()
         with written_whole(output) as temporary:
             # Without a time the same list is the same file.
             temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
@@ -209,13 +208,11 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
     if re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body):
         numbers = np.unique(np.array([int(line, 16) for line in body.split()], np.uint64))
         read.add_numbers(name, numbers, version)
-        log(
-            f"{name}: {len(numbers):,} fingerprints of version {version}, which match the same words only, to keep out"
-        )
-        return len(numbers)
-    number = read.add(name, _sentences_of(path, raw))
+        number, kind = len(numbers), f"fingerprints of version {version}, which match the same words only,"
+    else:
+        number, kind = read.add(name, _sentences_of(path, raw)), "sentences of four words or more"
     if number:
-        log(f"{name}: {number:,} sentences of four words or more to keep out")
+        log(f"{name}: {number:,} {kind} to keep out")
     return number
 
 

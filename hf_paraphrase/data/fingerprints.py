@@ -27,7 +27,6 @@ SHORTEST_IN_WORDS = 4
 SHORTEST_NGRAM = 4
 SHARE = 0.7
 """The least share of the n-grams of a sentence that must occur in a set."""
-_NOT_ALPHANUMERIC = re.compile(r"[\W_]+")
 normalise = words_of
 normalise_all = words_of_all
 Texts: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str]
@@ -46,7 +45,7 @@ def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 def normalise_as_version_1(text: str) -> str:
     """Returns a text as version 1 of the fingerprints saw it."""
-    return _NOT_ALPHANUMERIC.sub(" ", unicodedata.normalize("NFKC", text).lower()).strip()
+    return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", text).lower()).strip()
 
 
 def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
@@ -198,8 +197,7 @@ def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
     """Returns which numbers (n,) are among some that are sorted: few are looked up in many, again and again."""
     if not len(ascending):
         return np.zeros(len(numbers), dtype=np.bool_)
-    is_present: np.ndarray = np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
-    return is_present
+    return np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
 
 
 def as_texts(texts: Texts) -> pa.Array:

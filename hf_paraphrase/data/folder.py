@@ -27,10 +27,8 @@ from .schema import require_columns, require_texts, usual_pair_columns
 from .text_blocks import kind_of_records
 
 BATCH_ROWS = 10_000
-ROWS_PER_SHARD = 1_000_000
 _SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
 _SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
-_SPLIT = re.compile(r"\w+(\.\w+)*")
 ORDER = {"train": 0, "validation": 1, "test": 2}
 
 
@@ -53,9 +51,8 @@ class DataFolder:
         if not self._files:
             inside = [file for pattern in ("[!.]*", "*/[!.]*") for file in self.path.glob(pattern)]
             # Any folder may have JSON about it, as provenance.json.
-            tables = [file for file in inside if not file.name.endswith(".json")]
-            rows = [file for file in tables if kind_of_records(Path(file.name)) in ("csv", "jsonl")]
-            if self.path.is_dir() and not rows:
+            tables = [Path(file.name) for file in inside if not file.name.endswith(".json")]
+            if self.path.is_dir() and not {"csv", "jsonl"} & {*map(kind_of_records, tables)}:
                 problem = "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet"
                 remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
                 raise InputError(problem, path=self.path, remedy=remedy)
@@ -63,7 +60,7 @@ class DataFolder:
         self.splits = sorted(self._files, key=lambda name: (ORDER.get(name, 3), name))
         self._lists = lists
         self._schemas: dict[str, pa.Schema] = {}
-        # For each split the names in its files of the sides of pairs, where they are others than ours.
+        # For each split the names in its files of the sides of pairs.
         self._theirs: dict[str, dict[str, str]] = {}
         self._footers: dict[str, list[pq.FileMetaData]] = {}
 
@@ -95,7 +92,6 @@ class DataFolder:
                 schema = file.schema_arrow.remove_metadata()
             is_bitext = {"source", "target"} <= set(schema.names)
             theirs = {} if is_bitext else usual_pair_columns(schema.names)
-            theirs = {ours: name for ours, name in theirs.items() if ours != name}
             ours = {name: ours for ours, name in theirs.items()}
             schema = pa.schema([field.with_name(ours.get(field.name, field.name)) for field in schema])
             require_texts(schema, str(self.path), lists=self._lists)
@@ -161,20 +157,18 @@ class DataFolder:
             begin, row = row, row + footer.num_rows
             if begin == row or begin >= stop or row <= start:
                 continue
-            with open_parquet(path) as file:
-                require_columns(file.schema_arrow.names, theirs, str(path))
-                sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
-                ends = begin + np.cumsum(sizes)
-                groups = np.flatnonzero((ends > start) & (ends - sizes < stop))
-                first = int(ends[groups[0]] - sizes[groups[0]])
-                options: dict[str, Any] = {"batch_size": batch_size, "row_groups": groups.tolist(), "columns": theirs}
-                for batch in batches_of(file, path, **options):
-                    kept = batch.slice(max(0, start - first), max(0, stop - max(start, first)))
-                    first += batch.num_rows
-                    if kept.num_rows:
-                        yield kept.select(theirs).rename_columns(names)
-                    if first >= stop:
-                        break
+            require_columns(footer.schema.to_arrow_schema().names, theirs, str(path))
+            sizes = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+            ends = begin + np.cumsum(sizes)
+            groups = np.flatnonzero((ends > start) & (ends - sizes < stop))
+            first = int(ends[groups[0]] - sizes[groups[0]])
+            for batch in batches_of(path, batch_size=batch_size, row_groups=groups.tolist(), columns=theirs):
+                kept = batch.slice(max(0, start - first), max(0, stop - max(start, first)))
+                first += batch.num_rows
+                if kept.num_rows:
+                    yield kept.select(theirs).rename_columns(names)
+                if first >= stop:
+                    break
 
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
         """Reads a split, or some of its columns, into memory."""
@@ -221,7 +215,7 @@ def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
 
 def check_split_name(name: str) -> str:
     """Returns `name` if `datasets` takes it for a split."""
-    if not _SPLIT.fullmatch(name) or not name.isascii() or name == "all":
+    if not re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) or name == "all":
         raise UsageError(f"`{name}` is not a name for a split", remedy="letters, digits and _, e.g. train, dev, test")
     return name
 
@@ -232,7 +226,7 @@ def write_split(
     batches: Iterable[pa.RecordBatch | pa.Table],
     schema: pa.Schema,
     *,
-    rows_per_shard: int = ROWS_PER_SHARD,
+    rows_per_shard: int = 1_000_000,
     repeating: Sequence[str] | None = None,
 ) -> int:
     """Streams rows into the Parquet shards `data/SPLIT-*` of a folder; returns how many they are.
@@ -246,18 +240,18 @@ def write_split(
     total = in_shard = 0
     dictionary = True if repeating is None else list(repeating)
     try:
-        for batch in chain(batches, [None]):
-            if writer is None or (batch is not None and in_shard >= rows_per_shard):
+        # Without rows there is a shard as well.
+        for batch in chain([schema.empty_table()], batches):
+            if writer is None or in_shard >= rows_per_shard:
                 if writer is not None:
                     writer.close()
                 parts.append(directory / f".{split}-{len(parts):05d}.parquet")
                 writer = pq.ParquetWriter(parts[-1], schema, compression="zstd", use_dictionary=dictionary)
                 in_shard = 0
-            if batch is not None and batch.num_rows:  # `datasets` cannot read a row group without rows
-                table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-                writer.write_table(table.select(schema.names).cast(schema))
-                total += table.num_rows
-                in_shard += table.num_rows
+            if batch.num_rows:  # `datasets` cannot read a row group without rows
+                writer.write(batch.select(schema.names).cast(schema))
+                total += batch.num_rows
+                in_shard += batch.num_rows
     finally:
         if writer is not None:
             writer.close()
@@ -272,9 +266,9 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         return pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
 
 
-def batches_of(file: pq.ParquetFile, path: Path, **options: Any) -> Iterator[pa.RecordBatch]:
-    """Streams the record batches of an open file; the options are those of `iter_batches`."""
-    with damage_named(path):
+def batches_of(path: Path, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Streams the record batches of a Parquet file; the options are those of `iter_batches`."""
+    with open_parquet(path) as file, damage_named(path):
         for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
             # Otherwise nothing looks at the bytes before someone wants a text, far from here.
             batch.validate(full=True)

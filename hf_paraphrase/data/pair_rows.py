@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
 from .folder import BATCH_ROWS, DataFolder
-from .schema import is_list, require_columns, require_texts, usual_pair_columns
+from .schema import is_list, require_columns, require_texts, usual_pair_columns, with_column
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
@@ -64,15 +64,11 @@ class PairRows:
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Streams blocks of columns, or of a random sample of a folder, with the numbers of their first rows."""
         require_columns(self.columns, columns, str(self.path or "the pairs"))
-        blocks: Iterable[pa.RecordBatch]
         chosen: np.ndarray | None = None
-        if self.folder is not None:
-            rows, blocks = self.folder.count(self.split), self.folder.batches(self.split, columns)
-            if max_pairs is not None and max_pairs < rows:
-                chosen = np.zeros(rows, bool)
-                chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
-        else:
-            blocks = self._batches_of_dataset(columns)
+        if self.folder is not None and max_pairs is not None and max_pairs < (rows := self.folder.count(self.split)):
+            chosen = np.zeros(rows, bool)
+            chosen[np.random.default_rng(seed).choice(rows, max_pairs, replace=False)] = True
+        blocks = self.folder.batches(self.split, columns) if self.folder else self._batches_of_dataset(columns)
         start = 0
         for batch in blocks:
             end = start + batch.num_rows
@@ -92,9 +88,7 @@ class PairRows:
         name = self.sides[1]
         if name in batch.schema.names and is_list(batch.schema.field(name).type):
             column = batch.column(name)
-            batch = batch.take(pc.list_parent_indices(column)).set_column(
-                batch.schema.get_field_index(name), name, pc.list_flatten(column)
-            )
+            batch = with_column(batch.take(pc.list_parent_indices(column)), name, pc.list_flatten(column))
         require_texts(batch.schema, str(self.path or "the pairs"), self.sides)
         return batch
 

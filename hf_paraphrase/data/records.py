@@ -13,6 +13,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,11 @@ def read_records(
     Those that are `optional` may be absent in a JSON object; the `remedy` is for a column that does not fit.
     """
     if kind == "parquet":
-        return _read_parquet(path, columns, remedy)
+        present = schema_of_file(path, kind).names
+        for theirs in columns.values():
+            _require_once(present, theirs, path, remedy)
+        tables = batches_of(path, batch_size=_BLOCK_ROWS, columns=list(dict.fromkeys(columns.values())))
+        return numbered_texts(tables, columns, path, remedy)
     objects = _objects(path, errors) if kind == "jsonl" else _csv_objects(path, columns, errors, remedy)
     return read_objects(objects, path, columns, errors, optional=optional)
 
@@ -174,26 +179,11 @@ def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool
     return text
 
 
-def _read_parquet(path: Path, columns: Mapping[str, str], remedy: str) -> Iterator[Block]:
-    if not path.is_file():
-        raise InputError("no such file", path=path, remedy="check the path")
-    with open_parquet(path) as file:
-        for theirs in columns.values():
-            _require_once(file.schema_arrow.names, theirs, path, remedy)
-        wanted = list(dict.fromkeys(columns.values()))
-        tables = batches_of(file, path, batch_size=_BLOCK_ROWS, columns=wanted)
-        yield from numbered_texts(tables, columns, path, remedy)
-
-
 def streamed_tables(dataset: str, split: str, subset: str | None = None) -> Generator[pa.Table]:
     """Streams the rows of whatever `load_dataset` opens as tables."""
-    try:
+    with _opening(dataset):
         rows = dataset_builder(dataset, subset).as_streaming_dataset(split)
         yield from rows.with_format("arrow").iter(batch_size=_BLOCK_ROWS)
-    except HfParaphraseError:
-        raise
-    except Exception as error:
-        raise cannot_open(error, dataset) from error
 
 
 def numbered_texts(
@@ -227,18 +217,17 @@ def blocks_of(names: list[str], rows: Iterable[tuple[int, Sequence[str | None]]]
         yield np.array([line for line, _ in block], np.int64), texts
 
 
-def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subset: str | None = None) -> Any:
+def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subset: str | None = None) -> pa.Table:
     """Opens text, CSV, JSON lines or Parquet files of one kind, or one folder or name on the Hub.
 
-    What is read of files without `datasets` is an Arrow table, all else a `Dataset`; :func:`arrow_tables` and
-    :func:`schema_of` take both. Files that are mapped into memory lie in the cache.
+    The table is mapped into memory; what is read without `datasets` lies in the cache.
     """
     paths = [Path(item) for item in inputs]
     are_files = len(paths) > 1 or paths[0].is_file()
     is_path = paths[0].suffix or inputs[0].count("/") > 1 or inputs[0].startswith(("/", "."))
     if not are_files and is_path and not paths[0].is_dir():
         raise InputError("no such file or folder", path=inputs[0], remedy="check the path")
-    try:
+    with _opening(inputs[0]):
         if are_files:
             return _rows_of_files(paths, cache, split)
         if paths[0].is_dir() and subset is None and "." in split:
@@ -251,14 +240,10 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
                 raise ValueError(f"there is no split {split}")
             return _mapped([Path(file) for file in builder.config.data_files[split]], "csv", cache)
         builder.download_and_prepare()
-        return builder.as_dataset(split)
-    except HfParaphraseError:
-        raise
-    except Exception as error:
-        raise cannot_open(error, inputs[0]) from error
+        return builder.as_dataset(split).with_format("arrow")[:]
 
 
-def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
+def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> pa.Table:
     for path in paths:
         check_readable(path)
     kind, *others = {kind_of_rows(path) for path in paths}
@@ -273,7 +258,7 @@ def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> Any:
         for _ in lines_of_text(path):
             pass
     files = {split: [str(path) for path in paths]}
-    return datasets.load_dataset("json", data_files=files, split=split, cache_dir=str(cache))
+    return datasets.load_dataset("json", data_files=files, split=split, cache_dir=str(cache)).with_format("arrow")[:]
 
 
 def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
@@ -290,7 +275,7 @@ def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
         for path in paths:
             try:
                 for table in _tables(path, kind, schema.names):
-                    writer.write_table(table.select(schema.names).cast(schema))
+                    writer.write(table.select(schema.names).cast(schema))
             except pa.ArrowInvalid as error:
                 remedy = f"give columns of the types of {paths[0]}"
                 raise InputError(f"a value does not fit: {error}", path=path, remedy=remedy) from error
@@ -298,41 +283,41 @@ def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:
     return pa.ipc.open_stream(pa.memory_map(str(place))).read_all()
 
 
-def _tables(path: Path, kind: str | None, names: Sequence[str]) -> Iterator[pa.Table]:
+def _tables(path: Path, kind: str | None, names: Sequence[str]) -> Iterator[pa.Table | pa.RecordBatch]:
     if kind is None:
         yield from (pa.table({"text": lines}) for lines in lines_of_text(path))
     elif kind == "csv":
         records = read_records(path, kind, {name: name for name in names}, StrictLines())
         yield from (pa.table(columns) for _, columns in records)
     else:
-        with open_parquet(path) as file:
-            yield from (pa.Table.from_batches([batch]) for batch in batches_of(file, path))
+        yield from batches_of(path)
 
 
-def cannot_open(error: Exception, name: str) -> InputError:
-    """Makes the error for whatever it is that the library meets in files of others."""
-    cause = error.__cause__ or error
-    reason = " ".join(str(cause).split())[:300]
-    if "BatchSize" in reason:
-        reason = "there are no rows"  # in a Parquet file
-    remedy = "check that there are rows, and the name, --split and --subset"
-    if Path(name).is_file():
-        remedy = "check the file"
-    if isinstance(cause, UnicodeDecodeError):
-        remedy = "check that the file is UTF-8"
-    if isinstance(cause, ModuleNotFoundError):
-        remedy = f"pip install {cause.name}"
-    return InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy)
-
-
-def schema_of(rows: Any) -> pa.Schema:
-    """Returns the schema of a table or a `Dataset`."""
-    return rows.schema if isinstance(rows, pa.Table) else rows.features.arrow_schema
+@contextmanager
+def _opening(name: str) -> Iterator[None]:
+    """Turns whatever it is that the library encounters in files of others into an `InputError`."""
+    try:
+        yield
+    except HfParaphraseError:
+        raise
+    except Exception as error:
+        cause = error.__cause__ or error
+        reason = " ".join(str(cause).split())[:300]
+        if "BatchSize" in reason:
+            reason = "there are no rows"  # in a Parquet file
+        remedy = "check that there are rows, and the name, --split and --subset"
+        if Path(name).is_file():
+            remedy = "check the file"
+        if isinstance(cause, UnicodeDecodeError):
+            remedy = "check that the file is UTF-8"
+        if isinstance(cause, ModuleNotFoundError):
+            remedy = f"pip install {cause.name}"
+        raise InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy) from error
 
 
 def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     """Returns the columns of texts: those given, else those of the usual names, else the only one that holds text."""
-    schema = schema_of(rows)
+    schema = rows.schema if isinstance(rows, pa.Table) else rows.features.arrow_schema
     if columns:
         require_columns(schema.names, columns, name)
         require_texts(schema, name, columns)
@@ -348,7 +333,8 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
 
 def texts_of(rows: Any, columns: Sequence[str]) -> pa.ChunkedArray:
     """Returns the texts of all rows; those of several columns are joined by a space."""
-    rows = rows.select(columns) if isinstance(rows, pa.Table) else rows.select_columns(list(columns))
+    if not isinstance(rows, pa.Table):
+        rows = rows.select_columns(list(columns)).with_format("arrow")[:]
     parts = [pa.chunked_array([], pa.string())]
     for table in arrow_tables(rows):
         texts = [table.column(column).cast(pa.string()).fill_null("") for column in columns]
@@ -356,12 +342,10 @@ def texts_of(rows: Any, columns: Sequence[str]) -> pa.ChunkedArray:
     return pa.chunked_array([chunk for part in parts for chunk in part.chunks], pa.string())
 
 
-def arrow_tables(rows: Any, chosen: np.ndarray | None = None) -> Iterator[pa.Table]:
-    """Streams the rows of a table or a `Dataset`, or the chosen ones (rows,), bool, as tables."""
-    arrow = rows if isinstance(rows, pa.Table) else rows.with_format("arrow")
+def arrow_tables(rows: pa.Table, chosen: np.ndarray | None = None) -> Iterator[pa.Table]:
+    """Streams the rows of a table, or the chosen ones (rows,), bool, in tables of at most 10,000."""
     for start in range(0, len(rows), BATCH_ROWS):
-        block = slice(start, start + BATCH_ROWS)
-        table = arrow.slice(start, BATCH_ROWS) if isinstance(rows, pa.Table) else arrow[block]
-        part = table if chosen is None else table.filter(pa.array(chosen[block]))
+        table = rows.slice(start, BATCH_ROWS)
+        part = table if chosen is None else table.filter(pa.array(chosen[start : start + BATCH_ROWS]))
         if part.num_rows:
             yield part

@@ -58,11 +58,8 @@ def is_blank(text: str) -> bool:
 def words_of(text: str) -> str:
     """Returns the words of a text in the form that is compared, with single spaces between them."""
     text = same_text(unicodedata.normalize("NFKC", text))
-    return " ".join(_NOT_WORDS.sub(_only_marks, text).split())
-
-
-def _only_marks(between: re.Match[str]) -> str:
-    return " " if between[0].isascii() else _marks_of(between[0])
+    text = _NOT_WORDS.sub(lambda between: " " if between[0].isascii() else _marks_of(between[0]), text)
+    return " ".join(text.split())
 
 
 @lru_cache(maxsize=4096)
@@ -103,9 +100,8 @@ def has_words(texts: pa.Array) -> NDArray[np.bool_]:
     """Returns which texts have anything to be seen: (texts,), bool."""
     import pyarrow.compute as pc
 
-    matched = pc.match_substring_regex(texts, _VISIBLE).fill_null(False)
-    visible: NDArray[np.bool_] = matched.to_numpy(zero_copy_only=False)
-    return visible
+    visible = pc.match_substring_regex(texts, _VISIBLE).fill_null(False)
+    return visible.to_numpy(zero_copy_only=False)
 
 
 def count_words(texts: pa.Array) -> NDArray[np.int64]:
@@ -116,5 +112,4 @@ def count_words(texts: pa.Array) -> NDArray[np.int64]:
     trimmed = pc.utf8_trim_whitespace(texts)
     lengths = pc.list_value_length(pc.utf8_split_whitespace(trimmed))
     counts = pc.if_else(pc.equal(trimmed, ""), 0, lengths).fill_null(0).cast(pa.int64())
-    numbers: NDArray[np.int64] = counts.to_numpy(zero_copy_only=False)
-    return numbers
+    return counts.to_numpy(zero_copy_only=False)

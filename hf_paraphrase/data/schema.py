@@ -130,7 +130,7 @@ def holds_values(kind: pa.DataType) -> bool:
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    """Returns a table with a column more; one of the same name is replaced in its place."""
+    """Returns a table or a batch with a column more; one of the same name is replaced in its place."""
     position = table.schema.get_field_index(name)
     return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
 

@@ -93,10 +93,8 @@ class SentenceCorpus:
     def blocks(self) -> Iterator[list[str | None]]:
         """Streams the texts; those of a data folder row by row, the columns of a row after each other."""
         if not self.columns:
-            yield from map(list, lines_of_file(self.path))
-            return
-        for batch in self._batches(()):
-            yield self._texts(batch)
+            return map(list, lines_of_file(self.path))
+        return map(self._texts, self._batches(()))
 
     def _texts(self, batch: Any) -> list[str | None]:
         sides = [batch[name].to_pylist() for name in self.columns]

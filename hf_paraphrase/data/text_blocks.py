@@ -50,23 +50,19 @@ _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0)
 class LineErrors:
     """What becomes of a malformed line: it ends the work (`raise`, or `strict` without a way out), or goes (`skip`).
 
-    `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines.
+    `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines;
+    line i of a file and of the one that it is `aligned_with` is one record.
     """
 
     policy: str = "raise"
     left_out: Counter[str] = field(default_factory=Counter)
     skipped: dict[tuple[Path, int, str], None] = field(default_factory=dict)
-    _aligned_with: dict[Path, Path] = field(default_factory=dict)
+    aligned_with: dict[Path, Path] = field(default_factory=dict)
 
     @property
     def count(self) -> int:
         """The number of lines left out; line i of two aligned files is one line."""
-        return len({(self._aligned_with.get(path, path), line) for path, line, _ in self.skipped})
-
-    def align(self, paths: Iterable[Path]) -> None:
-        """Notes that line i of these files is one record."""
-        first, *others = paths
-        self._aligned_with |= dict.fromkeys(others, first)
+        return len({(self.aligned_with.get(path, path), line) for path, line, _ in self.skipped})
 
     def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
         """Raises for a malformed line, or notes it."""

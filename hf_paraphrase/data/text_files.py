@@ -23,7 +23,6 @@ from .schema import plain_name, usual_pair_columns
 from .text_blocks import PLAIN_OR_COMPRESSED as PLAIN_OR_COMPRESSED
 from .text_blocks import LineErrors as LineErrors
 from .text_blocks import StrictLines as StrictLines
-from .text_blocks import check_readable as check_readable
 from .text_blocks import decoded_lines, empty_file, read_blocks, whole_lines
 
 Block = tuple[np.ndarray, dict[str, pa.Array]]
@@ -31,7 +30,6 @@ Block = tuple[np.ndarray, dict[str, pa.Array]]
 
 FLOAT = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 INTEGER = r"^[+-]?[0-9]{1,18}$"
-_TRUTH = {"true": "1", "false": "0"}
 LONGEST_RECORD_LINES = 100
 # A quotation within a quoted field opens and closes with a doubled quote; "A.""B." is two quotations without a space.
 _PAIR = r'""[^"\t]*""[^"\t]*'
@@ -83,7 +81,7 @@ def first_line_of(path: Path) -> str:
 
 def read_aligned(paths: Sequence[Path], names: Sequence[str], errors: LineErrors) -> Iterator[Block]:
     """Streams the lines of aligned files that can be read in all of them, as columns of these names."""
-    errors.align(paths)
+    errors.aligned_with |= dict.fromkeys(paths[1:], paths[0])
     none = pa.array([], pa.string())
     streams = [read_lines(path, errors) for path in paths]
     pending: list[pa.Array] = [none for _ in paths]
@@ -216,7 +214,7 @@ def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
     if field.may_be_null:
         texts = pc.if_else(pc.equal(texts, ""), None, texts)
     if field.kind == pa.int64():
-        for word, digit in _TRUTH.items():
+        for word, digit in (("true", "1"), ("false", "0")):
             texts = pc.if_else(pc.equal(pc.utf8_lower(texts), word), digit, texts)
         texts = pc.replace_substring_regex(texts, r"^([+-]?[0-9]+)\.0*$", r"\1")
     fits = pc.match_substring_regex(texts, FLOAT if field.kind == pa.float64() else INTEGER).fill_null(False)

@@ -15,8 +15,8 @@ from ..artefacts.cards import check_license
 from ..artefacts.remote_paths import to_path
 from ..data.pair_rows import PairRows
 from ..data.sentences import naming
-from ..data.text_blocks import refuse_records
-from ..data.text_files import PLAIN_OR_COMPRESSED, check_readable, numbered_lines
+from ..data.text_blocks import check_readable, refuse_records
+from ..data.text_files import PLAIN_OR_COMPRESSED, numbered_lines
 from ..errors import UsageError
 from ..messages import log
 from ..settings import Settings, recipe, seed_setting, setting

@@ -25,7 +25,7 @@ from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.fingerprints import normalise
 from ..data.folder import DataFolder, write_split
-from ..data.records import arrow_tables, open_rows, schema_of, text_columns
+from ..data.records import arrow_tables, open_rows, text_columns
 from ..data.schema import BACK_TRANSLATED, SENTENCES, columns_named, require_columns
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
@@ -416,7 +416,7 @@ def _opened(settings: ParaphraseSettings, cache: Path) -> tuple[pa.Schema, Itera
     require_columns(rows.column_names, settings.keep_columns, settings.input)
     if not len(rows):
         raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
-    kept = schema_of(rows).remove_metadata()
+    kept = rows.schema.remove_metadata()
     schema = pa.schema([*SENTENCES, *(kept.field(name) for name in settings.keep_columns)])
     names = [column, *settings.keep_columns]
     return schema, (table.select(names).rename_columns(schema.names[1:]) for table in arrow_tables(rows))

@@ -11,10 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_blocks as text_blocks
-from hf_paraphrase.data.text_blocks import lines_of_text
+from hf_paraphrase.data.text_blocks import check_readable, lines_of_text
 from hf_paraphrase.data.text_files import (
     LineErrors,
-    check_readable,
     header_of,
     read_aligned,
     read_fields,

@@ -157,15 +157,14 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         return parts
 
     def _part(self, split: str, files: list[Path], read: OpenBlocks, rules: dict[str, Any], **options: Any) -> Part:
-        languages = (self.source_lang, self.target_lang)
-        prefix = "-".join(languages if split == "train" else (*languages, split))
+        prefix = "-".join(self.languages if split == "train" else (*self.languages, split))
         return Part(
             split,
             BITEXT,
             files,
             partial(_read, read),
             texts=("target",),
-            clean=partial(_cleaned, prefix, languages, rules),
+            clean=partial(_cleaned, prefix, self.languages, rules),
             repeating=REPEATING,
             **options,
         )
@@ -184,9 +183,8 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         if self.gettext is not None:
             english = [primary_language(code) == "en" for code in codes]
             if sum(english) != 1:
-                problem = (
-                    f"the messages of gettext catalogues are English, but the languages are {' and '.join(codes)}"
-                )
+                languages = " and ".join(codes)
+                problem = f"the messages of gettext catalogues are English, but the languages are {languages}"
                 raise UsageError(problem, remedy="one of --source-lang and --target-lang must be en")
             catalogues = find_catalogues(Path(self.gettext))
             lang, english_column = codes[english.index(False)], ("source", "target")[english.index(True)]
@@ -233,7 +231,7 @@ def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
 
 
 def _cleaned(
-    prefix: str, languages: tuple[str, str], rules: dict[str, Any], lines: pa.Table
+    prefix: str, languages: tuple[str, ...], rules: dict[str, Any], lines: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
     """Makes rows of lines, without those that a rule does not let through."""
     rows, counts = clean(lines, **rules)

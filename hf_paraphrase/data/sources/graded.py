@@ -8,7 +8,7 @@ SemEval STS a year each (`STS12` … `STS16`; parts for training and trial have 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -52,7 +52,7 @@ STS_BENCHMARK = _schema("genre", "file", "year", "id")
 PIT = _schema("label", "judgement", "topic_id", "topic", "tags1", "tags2")
 """All of them have `sentence1`, `sentence2`, `score`, and as `benchmark` and `subset` the set they belong to."""
 
-Rows = Callable[[Path, LineErrors], Iterator[pa.Table]]
+Rows = Callable[[Sequence[Path], LineErrors], Iterator[pa.Table]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class GradedFile:
     """A file that belongs to a graded set.
 
     `family` is the benchmark with its year: `STS12` … `STS16`, `SICK`, `Twitter`, `STS-B`; `STS12 train` for a part
-    that is not a test set. `rows` reads it; `lacks` says whether `sentences` or `scores` are not there.
+    that is not a test set. `rows` reads its files; `lacks` says whether `sentences` or `scores` are not there.
     """
 
     family: str
@@ -75,7 +75,7 @@ class GradedFile:
         """Reads the scored pairs of the set whole."""
         if self.rows is None or self.lacks:
             raise InputError(f"the {self.lacks} are missing", path=self.path, remedy="put their file beside it")
-        tables = [fitted(table, self.schema) for table in self.rows(self.path, errors)]
+        tables = [fitted(table, self.schema) for table in self.rows(self.files, errors)]
         table = pa.concat_tables([self.schema.empty_table(), *tables])
         for side in ("sentence1", "sentence2"):
             table = with_column(table, side, pc.utf8_trim_whitespace(table.column(side)))
@@ -89,7 +89,7 @@ def recognise_graded_file(path: Path) -> GradedFile | None:
     if match := _STS_INPUT.match(path.name):
         return _recognise_semeval(path, match)
     for family, (pattern, schema, rows) in _FILES.items():
-        if match := re.fullmatch(pattern, path.name, re.IGNORECASE if family == "SICK" else 0):
+        if match := re.fullmatch(pattern, path.name):
             labels = path.with_suffix(".label")
             files = (path, labels) if family == "Twitter" and labels.is_file() else (path,)
             lacks = "scores" if path.name == "test.data" and len(files) == 1 else ""
@@ -107,14 +107,12 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
     # `surprise.OnWN` is OnWN, and case does not matter.
     plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
     name = next((name for name in SET_NAMES.get(family[:5], ()) if name.lower() == plain.lower()), plain)
+    other = _counterpart(path, match["kind"].lower(), family)
     if match["kind"].lower() == "gs":
-        sentences = _counterpart(path, "gs", "input", family)
-        return GradedFile(family, name, path, STS, lacks="sentences") if sentences is None else None
-    gold = _counterpart(path, "input", "gs", family)
-    if gold is not None:
-        return GradedFile(family, name, path, STS, (path, gold), partial(_read_semeval, gold))
-    scored = re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3])) is not None
-    return GradedFile(family, name, path, STS, (path,), partial(_read_semeval, None), "" if scored else "scores")
+        return GradedFile(family, name, path, STS, lacks="sentences") if other is None else None
+    files = (path,) if other is None else (path, other)
+    scored = other or re.fullmatch(r"\s*\d(\.\d*)?\s*", "".join(first_line_of(path).split("\t")[2:3]))
+    return GradedFile(family, name, path, STS, files, _read_semeval, "" if scored else "scores")
 
 
 def _family_of(folder: Path, year: str | None) -> str | None:
@@ -129,8 +127,9 @@ def _family_of(folder: Path, year: str | None) -> str | None:
     return None if year is None else f"STS{year}" + ("" if part is None else f" {part}")
 
 
-def _counterpart(path: Path, kind: str, other: str, family: str) -> Path | None:
+def _counterpart(path: Path, kind: str, family: str) -> Path | None:
     """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same family."""
+    other = "input" if kind == "gs" else "gs"
     beside = path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
     if beside.is_file():
         return beside
@@ -139,27 +138,23 @@ def _counterpart(path: Path, kind: str, other: str, family: str) -> Path | None:
 
 
 _SCORE = Field("score", pa.float64(), low=0, high=5)
-_SCORE_OR_BLANK = replace(_SCORE, may_be_null=True)
 _SIDES = (Field("sentence1"), Field("sentence2"))
 _OTHERS = (Field("_"),) * 8
 
 
-def _read_semeval(gold: Path | None, path: Path, errors: LineErrors) -> Iterator[pa.Table]:
+def _read_semeval(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads a SemEval set with its scores in a file or the third field; a pair with a blank score is left out."""
-    tables: Iterator[pa.Table]
-    if gold is None:
-        tables = read_tables(path, [*_SIDES, _SCORE_OR_BLANK], errors)
-    else:
-        fields = [[*_SIDES, *_OTHERS], [_SCORE_OR_BLANK]]
-        tables = (table for _, table in read_aligned_tables([path, gold], fields, errors))
-    for table in tables:
+    score = replace(_SCORE, may_be_null=True)
+    fields = [[*_SIDES, score]] if len(files) == 1 else [[*_SIDES, *_OTHERS], [score]]
+    for _, table in read_aligned_tables(files, fields, errors):
         scored = table.filter(table.column("score").is_valid())
         errors.left_out["unscored"] += table.num_rows - scored.num_rows
         yield scored
 
 
-def _read_sick(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
+def _read_sick(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads SICK by its header."""
+    (path,) = files
     names = {
         "sentence_A": "sentence1",
         "sentence_B": "sentence2",
@@ -174,30 +169,29 @@ def _read_sick(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
     return read_tables(path, fields, errors, header_lines=1)
 
 
-def _read_stsbenchmark(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
+def _read_stsbenchmark(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads the STS benchmark: in some lines a source and a licence follow the sentences."""
     fields = [*map(Field, ("genre", "file", "year", "id")), _SCORE, *_SIDES, *_OTHERS[:2]]
-    return read_tables(path, fields, errors)
+    return read_tables(files[0], fields, errors)
 
 
-def _read_pit(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
+def _read_pit(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     """Reads PIT-2015: fields 3 and 4 are the sentences; the score is on a scale of 0 to 1.
 
     The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting (Xu,
     Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)` of five annotators in
     field 5: the score is the share of yes, the label 1 from three votes on, 0 up to one, null where it is debatable.
     """
-    labels = path.with_suffix(".label")
-    votes = None if labels.is_file() else r"\(([1-9]\d*, \d+|0, [1-9]\d*)\)"
+    votes = None if len(files) > 1 else r"\(([1-9]\d*, \d+|0, [1-9]\d*)\)"
     fields = [Field("topic_id"), Field("topic"), *_SIDES, Field("judgement", pattern=votes, example="(3, 2)")]
     fields += [Field("tags1"), Field("tags2")]
-    if labels.is_file():
+    if len(files) > 1:
         gold = [Field("label", pattern="true|false|----", example="true, false or ----"), _SCORE]
-        for _, table in read_aligned_tables([path, labels], [fields, gold], errors):
+        for _, table in read_aligned_tables(files, [fields, gold], errors):
             numbers = pc.index_in(table.column("label"), pa.array(["false", "true"])).cast(pa.int64())
             yield with_column(table, "label", numbers)
         return
-    for table in read_tables(path, fields, errors):
+    for table in read_tables(files[0], fields, errors):
         counts = [tuple(map(int, text.strip("()").split(", "))) for text in table.column("judgement").to_pylist()]
         scores = [yes / (yes + no) for yes, no in counts]
         numbers = [1 if yes >= 3 else 0 if yes <= 1 else None for yes, _ in counts]
@@ -206,7 +200,7 @@ def _read_pit(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
 
 
 _FILES: dict[str, tuple[str, pa.Schema, Rows]] = {
-    "SICK": (r"SICK_(train|trial|test)(?:_annotated)?\.txt", SICK, _read_sick),
+    "SICK": (r"(?i)SICK_(train|trial|test)(?:_annotated)?\.txt", SICK, _read_sick),
     "Twitter": (r"(train|dev|test)\.data", PIT, _read_pit),
     "STS-B": (r"sts-(train|dev|test)\.csv", STS_BENCHMARK, _read_stsbenchmark),
 }
@@ -248,8 +242,7 @@ class GradedSource(Source, LineErrorSettings):
 
 def _order(key: tuple[str, str]) -> tuple[int, str, int, str]:
     split, name = key
-    names = SET_NAMES.get(split, ())
-    return ORDER.get(split, 3), split, names.index(name) if name in names else len(names), name
+    return ORDER.get(split, 3), split, [*SET_NAMES.get(split, ()), name].index(name), name
 
 
 def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:

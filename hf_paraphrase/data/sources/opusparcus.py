@@ -7,7 +7,7 @@ looks for single sentences too, of four words or more.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -90,19 +90,16 @@ class OpusparcusSource(Source, TrainingSettings):
             remedy = "--quality and --decontaminate concern the training part only"
             raise InputError(f"no training pairs of {self.lang} below this folder", path=self.data_dir, remedy=remedy)
         most = None if self.quality is None else pairs_at_quality(self.lang, self.quality)
-        reads = {name: partial(_read, path, name, self.lang) for name, path in files.items()}
-        judged = [read for split, read in reads.items() if split != "train"]
-        parts, labelled = [], []
+        parts = [Part(name, SCHEMA, [path], partial(_read, path, name, self.lang)) for name, path in files.items()]
+        judged = [part for part in parts if part.split != "train"]
+        if "train" in files:
+            training = partial(_training_pairs, parts[0].read, [part.read for part in judged], most)
+            parts[0] = replace(parts[0], read=training, training=True)
         schema = pa.schema([field for field in SCHEMA if field.name not in _RANKING])
-        for split, read in reads.items():
-            path = files[split]
-            if split == "train":
-                training = partial(_training_pairs, read, judged, most)
-                parts.append(Part(split, SCHEMA, [path], training, training=True))
-                continue
-            parts.append(Part(split, SCHEMA, [path], read))
-            labelled.append(Part(split, schema, [path], partial(_labelled_only, read), "labelled", may_be_empty=True))
-        return parts + labelled
+        for part in judged:
+            read = partial(_labelled_only, part.read)
+            parts.append(Part(part.split, schema, part.files, read, "labelled", may_be_empty=True))
+        return parts
 
 
 def pairs_at_quality(lang: str, quality: int) -> int:
@@ -117,8 +114,7 @@ def pairs_at_quality(lang: str, quality: int) -> int:
 def _read(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
     """Reads rows, and adds the language and for annotated rows the label, which is null at 2.5."""
     identifier = f"{lang}-{_LETTERS[split]}"
-    fields = [Field("id", pattern=f"{identifier}[0-9]+", example=f"{identifier}12")]
-    fields += [Field("sentence1"), Field("sentence2")]
+    fields = [Field("id", pattern=f"{identifier}[0-9]+", example=f"{identifier}12"), *map(Field, _SIDES)]
     if split == "train":
         fields += [Field(name, pa.type_for_alias(kind)) for name, kind in _RANKING.items()]
     else:

@@ -64,8 +64,7 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
 
     prepare_source.__name__ = prepare_source.__qualname__ = f"prepare_{name}"
     prepare_source.__doc__ = f"{(source.__doc__ or '').strip()}\n\nReturns:\n    The data folder that was made.\n"
-    made: Recipe[..., DataFolder] = recipe(settings_class)(prepare_source)
-    return made
+    return recipe(settings_class)(prepare_source)
 
 
 def _prepare(name: str, source: Any) -> DataFolder:
@@ -85,8 +84,7 @@ def _prepare(name: str, source: Any) -> DataFolder:
         if rows.skipped:
             records = [("file", "line", "reason"), *rows.skipped]
             lines = ["\t".join(" ".join(str(value).split()) for value in record) for record in records]
-            text = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape")
-            (staging / SKIPPED_LINES).write_bytes(text)
+            (staging / SKIPPED_LINES).write_text("\n".join([*lines, ""]), "utf-8", "surrogateescape", newline="\n")
         counts = {shards: rows.counts[shards] for shards in rows.parts}
         results = {"counts": counts, "contamination": rows.contamination}
         settings: dict[str, Any] = source.record() | ({"url": source.URL} if source.URL else {})

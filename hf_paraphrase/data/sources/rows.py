@@ -102,8 +102,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
     def tables(self, name: str) -> Iterator[pa.Table]:
         """Streams the rows of a part in their order; takes its files to the end."""
         part = self._drawn_from.get(name, self.parts[name])
-        is_sampled = part.training and self._most is not None
-        if part.repeats or part.sizes or part.shuffle or is_sampled:
+        if part.repeats or part.sizes or part.shuffle or (part.training and self._most is not None):
             if part.name not in self._stores:
                 self._select(part)
             yield from self._stores[part.name].gather(self._rows[name])

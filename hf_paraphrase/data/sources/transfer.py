@@ -25,16 +25,12 @@ TREC = pa.schema([("text", pa.string()), ("label", pa.int64()), ("fine_label", p
 QUESTION_TYPES = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")
 
 _BINARY_FILES = {
-    "mr": (("negative", "rt-polarity.neg"), ("positive", "rt-polarity.pos")),
-    "cr": (("negative", "custrev.neg"), ("positive", "custrev.pos")),
-    "subj": (("objective", "subj.objective"), ("subjective", "subj.subjective")),
-    "mpqa": (("negative", "mpqa.neg"), ("positive", "mpqa.pos")),
+    "mr": {"negative": "rt-polarity.neg", "positive": "rt-polarity.pos"},
+    "cr": {"negative": "custrev.neg", "positive": "custrev.pos"},
+    "subj": {"objective": "subj.objective", "subjective": "subj.subjective"},
+    "mpqa": {"negative": "mpqa.neg", "positive": "mpqa.pos"},
 }
 _TREC_FILES = {"train": "train_5500.label", "test": "TREC_10.label"}
-_NAMES = {
-    **{f"{name}/{index}": file for name, files in _BINARY_FILES.items() for index, (_, file) in enumerate(files)},
-    **{f"trec/{split}": file for split, file in _TREC_FILES.items()},
-}
 
 
 @dataclass(kw_only=True)
@@ -47,31 +43,30 @@ class TransferSource(Source, LineErrorSettings):
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TAGS: ClassVar[tuple[str, ...]] = ("sentence-embeddings",)
     TEMPLATE: ClassVar[str] = "transfer"
-    PARTS: ClassVar[tuple[str, ...]] = ("mr.train", "cr.train", "subj.train", "mpqa.train", "trec.train", "trec.test")
 
     data_dir: str = folder_setting("rt-polarity.pos, custrev.pos, TREC_10.label and so on are")
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""
-        found_files = find_files(self.data_dir, _NAMES)
+        names = [file for files in (*_BINARY_FILES.values(), _TREC_FILES) for file in files.values()]
+        paths = find_files(self.data_dir, {name: name for name in names})
         parts = []
         for name, files in _BINARY_FILES.items():
-            paths = [found_files.get(f"{name}/{index}") for index in range(2)]
-            present = [path for path in paths if path is not None]
+            present = [paths[file] for file in files.values() if file in paths]
             if len(present) == 1:
-                problem = f"{files[paths.index(None)][1]} is not there"
-                raise InputError(problem, path=present[0], remedy=f"{name.upper()} needs a file for each class")
+                missing = next(file for file in files.values() if file not in paths)
+                remedy = f"{name.upper()} needs a file for each class"
+                raise InputError(f"{missing} is not there", path=present[0], remedy=remedy)
             if present:
-                classes = {"label": tuple(label for label, _ in files)}
+                classes = {"label": tuple(files)}
                 # Blank lines count: the published sizes have them.
                 read = partial(_read_classes, present)
                 parts.append(Part("train", BINARY, present, read, name, texts=(), class_names=classes))
         classes = {"label": QUESTION_TYPES}
-        for split in _TREC_FILES:
-            path = found_files.get(f"trec/{split}")
-            if path is not None:
-                read = partial(_read_questions, path)
-                parts.append(Part(split, TREC, [path], read, "trec", texts=("text",), class_names=classes))
+        for split, file in _TREC_FILES.items():
+            if file in paths:
+                read = partial(_read_questions, paths[file])
+                parts.append(Part(split, TREC, [paths[file]], read, "trec", texts=("text",), class_names=classes))
         return parts
 
 

@@ -34,7 +34,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 _REFERENCE = re.compile(r"&(#?\w{1,32});")
 _DECLARED = re.compile(rb"""^<\?xml[^>]*?encoding\s*=\s*["']([\w.-]+)["']""")
 _LONGEST_REFERENCE = 34
-_LINE = re.compile(r"\(line (\d+)\)")
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _TEXT_ELEMENTS = {"hi", "mrk"}
 """Other elements in a segment are codes of the format it came from."""
@@ -250,7 +249,7 @@ def _parsed(path: Path, errors: LineErrors) -> Any:
             return parse(str(plain))
         except Exception as error:
             # The parser lets any error of its own through for a malformed file.
-            lines = _LINE.findall(str(error))
+            lines = re.findall(r"\(line (\d+)\)", str(error))
             message = f"not a well-formed gettext catalogue: {str(error).replace(str(plain), path.name)[:200]}"
             errors.handle(message, path, int(lines[-1]) if lines else 1, "fix it; msgfmt --check names the fault")
             return None

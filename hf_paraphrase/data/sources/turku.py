@@ -23,7 +23,7 @@ from ..records import read_objects
 from ..text_blocks import LineErrors, read_blocks
 from ..text_files import Field, read_tables, typed
 from .rows import fitted
-from .source import LineErrorSettings, Part, Read, Source, find_files, folder_setting
+from .source import LineErrorSettings, Part, Source, find_files, folder_setting
 
 _FIELDS = {
     "sentence1": Field("sentence1", pattern="(?s).*", example="text"),
@@ -78,8 +78,7 @@ class TurkuSource(Source, LineErrorSettings):
         parts, rewrites = [], []
         for key, path in find_files(self.data_dir, _FILES).items():
             configuration, split = key.split("/")
-            read: Read = partial(_read, path, configuration)
-            parts.append(Part(split, SCHEMA, [path], read, configuration))
+            parts.append(Part(split, SCHEMA, [path], partial(_read, path, configuration), configuration))
             if configuration == "default" and self.rewrites:
                 read = partial(_read_rewrites, path)
                 rewrites.append(Part(split, REWRITES, [path], read, "rewrites", may_be_empty=True))

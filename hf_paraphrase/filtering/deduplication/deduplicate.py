@@ -16,7 +16,7 @@ from ...artefacts.artefact import Artefact, Card
 from ...artefacts.hub_models import BUILTIN
 from ...artefacts.provenance import inherited_metadata
 from ...data.folder import DataFolder, write_split
-from ...data.records import arrow_tables, open_rows, schema_of, text_columns, texts_of
+from ...data.records import arrow_tables, open_rows, text_columns, texts_of
 from ...data.schema import columns_named
 from ...errors import InputError, UsageError
 from ...inputs import copied_inputs
@@ -203,7 +203,7 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
         if not len(opened[0]):
             raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")
         work = _Work(settings, opened, [source[0] for source in sources])
-        schema, added = schema_of(work.rows), pa.table(work.representatives())
+        schema, added = work.rows.schema, pa.table(work.representatives())
         kept = write_split(artefact.staging, "train", arrow_tables(work.rows, work.found.stays), schema)
         for field in added.schema:
             schema = schema.append(field)

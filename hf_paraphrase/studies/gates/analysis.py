@@ -12,7 +12,7 @@ import numpy as np
 
 from ...artefacts.remote_paths import to_path
 from ...data.sentences import lines_of_file, naming
-from ...data.text_files import check_readable
+from ...data.text_blocks import check_readable
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...evaluation.figures import new_figure, save_plot
