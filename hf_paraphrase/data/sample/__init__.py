@@ -8,10 +8,10 @@ tenth of a second.
 from __future__ import annotations
 
 import lzma
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from ...errors import InputError
 
@@ -24,16 +24,14 @@ FEWEST_PAIRS = 100
 SPLITS = ("train", "validation", "test")
 
 
-@dataclass(frozen=True)
-class SamplePair:
+class SamplePair(NamedTuple):
     """One line of the bitext."""
 
     french: str
     english: str
 
 
-@dataclass(frozen=True)
-class JudgedPair:
+class JudgedPair(NamedTuple):
     """Two English sentences: label 1 if people translated both into the same French sentence, 0 for a look-alike."""
 
     sentence1: str
