@@ -220,7 +220,7 @@ def blocks_of(names: list[str], rows: Iterable[tuple[int, Sequence[str | None]]]
 def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subset: str | None = None) -> pa.Table:
     """Opens text, CSV, JSON lines or Parquet files of one kind, or one folder or name on the Hub.
 
-    The table is mapped into memory; what is read without `datasets` lies in the cache.
+    The table is mapped into memory. What is read without `datasets` is written to the cache.
     """
     paths = [Path(item) for item in inputs]
     are_files = len(paths) > 1 or paths[0].is_file()
@@ -295,7 +295,7 @@ def _tables(path: Path, kind: str | None, names: Sequence[str]) -> Iterator[pa.T
 
 @contextmanager
 def _opening(name: str) -> Iterator[None]:
-    """Turns whatever it is that the library encounters in files of others into an `InputError`."""
+    """Turns any error of `datasets` into an `InputError` that names what was opened."""
     try:
         yield
     except HfParaphraseError:

@@ -48,7 +48,7 @@ _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0)
 
 @dataclass
 class LineErrors:
-    """What becomes of a malformed line: it ends the work (`raise`, or `strict` without a way out), or goes (`skip`).
+    """What happens to a malformed line: an error (`raise`; `strict` names no flag to skip it), or left out (`skip`).
 
     `left_out` counts well-formed records that give no row; `skipped` are file, line and reason of malformed lines;
     line i of a file and of the one that it is `aligned_with` is one record.

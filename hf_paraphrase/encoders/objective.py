@@ -5,6 +5,7 @@ A mega-batch is a pool of mini-batches whose negatives are chosen together, befo
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from .padded_batches import evaluation_mode
 _FILE = "objective.safetensors"
 
 
-class Objective(nn.Module):
+class Objective(nn.Module, ABC):
     """What :class:`~.trainer.EncoderTrainer` minimises: which items an epoch has, what a batch of them is, its loss.
 
     Weights of its own are trained with the model, in one process, and kept in checkpoints, not in the model.
@@ -38,16 +39,16 @@ class Objective(nn.Module):
 
     batches: EpochBatches
 
+    @abstractmethod
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
         """Makes a batch from the epoch and the number of each item."""
-        raise NotImplementedError
 
+    @abstractmethod
     def compute(self, trainer: Any, model: nn.Module, inputs: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """Computes the loss of a batch, with gradient, and the embeddings of this process.
 
         In training a batch has its `place`: the epoch and its number in the epoch.
         """
-        raise NotImplementedError
 
     def begin(self) -> None:
         """Hears that a training begins anew."""

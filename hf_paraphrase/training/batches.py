@@ -14,7 +14,7 @@ from ..errors import UsageError
 Item = tuple[int, int]
 """An epoch (from 0) and the number of a pair."""
 _BATCHES_PER_MAXI_BATCH = 20
-"""That of the reference of translation."""
+"""Batches that are sorted together, as many as in the reference code of the translation model (paper 000)."""
 
 
 class PairItems(Dataset[Item]):

@@ -27,7 +27,7 @@ TEXTS = [
 ]
 
 
-def test_no_tokenizer_splits_at_a_pattern_that_javascript_reads_in_another_way(tmp_path):
+def test_no_tokenizer_splits_at_a_pattern_that_javascript_reads_in_another_way():
     trained = [train_encoder_bpe(TEXTS, 60).backend_tokenizer, train_bpe_tokenizer(TEXTS, 60).backend_tokenizer]
     shipped = (BUILTIN_FOLDERS["multilingual"] / "tokenizer.json").read_text("utf-8")
     for written in (shipped, *(tokenizer.to_str() for tokenizer in trained)):

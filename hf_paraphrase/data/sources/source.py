@@ -8,6 +8,7 @@ folder of `prepare SOURCE`) and `builder` (for `datasets`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,7 +123,7 @@ class OriginSettings(Settings):
 
 
 @dataclass(kw_only=True)
-class Source(Settings):
+class Source(Settings, ABC):
     """Base class of sources: what is set, and what is there to be read.
 
     `SUMMARY` is its line in the list of `prepare --help`, `DESCRIPTION` what it is for the card, the summary if empty,
@@ -148,9 +149,9 @@ class Source(Settings):
         """The codes of the languages."""
         return (getattr(self, "lang", "en"),)
 
+    @abstractmethod
     def parts(self) -> list[Part]:
         """Lists the parts that are there."""
-        raise NotImplementedError
 
     def files(self) -> list[Path]:
         """Lists the raw files, each once."""

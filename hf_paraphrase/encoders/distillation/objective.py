@@ -179,7 +179,7 @@ class DistillationObjective(Objective):
 
 
 def distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the different ids below `size`, rising, and the place of each id among them: faster than by a sort."""
+    """Returns the different ids below `size`, ascending, and the index of each id among them: faster than sorting."""
     occurs, places = np.zeros(size, bool), np.empty(size, np.int64)
     occurs[ids] = True
     rows = np.flatnonzero(occurs)
