@@ -186,7 +186,11 @@ def encode_pairs(
     # A score says nothing of whether a pair is a paraphrase.
     graded = graded if labelled or graded == LABEL else None
     columns = [*source.sides, *source.negatives, *([graded] if graded else [])]
-    known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names}
+    features = getattr(pairs, "features", None)
+    schema = source.folder.schema(split) if source.folder else getattr(features, "arrow_schema", ())
+    # Numbers are measures, as `score` adds them; nobody expects them to be trained on.
+    numbers = {field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)}
+    known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numbers - {LABEL, SCORE})}
     unused = [name for name in source.columns if name not in known]
     if unused:
         warn(f"columns of the pairs that are not used: {', '.join(unused)}")

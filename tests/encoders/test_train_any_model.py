@@ -171,17 +171,19 @@ def test_json_lines_with_lists_make_a_pair_of_each_positive_and_all_their_negati
 
 
 def test_given_negatives_are_trained_on_and_columns_that_are_not_used_are_named(tmp_path, caplog):
-    names = ("anchor", "positive", "negative", "topic", "source_lang", "target_lang")
-    values = [(f"a{n} a{n}", f"b{n} b{n}", f"a{n} b{n + 6}", "x", "a", "b") for n in range(6)]
+    names = ("anchor", "positive", "negative", "topic", "source_lang", "target_lang", "overlap_2", "score")
+    values = [(f"a{n} a{n}", f"b{n} b{n}", f"a{n} b{n + 6}", "x", "a", "b", 0.5, 1.0) for n in range(6)]
     data = [dict(zip(names, row, strict=True)) for row in values]
     cosines = []
     for rows in (data, [dict(list(row.items())[:2]) for row in data]):
         folder = tmp_path / str(len(cosines))
-        trainer = EncoderTrainer("avg", arguments(folder, num_train_epochs=30, learning_rate=0.05), rows)
+        trainer = EncoderTrainer(
+            "avg", arguments(folder, num_train_epochs=30, learning_rate=0.05), Dataset.from_list(rows)
+        )
         trainer.train()
         assert type(trainer.optimizer.optimizer) is RowAdam
         cosines.append(np.mean([trainer.encoder.similarity(row["anchor"], row["negative"])[0, 0] for row in data]))
-    assert "columns of the pairs that are not used: topic\n" in caplog.text and cosines[0] < cosines[1]
+    assert "columns of the pairs that are not used: topic, score\n" in caplog.text and cosines[0] < cosines[1]
 
 
 def test_labels_choose_the_weights_by_average_precision_and_scores_by_pearson(tmp_path):
