@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..messages import escaped, printable, standard_output
 
 if TYPE_CHECKING:
-    from ..encoders.search.index import Neighbour
-    from ..encoders.search.run import Searched
+    from ..searching.index import Neighbour
+    from ..searching.run import Searched
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
