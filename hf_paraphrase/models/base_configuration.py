@@ -28,6 +28,8 @@ class ModelConfig(PreTrainedConfig):
 
     pad_token_id: int | None = 0
     initializer_range: float = 0.01
+    id2label: dict[int, str] | None = None
+    label2id: dict[str, int] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Checks the fields."""

@@ -11,8 +11,6 @@ from torch.nn import functional
 from .packed_sentences import PackedSentences
 from .word_vectors import WordVectorModel
 
-_STANDARD_DEVIATION = 0.1
-
 
 class SingleBiasLstm(nn.Module):
     """An LSTM with one bias for each gate, as it is written in papers; gates in the order input, forget, cell, output.
@@ -198,7 +196,7 @@ class RecurrentWordModel(WordVectorModel):
         if self.config.cell == "gru":
             super()._draw(values, name, rows)
         else:
-            values.normal_(0.0, _STANDARD_DEVIATION)
+            values.normal_(0.0, 0.1)
 
     def _dropped(self, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         """Drops what the configuration says of packed word vectors (total, dim), in training; scales the rest up."""

@@ -42,7 +42,7 @@ class WordVectorModel(PreTrainedModel):
         if isinstance(module, nn.Embedding):  # transformers makes one to resize the word vectors
             super()._init_weights(module)
             return
-        size = module.hidden_size if isinstance(module, nn.RNNBase) else getattr(module, "size", None)
+        size: Any = module.hidden_size if isinstance(module, nn.RNNBase) else getattr(module, "size", None)
         for name, parameter in module.named_parameters(recurse=False):
             values = torch.zeros_like(parameter)
             if name.endswith("embeddings"):
