@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..messages import escaped, printable, standard_output
+from ..messages import escaped, printable
 
 if TYPE_CHECKING:
     from ..searching.index import Neighbour
@@ -18,13 +21,21 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 def show(text: str) -> None:
     """Writes the result of a verb to standard output, at once."""
-    with standard_output() as stream:
-        text = printable(text)
-        try:
-            text.encode(stream.encoding or "utf-8")
-        except UnicodeEncodeError:
-            text = _NOT_ASCII.sub(escaped, text)
-        stream.write(text)
+    text = printable(text)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = _NOT_ASCII.sub(escaped, text)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # Else the interpreter would try to write the rest at its end, and complain.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # whoever read it, as `head` does, reads no more
+            raise SystemExit(1) from error
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def nothing(settings: Any, result: Any) -> Iterator[str]:
