@@ -6,14 +6,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..messages import escaped, printable
 
 if TYPE_CHECKING:
-    from ..searching.index import Neighbour
     from ..searching.run import Searched
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
@@ -85,16 +84,12 @@ def neighbours(settings: Any, found: Searched) -> Iterator[str]:
         if settings.format == "jsonl":
             record = {"query": query, "neighbours": [item.record() for item in items]}
             yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
-        else:
-            yield ("" if number else "query\trank\tscore\tposition\tsentence\n") + _as_tsv(query, items)
-
-
-def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
-    """Lays out the neighbours of a query as lines of query, rank (from 1), cosine, position and sentence."""
-    return "".join(
-        f"{_one_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{_one_line(item.sentence)}\n"
-        for rank, item in enumerate(found, start=1)
-    )
+            continue
+        lines = [] if number else ["query\trank\tscore\tposition\tsentence\n"]
+        for rank, item in enumerate(items, start=1):
+            columns = (_one_line(query), rank, f"{item.score:.6f}", item.position, _one_line(item.sentence))
+            lines.append("\t".join(map(str, columns)) + "\n")
+        yield "".join(lines)
 
 
 def _one_line(text: str | None) -> str:
