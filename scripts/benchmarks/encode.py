@@ -149,7 +149,7 @@ def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: i
         bench.Contestant(f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}", name, rate)
         for name, rate in rates.items()
     ]
-    return bench.ratios_to_best(contestants, bench.measure(unit, contestants, rounds))
+    return bench.compare(unit, contestants, rounds)
 
 
 def compare_kind(
@@ -170,12 +170,8 @@ def compare_kind(
         f"({known / max(len(ids), 1):.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
         f"{torch.get_num_threads()} threads"
     )
-    encoders = {}
-    for library in [OUR_NAME, *arguments.peers]:
-        try:
-            encoders[library] = bench.open_encoder(library, str(folder))
-        except ImportError as error:
-            bench.write(f"{library} is left out: {error}")
+    libraries = [OUR_NAME, *(name for name in arguments.peers if bench.installed(name.replace("-", "_")))]
+    encoders = {library: bench.open_encoder(library, str(folder)) for library in libraries}
     # Settings that may suit a peer better where there are many sentences.
     many = dict(encoders)
     if "model2vec" in encoders:
@@ -232,7 +228,7 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         )
         for batch in BARE_BATCHES
     ]
-    return bench.ratios_to_best(contestants, bench.measure("sentences/s", contestants, arguments.rounds))
+    return bench.compare("sentences/s", contestants, arguments.rounds)
 
 
 if __name__ == "__main__":

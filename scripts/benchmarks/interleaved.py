@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -49,29 +48,16 @@ class Contestant(NamedTuple):
     rate: Callable[[], float]
 
 
-def argument_parser(
-    documentation: str | None,
-    numbers: Mapping[str, tuple[int, str]] = MappingProxyType({}),
-    *,
-    rounds: int | None = 5,
-    clock: bool = False,
-) -> argparse.ArgumentParser:
-    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults.
-
-    Each of `numbers`, a default with its meaning, has a flag of its name.
-    """
-    parser = argparse.ArgumentParser(
-        description=(documentation or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+def argument_parser(about: str | None, *, rounds: int | None = 5, clock: bool = False) -> argparse.ArgumentParser:
+    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults."""
+    first_line = (about or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(description=first_line, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     if rounds is not None:
-        parser.add_argument(
-            "--rounds", type=int, default=rounds, help="timed turns of each contestant, after one more"
-        )
+        words = "timed turns of each contestant, after one more"
+        parser.add_argument("--rounds", type=int, default=rounds, help=words)
     if clock:
         words = "wall: seconds that pass; processor: seconds of processor time of all threads, for a busy machine"
         parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=words)
-    for name, (number, meaning) in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=number, help=meaning)
     return parser
 
 
@@ -105,6 +91,15 @@ def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Resul
     start = now()
     result = work()
     return now() - start, result
+
+
+def installed(name: str) -> Any:
+    """Imports a library, or writes that it is left out and returns None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        write(f"{name.partition('.')[0].replace('_', '-')} is left out: {error}")
+        return None
 
 
 def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wall", size: int | None = None) -> float:
@@ -170,8 +165,9 @@ def measure(unit: str, contestants: Sequence[Contestant], rounds: int) -> list[f
     return medians
 
 
-def ratios_to_best(contestants: Sequence[Contestant], medians: Sequence[float]) -> dict[str, float]:
-    """Computes for every key the ratio of the first contestant's median rate to the highest with that key."""
+def compare(unit: str, contestants: Sequence[Contestant], rounds: int) -> dict[str, float]:
+    """Measures, and returns for every key the ratio of the first one's median rate to the highest with that key."""
+    medians = measure(unit, contestants, rounds)
     best: dict[str, float] = {}
     for contestant, median in zip(contestants[1:], medians[1:], strict=True):
         if contestant.key:

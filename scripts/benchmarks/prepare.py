@@ -29,7 +29,7 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
-from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, timed, write
+from interleaved import Contestant, argument_parser, compare, run_benchmark, timed, write
 
 MOST_WORDS, MOST_RATIO = 40, 2.5
 
@@ -158,14 +158,14 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         return lines / seconds
 
     contestants = [Contestant("prepare_vs_datasets", name, partial(rate, name)) for name in preparing]
-    medians = measure("rows/s", contestants, arguments.rounds)
+    ratios = compare("rows/s", contestants, arguments.rounds)
     ours, *theirs = kept.values()
     if any(ids != ours for ids in theirs):
         raise HfParaphraseError(
             f"the rows that are kept differ: {', '.join(f'{len(ids):,}' for ids in kept.values())}"
         )
     write(f"all keep the same {len(ours):,} rows")
-    return ratios_to_best(contestants, medians)
+    return ratios
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import add_measures
 from hf_paraphrase.filtering.tokens import tokenize
-from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, sample_pairs, timed, write
+from interleaved import Contestant, argument_parser, compare, run_benchmark, sample_pairs, timed, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 Row = tuple[float, ...]
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
             "score_vs_plain_loop", "plain Python loop", lambda: len(pairs) / timed(lambda: plain_loop(pairs))[0]
         ),
     ]
-    return ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds))
+    return compare("pairs/s", contestants, arguments.rounds)
 
 
 def read_pairs(folder: str | None, rows: int) -> pa.Table:

@@ -152,17 +152,12 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     contestants.append(
         bench.Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True))
     )
-    try:
-        if process_count() > 1:
-            raise ImportError("it is timed in one process")
-        library = importlib.import_module("sentence_transformers")
-    except ImportError as error:
-        bench.write(f"sentence-transformers is left out: {error}")
-    else:
+    # It is timed in one process.
+    if process_count() == 1 and (library := bench.installed("sentence_transformers")):
         rate = partial(train_sentence_transformers, arguments, folder / "training", tokenizer, texts, library)
         name = f"sentence-transformers {library.__version__}"
         contestants.append(bench.Contestant("avg_train_vs_sentence_transformers", name, rate))
-    return bench.ratios_to_best(contestants, bench.measure("pairs/s", contestants, arguments.rounds))
+    return bench.compare("pairs/s", contestants, arguments.rounds)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,9 @@ class JoeyNmt:
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__, SIZES, clock=True)
+    parser = argument_parser(__doc__, clock=True)
+    for name, (number, meaning) in SIZES.items():
+        parser.add_argument(f"--{name}", type=int, default=number, help=meaning)
     parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
     parser.add_argument("--train-hidden", type=int, nargs="+", default=[512, 1000], help="hidden units in training")
     return run_benchmark(parser, run)
