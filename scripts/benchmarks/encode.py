@@ -213,8 +213,8 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         vectors = torch.randn(batch, length, arguments.dimension)
         batches = tokens / (batch * length)
         whole = max(round(batches), 1)
-        seconds, _ = bench.timed(lambda: [lstm(vectors) for _ in range(whole)], arguments.clock)
-        return whole / batches * len(sentences) / seconds
+        work = lambda: [lstm(vectors) for _ in range(whole)]  # noqa: E731
+        return len(sentences) / batches * bench.rate(whole, work, arguments.clock)
 
     networks = {"GRAN": encoder.encode}
     networks["GRAN under autocast to bfloat16"] = torch.autocast("cpu", torch.bfloat16)(encoder.encode)

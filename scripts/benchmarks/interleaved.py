@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 """What a second is."""
-Result = TypeVar("Result")
 Encode = Callable[..., Any]
 """Takes sentences, and options of its library, and does with them what is timed."""
 
@@ -85,12 +84,11 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Result]:
-    """Does some work and returns the seconds it took by one of the `CLOCKS`, and its result."""
-    now = CLOCKS[clock]
-    start = now()
-    result = work()
-    return now() - start, result
+def rate(count: int, work: Callable[[], Any], clock: str = "wall") -> float:
+    """Does some work on so many things and returns how many a second that is, by one of the `CLOCKS`."""
+    start = CLOCKS[clock]()
+    work()
+    return count / (CLOCKS[clock]() - start)
 
 
 def installed(name: str) -> Any:
@@ -108,7 +106,7 @@ def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wal
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
     size = size or len(sentences)
     calls = [sentences[first : first + size] for first in range(0, len(sentences), size)]
-    return len(sentences) / timed(lambda: [encode(call) for call in calls], clock)[0]
+    return rate(len(sentences), lambda: [encode(call) for call in calls], clock)
 
 
 def open_encoder(library: str, folder: str) -> Encode:

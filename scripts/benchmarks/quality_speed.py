@@ -158,8 +158,7 @@ def fitting(encode: bench.Encode, sentences: list[str], seconds: float) -> list[
     """Takes about as many sentences as take so long, by the second turn with a few."""
     few = sentences[:_FEWEST]
     encode(few)
-    taken = bench.timed(lambda: encode(few))[0]
-    return sentences[: max(int(len(few) * seconds / taken), _FEWEST)]
+    return sentences[: max(int(seconds * bench.rate(len(few), lambda: encode(few))), _FEWEST)]
 
 
 def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import add_measures
 from hf_paraphrase.filtering.tokens import tokenize
-from interleaved import Contestant, argument_parser, compare, run_benchmark, sample_pairs, timed, write
+from interleaved import Contestant, argument_parser, compare, rate, run_benchmark, sample_pairs, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
 Row = tuple[float, ...]
@@ -44,12 +45,11 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
     write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
     compare_values(table, plain_loop(pairs))
-    contestants = [
-        Contestant("", "hf_paraphrase", lambda: table.num_rows / timed(lambda: add_measures(table, MEASURES))[0]),
-        Contestant(
-            "score_vs_plain_loop", "plain Python loop", lambda: len(pairs) / timed(lambda: plain_loop(pairs))[0]
-        ),
+    ways = [
+        ("", "hf_paraphrase", table.num_rows, lambda: add_measures(table, MEASURES)),
+        ("score_vs_plain_loop", "plain Python loop", len(pairs), lambda: plain_loop(pairs)),
     ]
+    contestants = [Contestant(key, name, partial(rate, count, work)) for key, name, count, work in ways]
     return compare("pairs/s", contestants, arguments.rounds)
 
 

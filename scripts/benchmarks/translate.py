@@ -25,6 +25,7 @@ import copy
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.scoring import prefix_tree_scores
 from hf_paraphrase.translation.search_settings import SearchOptions
 from hf_paraphrase.translation.translator import Translator
-from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
+from interleaved import Contestant, argument_parser, compare, measure, rate, run_benchmark, write
 
 END = 2
 SIZES = {
@@ -131,43 +132,6 @@ def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForCo
     return model
 
 
-@torch.inference_mode()
-def search(
-    model: RnnSearchForConditionalGeneration,
-    sources: torch.Tensor,
-    beams: int,
-    steps: int,
-    *,
-    candidates: torch.Tensor | None = None,
-    scorer: RnnSearchForConditionalGeneration | None = None,
-    plain: bool = False,
-    clock: str = "wall",
-) -> float:
-    """Searches a batch, rescores the lists if a scorer is given, and returns hypothesis-steps per second."""
-    mask = torch.ones_like(sources)
-
-    def work() -> None:
-        if plain:
-            own = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": steps, "length_penalty": 0.0}
-            model.generate(sources, attention_mask=mask, do_sample=False, **own)
-            return
-        found, _ = fast_beam_search(
-            model,
-            sources,
-            mask,
-            num_beams=beams,
-            limits=[steps] * len(sources),
-            ends=[END],
-            length_penalty=0.0,
-            steps=None if candidates is None else DecoderSteps(model).restricted(candidates),
-        )
-        if scorer is not None:
-            rows = [row for row in range(len(sources)) for _ in range(beams)]
-            prefix_tree_scores(scorer, sources, mask, rows, found.flatten(0, 1).tolist())
-
-    return len(sources) * beams * steps / timed(work, clock)[0]
-
-
 def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
     """Times the search and returns the ratios."""
     model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden)
@@ -175,24 +139,45 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
     units = torch.randperm(arguments.vocabulary - 3)[: arguments.candidates - 1] + 3
     candidates = torch.cat([torch.tensor([END]), units])
-    turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps, clock=arguments.clock)
+    mask, beams, steps = torch.ones_like(sources), arguments.beams, arguments.steps
+
+    @torch.inference_mode()
+    def search(searched: Any, candidates: torch.Tensor | None = None, scorer: Any = None) -> None:
+        """Searches a batch, over all units or candidates, and rescores the lists if a scorer is given."""
+        found, _ = fast_beam_search(
+            searched,
+            sources,
+            mask,
+            num_beams=beams,
+            limits=[steps] * len(sources),
+            ends=[END],
+            length_penalty=0.0,
+            steps=None if candidates is None else DecoderSteps(searched).restricted(candidates),
+        )
+        if scorer is not None:
+            rows = [row for row in range(len(sources)) for _ in range(beams)]
+            prefix_tree_scores(scorer, sources, mask, rows, found.flatten(0, 1).tolist())
+
+    options = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": steps, "length_penalty": 0.0}
+    generate = partial(model.generate, sources, attention_mask=mask, do_sample=False, **options)
     few = f"{arguments.candidates:,} candidates"
-    low = partial(turn, rounded)
-    contestants = [
-        Contestant("beam50_candidates_vs_joeynmt", f"{few}, bf16", partial(low, candidates=candidates)),
-        Contestant("", f"{few}, bf16, rescored", partial(low, candidates=candidates, scorer=model)),
-        Contestant("", "full vocabulary, bf16", low),
-        Contestant("beam50_full_bf16_vs_joeynmt", "full vocabulary, bf16, rescored", partial(low, scorer=model)),
-        Contestant("beam50_full_fp32_vs_joeynmt", "full vocabulary, fp32", partial(turn, model)),
-        Contestant("", "plain generate, fp32", partial(turn, model, plain=True)),
+    ways: list[tuple[str, str, Callable[[], Any]]] = [
+        ("beam50_candidates_vs_joeynmt", f"{few}, bf16", partial(search, rounded, candidates)),
+        ("", f"{few}, bf16, rescored", partial(search, rounded, candidates, model)),
+        ("", "full vocabulary, bf16", partial(search, rounded)),
+        ("beam50_full_bf16_vs_joeynmt", "full vocabulary, bf16, rescored", partial(search, rounded, scorer=model)),
+        ("beam50_full_fp32_vs_joeynmt", "full vocabulary, fp32", partial(search, model)),
+        ("", "plain generate, fp32", torch.inference_mode()(generate)),
     ]
+    count = len(sources) * beams * steps
+    contestants = [Contestant(key, name, partial(rate, count, work, arguments.clock)) for key, name, work in ways]
     if joey is not None:
         names = ("vocabulary", "hidden", "batch", "source", "beams", "steps")
         order = {"do": "search", **{name: getattr(arguments, name) for name in names}}
-        contestants.append(joey.contestant(arguments.batch * arguments.beams * arguments.steps, arguments, **order))
+        contestants.append(joey.contestant(count, arguments, **order))
     write(
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
-        f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
+        f"{arguments.batch} sentences of {arguments.source} units, {beams} beams, {steps} steps"
     )
     return ratios_to_joey("hypothesis-steps/s", contestants, arguments.rounds, joey)
 
@@ -219,7 +204,7 @@ def train(
         # On a GPU the work ends later than the calls for it.
         loss.item()
 
-    return float(arguments.updates * labels.numel() / timed(work, arguments.clock)[0])
+    return rate(arguments.updates * labels.numel(), work, arguments.clock)
 
 
 def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
@@ -269,16 +254,15 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
             found = model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest)
             tokenizer.batch_decode(found, skip_special_tokens=True)
 
-    def rate(work: Any) -> float:
-        return sum(lengths) / timed(work, arguments.clock)[0]
-
-    contestants = [
-        Contestant("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(rate, lambda: translator.nbest_lists(texts))),
-        Contestant("", f"generate, fp32, batches of {arguments.batch}", partial(rate, loop)),
+    ours = partial(translator.nbest_lists, texts)
+    ways = [
+        ("", f"ours, {'bf16' if bf16 else 'fp32'}", ours),
+        ("transformer_vs_generate", f"generate, fp32, batches of {arguments.batch}", loop),
     ]
+    units = sum(lengths)
+    contestants = [Contestant(key, name, partial(rate, units, work, arguments.clock)) for key, name, work in ways]
     write(f"beam {arguments.beams}, {len(texts)} sentences")
-    ours, plain = measure("units/s", contestants, arguments.rounds)
-    return {"transformer_vs_generate": ours / plain}
+    return compare("units/s", contestants, arguments.rounds)
 
 
 def marian_model(arguments: argparse.Namespace) -> tuple[Any, Any]:

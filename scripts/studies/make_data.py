@@ -50,6 +50,7 @@ from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.artefacts.files import write_text_whole, written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.encoders.distillation.objective import principal_axes
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
@@ -204,11 +205,6 @@ def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str
             write_split(artefact.staging, name, [table], table.schema)
         artefact.finish()
     return ", ".join(f"{name} {len(table):,}" for name, table in splits.items())
-
-
-def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    """Adds a column, or puts it in the place of the one with its name."""
-    return pa.table({**dict(zip(table.column_names, table.columns, strict=True)), name: values})
 
 
 def write_joined(options: argparse.Namespace) -> str:
