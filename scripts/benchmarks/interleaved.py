@@ -70,18 +70,13 @@ def run_benchmark(
             raise UsageError(f"--rounds must be at least 1, not {arguments.rounds}")
         with tempfile.TemporaryDirectory() as folder:
             found = run(arguments, Path(folder))
-        write(json.dumps(rounded(found), ensure_ascii=False))
+        # Numbers with a fraction have four digits.
+        rounded = json.loads(json.dumps(found), parse_float=lambda number: float(f"{float(number):.4g}"))
+        write(json.dumps(rounded, ensure_ascii=False))
     except HfParaphraseError as error:
         sys.stderr.write(f"{parser.prog}: error: {error}\n")
         return 2
     return 0
-
-
-def rounded(value: Any) -> Any:
-    """Rounds numbers with a fraction to four digits, also in an object."""
-    if isinstance(value, Mapping):
-        return {name: rounded(item) for name, item in value.items()}
-    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def rate(count: int, work: Callable[[], Any], clock: str = "wall") -> float:
@@ -176,5 +171,4 @@ def compare(unit: str, contestants: Sequence[Contestant], rounds: int) -> dict[s
 def write(line: str) -> None:
     """Writes a line of the report to standard output, once for all processes."""
     if is_main_process():
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        print(line, flush=True)

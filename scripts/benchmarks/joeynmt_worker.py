@@ -13,7 +13,6 @@ import sys
 # What the libraries print must not get between the answers.
 ANSWERS, sys.stdout = sys.stdout, sys.stderr
 import time
-from collections.abc import Callable
 from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
@@ -92,16 +91,10 @@ def train(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> 
         optimizer.zero_grad()
 
 
-def answer(value: dict[str, Any]) -> None:
-    """Writes a line."""
-    ANSWERS.write(json.dumps(value) + "\n")
-    ANSWERS.flush()
-
-
 def main() -> None:
     """Answers orders until stdin ends."""
     states: dict[str, Any] = {}
-    answer({"version": metadata.version("joeynmt")})
+    print(json.dumps({"version": metadata.version("joeynmt")}), file=ANSWERS, flush=True)
     for line in sys.stdin:
         order = json.loads(line)
         torch.set_num_threads(order["threads"])
@@ -110,11 +103,10 @@ def main() -> None:
             model = build(order)
             states[key] = model, torch.optim.Adam(model.parameters(), lr=1e-4)
         sentences = batch(order)
-        work: Callable[..., None] = search if order["do"] == "search" else train
         clock = CLOCKS[order["clock"]]
         start = clock()
-        work(*states[key], sentences, order)
-        answer({"seconds": clock() - start})
+        (search if order["do"] == "search" else train)(*states[key], sentences, order)
+        print(json.dumps({"seconds": clock() - start}), file=ANSWERS, flush=True)
 
 
 if __name__ == "__main__":

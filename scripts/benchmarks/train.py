@@ -20,12 +20,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import torch
-from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback, TrainerState
+from datasets import Dataset
+from transformers import PreTrainedTokenizerFast, PrinterCallback, Trainer, TrainerCallback, TrainerState
 
 import interleaved as bench
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.pair_rows import iterate_pairs
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
@@ -48,16 +49,19 @@ class StepTimes(TrainerCallback):
             torch.cuda.synchronize()
         self.ends.append(self.now())
 
-    def rate(self, batch: int) -> float:
-        """Computes pairs per second over the updates after the first tenth."""
-        skipped = len(self.ends) // 10
-        return batch * (len(self.ends) - 1 - skipped) / (self.ends[-1] - self.ends[skipped])
+
+def pairs_per_second(trainer: Trainer, batch: int, clock: str) -> float:
+    """Trains and computes the rate over the updates after the first tenth."""
+    times = StepTimes(clock)
+    trainer.add_callback(times)
+    trainer.train()
+    skipped = len(times.ends) // 10
+    return batch * (len(times.ends) - 1 - skipped) / (times.ends[-1] - times.ends[skipped])
 
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = bench.argument_parser(__doc__, clock=True)
-    parser.add_argument("--pairs", help="data folder with sentence1 and sentence2; none = made from the sample")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=256, help="components of a vector")
     parser.add_argument("--batch", type=int, default=100, help="pairs in a mini-batch")
@@ -87,7 +91,6 @@ def train_ours(
     """Trains with this package and returns pairs per second."""
     torch.manual_seed(0)
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
-    times = StepTimes(arguments.clock)
     settings = AcceleratorSettings(device="cpu").trainer_arguments(
         EncoderTrainingArguments,
         mega_batch_size=mega_batch,
@@ -95,27 +98,23 @@ def train_ours(
         **common_settings(arguments, folder, steps),
     )
     trainer = EncoderTrainer(model, settings, pairs, tokenizer)
-    trainer.add_callback(times)
-    trainer.train()
-    return times.rate(arguments.batch * process_count())
+    return pairs_per_second(trainer, arguments.batch * process_count(), arguments.clock)
 
 
 def train_sentence_transformers(
     arguments: argparse.Namespace,
     folder: Path,
     tokenizer: PreTrainedTokenizerFast,
-    texts: list[tuple[str, str]],
+    texts: pa.Table,
     library: Any,
 ) -> float:
     """Trains with sentence-transformers and returns pairs per second."""
-    datasets = importlib.import_module("datasets")
     modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
     losses = importlib.import_module("sentence_transformers.sentence_transformer.losses")
     torch.manual_seed(0)
     embedding = modules.StaticEmbedding(tokenizer, embedding_dim=arguments.dimension)
     model = library.SentenceTransformer(modules=[embedding], device="cpu")
-    data = datasets.Dataset.from_dict({"anchor": [item[0] for item in texts], "positive": [item[1] for item in texts]})
-    times = StepTimes(arguments.clock)
+    data = Dataset(texts.rename_columns(["anchor", "positive"]))
     common = common_settings(arguments, folder, arguments.slow_steps)
     settings = library.SentenceTransformerTrainingArguments(
         learning_rate=1e-3, use_cpu=True, logging_strategy="no", **common
@@ -124,19 +123,15 @@ def train_sentence_transformers(
     trainer = library.SentenceTransformerTrainer(model=model, args=settings, train_dataset=data, loss=loss)
     # It prints to standard output.
     trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(times)
-    trainer.train()
-    return times.rate(arguments.batch)
+    return pairs_per_second(trainer, arguments.batch, arguments.clock)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
-    source = folder / "pairs" if arguments.pairs is None else Path(arguments.pairs)
-    if arguments.pairs is None:
-        write_split(source, "train", [bench.sample_pairs()], PAIRS)
-    texts = [item for first, second in iterate_pairs(source) for item in zip(first, second, strict=True) if all(item)]
-    tokenizer = bench.words_tokenizer((side for item in texts for side in item), arguments.vocabulary)
-    pairs = encode_pairs(source, tokenizer)
+    texts = bench.sample_pairs()
+    write_split(folder / "pairs", "train", [texts], PAIRS)
+    tokenizer = bench.words_tokenizer(texts["sentence1"].to_pylist(), arguments.vocabulary)
+    pairs = encode_pairs(folder / "pairs", tokenizer)
     bench.write(
         f"{len(pairs):,} pairs, {len(pairs.tokens) / len(pairs.keys):.1f} tokens a sentence, {len(tokenizer):,} x "
         f"{arguments.dimension} vectors, {process_count()} processes, in each {arguments.batch} pairs a batch and "

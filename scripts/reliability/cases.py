@@ -95,10 +95,13 @@ class Outputs:
 
     def __getitem__(self, name: str) -> Path:
         """The output of a case, which is alone in its folder but for what belongs to it, or the folder `sample`."""
-        if name == "sample":
-            return self._sample()
-        self.run_of(name)
-        return self.folder / name / CASES[name].output
+        if name != "sample":
+            self.run_of(name)
+            return self.folder / name / CASES[name].output
+        with FileLock(self.folder / "sample.lock"):
+            if not (self.folder / name).is_dir():
+                write_sample(self.folder / name)
+        return self.folder / name
 
     def paths(self, case: Case) -> dict[str, Path]:
         """Returns the paths of all that a case reads."""
@@ -118,13 +121,6 @@ class Outputs:
                     raise RuntimeError(f"the undisturbed run of {name} ended with {ended.code}: {ended.stderr}")
                 record.write_text(json.dumps(ended), encoding="utf-8")
         return Ended(*json.loads(record.read_text(encoding="utf-8")))
-
-    def _sample(self) -> Path:
-        folder = self.folder / "sample"
-        with FileLock(self.folder / "sample.lock"):
-            if not folder.is_dir():
-                write_sample(folder)
-        return folder
 
 
 def differences(expected: Path, found: Path) -> list[str]:

@@ -263,21 +263,17 @@ class Study:
         return found
 
     def filled(self, value: Any, variables: Mapping[str, str] | None = None) -> Any:
-        """Fills in variables in all strings of a value."""
-        if isinstance(value, dict):
-            return {name: self.filled(item, variables) for name, item in value.items()}
-        if isinstance(value, list):
-            return [self.filled(item, variables) for item in value]
-        if not isinstance(value, str):
-            return value
+        """Fills in variables in all strings of a value; a variable may name others."""
         known = {**self.variables, **os.environ, **(variables or {})}
-        for name, place in self.results.items():
-            output, field = place.split()
-            if f"${name}" in value:
-                known[name] = str(json.loads(Path(output, "provenance.json").read_text())["results"][field])
-        filled = Template(value).substitute(known)
-        # A variable may name others.
-        return filled if filled == value else self.filled(filled, variables)
+        known = {name: json.dumps(str(text))[1:-1] for name, text in known.items()}
+        text = json.dumps(value)
+        while "$" in text:
+            for name, place in self.results.items():
+                output, field = place.split()
+                if f"${name}" in text:
+                    known[name] = str(json.loads(Path(output, "provenance.json").read_text())["results"][field])
+            text = Template(text).substitute(known)
+        return json.loads(text)
 
 
 def make(output: Path, command: str) -> None:
