@@ -65,7 +65,9 @@ SIZES = {
 class JoeyNmt:
     """JoeyNMT in its own interpreter."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str | None) -> None:
+        if python is None:
+            raise OSError("--joeynmt-python is not given")
         worker = str(Path(__file__).with_name("joeynmt_worker.py"))
         self.process = subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
         self.name = f"JoeyNMT {self._answer()['version']}"
@@ -110,8 +112,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         return measure_transformer(arguments)
     joey = None
     try:
-        if arguments.joeynmt_python is None:
-            raise OSError("--joeynmt-python is not given")
         joey = JoeyNmt(arguments.joeynmt_python)
     except OSError as error:
         write(f"JoeyNMT is left out: {error}")

@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from cases import CASES, Case, Outputs, contents, differences, left_over
-from forks import Ended, Fork, kill, nothing, run
+from forks import Ended, Fork, kill, run
 from hf_paraphrase.commands.verbs import all_recipes
 
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -88,7 +88,7 @@ class Probes:
     def _change(self, case: Case, chance: random.Random) -> int:
         return chance.randint(1, max(1, self.outputs.run_of(case.name).changes))
 
-    def _run(self, case: Case, folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:
+    def _run(self, case: Case, folder: Path, at: int = 0, act: Callable[[], None] = kill) -> Ended:
         more = ["--resume"] if case.resumes and (folder / "run").is_dir() else []
         return run(case.words(self.outputs.paths(case), *more), folder / "run", at, act)
 

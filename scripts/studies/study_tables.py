@@ -113,7 +113,7 @@ def judge(claims: Sequence[Claim], columns: Mapping[str, Column]) -> dict[Claim,
     comparisons = sum(map(len, about.values()))
     return {
         claim: {
-            name: contrast([columns[name][cell] for cell in claim.cells], shares_seeds(claim.cells), comparisons)
+            name: contrast(claim.cells, columns[name], comparisons)
             for name in names
             if all(cell in columns[name] for cell in claim.cells)
         }
@@ -121,18 +121,16 @@ def judge(claims: Sequence[Claim], columns: Mapping[str, Column]) -> dict[Claim,
     }
 
 
-def shares_seeds(cells: Sequence[Cell]) -> bool:
-    """Returns whether runs of equal seeds share draws of pairs or initial weights."""
-    return len(cells) != 2 or cells[0].model == cells[1].model or cells[0].data == cells[1].data
-
-
-def contrast(sides: Sequence[Measured], paired: bool, comparisons: int) -> Interval:
+def contrast(cells: Sequence[Cell], column: Column, comparisons: int) -> Interval:
     """Computes the interval of a difference: of two sides, of one from 0, or of two differences."""
+    sides = [column[cell] for cell in cells]
     if len(sides) == 2:
         values = [side.values if side.trained else next(iter(side.values.values())) for side in sides]
         drawn = (sides[0].drawn, sides[1].drawn)
         pairs = None if drawn[0] is None or drawn[1] is None else (drawn[0], drawn[1])
-        paired = paired and all(side.trained for side in sides)
+        # Runs of equal seeds share draws of pairs or initial weights.
+        shared = cells[0].model == cells[1].model or cells[0].data == cells[1].data
+        paired = shared and all(side.trained for side in sides)
         return difference(values[0], values[1], paired=paired, pairs=pairs).interval(comparisons)
     seeds = [seed for seed in sides[0].values if all(seed in side.values for side in sides)]
     signed = list(zip(_SIGNS, sides, strict=False))
