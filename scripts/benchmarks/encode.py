@@ -12,8 +12,6 @@ words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
 These rates are warm: the process has encoded the same sentences before. `first_call` are cold ones: a new process
 opens the folder, which does not count, and encodes sentences that it has never seen, each once. `--model builtin`
 gives both of a model of this package alone, without peers.
-
-On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone.
 """
 
 from __future__ import annotations
@@ -73,9 +71,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
     sentences = read_sentences(arguments.text, arguments.sentences)
     if arguments.model is not None:
-        turn = partial(
-            bench.sentences_per_second, bench.open_encoder(OUR_NAME, arguments.model), sentences, arguments.clock
-        )
+        encode = bench.open_encoder(OUR_NAME, arguments.model)
+        turn = partial(bench.sentences_per_second, encode, sentences, arguments.clock)
         cold_turn = partial(bench.first_call_rate, OUR_NAME, arguments.model, sentences, arguments.clock)
         (warm,) = bench.measure("sentences/s", [bench.Contestant("", OUR_NAME, turn)], arguments.rounds)
         (cold,) = bench.measure(FIRST_CALL, [bench.Contestant("", OUR_NAME, cold_turn)], max(arguments.cold_rounds, 1))
@@ -83,7 +80,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     kinds = list(KINDS) if "all" in arguments.tokenizers else arguments.tokenizers
     ratios: dict[str, float] = {}
     for kind in kinds:
-        ratios |= compare_kind(kind, arguments, sentences, folder / kind, with_calls=kinds != [OURS])
+        ratios |= compare_kind(kind, arguments, sentences, folder / kind)
     if arguments.gran_sentences:
         ratios |= compare_gran(arguments, sentences[: arguments.gran_sentences], folder / kinds[0])
     return ratios
@@ -147,9 +144,7 @@ def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: i
     return bench.compare(unit, contestants, rounds)
 
 
-def compare_kind(
-    kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path, *, with_calls: bool
-) -> dict[str, float]:
+def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path) -> dict[str, float]:
     """Compares the encoders with one kind of tokenizer; returns the ratios, which bear its name if it is not ours."""
     tokenizer = learnt_tokenizer(kind, sentences, arguments.vocabulary)
     torch.manual_seed(0)
@@ -180,11 +175,10 @@ def compare_kind(
     warm = {name: partial(turn, encode, sentences) for name, encode in many.items()}
     ratios = compare_rates("sentences/s", warm, arguments.rounds, ending)
     if kind == OURS and arguments.cold_rounds:
-        cold = {
-            name: partial(bench.first_call_rate, name, str(folder), sentences, arguments.clock) for name in encoders
-        }
+        first_call = partial(bench.first_call_rate, folder=str(folder), sentences=sentences, clock=arguments.clock)
+        cold = {name: partial(first_call, name) for name in encoders}
         ratios |= compare_rates(FIRST_CALL, cold, arguments.cold_rounds, "_first_call")
-    for size in CALLS if with_calls else ():
+    for size in CALLS if arguments.tokenizers != [OURS] else ():
         some = sentences[:SENTENCES_IN_CALLS]
         calls = {name: partial(turn, encode, some, size=size) for name, encode in encoders.items()}
         unit = f"sentences/s, {size} a call"
@@ -218,12 +212,9 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         bench.Contestant("", name, partial(bench.sentences_per_second, encode, sentences, arguments.clock))
         for name, encode in networks.items()
     ]
-    contestants += [
-        bench.Contestant(
-            "gran_encode_vs_bare_lstm", f"bare LSTM, batches of {batch} x {length}", partial(bare_rate, batch)
-        )
-        for batch in BARE_BATCHES
-    ]
+    for batch in BARE_BATCHES:
+        name = f"bare LSTM, batches of {batch} x {length}"
+        contestants.append(bench.Contestant("gran_encode_vs_bare_lstm", name, partial(bare_rate, batch)))
     return bench.compare("sentences/s", contestants, arguments.rounds)
 
 

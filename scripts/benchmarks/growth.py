@@ -54,8 +54,7 @@ class Cost(NamedTuple):
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = argument_parser(__doc__, rounds=None)
-    sizes = [500, 10_000, 100_000, 1_000_000]
-    parser.add_argument("--rows", type=int, nargs="+", default=sizes, help="sizes, ascending")
+    parser.add_argument("--rows", type=int, nargs="+", default=[500, 10**4, 10**5, 10**6], help="sizes, ascending")
     stages = [name for name in STAGES if name != "mine"]
     parser.add_argument("--stages", nargs="+", default=stages, choices=list(STAGES), help="what is measured")
     return run_benchmark(parser, run)
@@ -135,9 +134,8 @@ def summary(costs: dict[str, list[Cost]]) -> str:
         before, last = found[-2:]
         further = (last.peak - before.peak) / (last.rows - before.rows)
         figures = [f"{last.rows:,}", f"{last.wall:.1f}", f"{last.processors:.1f}", f"{exponent(found):.2f}"]
-        lines.append(
-            [name, *figures, f"{last.peak / 2**20:,.0f}", f"{further:,.0f}", f"{last.stored / last.rows:,.0f}"]
-        )
+        figures += [f"{last.peak / 2**20:,.0f}", f"{further:,.0f}", f"{last.stored / last.rows:,.0f}"]
+        lines.append([name, *figures])
     return format_table(heads, lines)
 
 

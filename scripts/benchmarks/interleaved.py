@@ -55,7 +55,7 @@ def argument_parser(about: str | None, *, rounds: int | None = 5, clock: bool = 
         words = "timed turns of each contestant, after one more"
         parser.add_argument("--rounds", type=int, default=rounds, help=words)
     if clock:
-        words = "wall: seconds that pass; processor: seconds of processor time of all threads, for a busy machine"
+        words = "wall: seconds that pass; processor: those of all threads; with OMP_NUM_THREADS=1, the work alone"
         parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=words)
     return parser
 

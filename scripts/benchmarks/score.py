@@ -39,9 +39,8 @@ def main() -> int:
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratio."""
     table = read_pairs(arguments.pairs, arguments.rows)
-    loop_table = table.slice(0, arguments.loop_rows)
-    columns = (loop_table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
-    pairs = [(first or "", second or "") for first, second in zip(*columns, strict=True)]
+    sides = table.slice(0, arguments.loop_rows).select(["sentence1", "sentence2"]).to_pydict().values()
+    pairs = [(first or "", second or "") for first, second in zip(*sides, strict=True)]
     tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
     write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
     compare_values(table, plain_loop(pairs))
@@ -55,10 +54,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
 
 def read_pairs(folder: str | None, rows: int) -> pa.Table:
     """Reads the first pairs of a data folder, or makes some of the sample's sentences."""
-    if folder is None:
-        table = sample_pairs()
-    else:
-        table = DataFolder(folder).table("train", ["sentence1", "sentence2"]).slice(0, rows)
+    table = sample_pairs() if folder is None else DataFolder(folder).table("train", ["sentence1", "sentence2"])
     if not table.num_rows:
         raise UsageError("--pairs holds no pairs")
     return pa.concat_tables([table] * -(-rows // table.num_rows)).slice(0, rows).combine_chunks()

@@ -28,7 +28,7 @@ from transformers import PreTrainedTokenizerFast, PrinterCallback, Trainer, Trai
 import interleaved as bench
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -39,7 +39,7 @@ from hf_paraphrase.training.devices import AcceleratorSettings
 class StepTimes(TrainerCallback):
     """Notes when each update ended, by one of the `bench.CLOCKS`."""
 
-    def __init__(self, clock: str = "wall") -> None:
+    def __init__(self, clock: str) -> None:
         self.now = bench.CLOCKS[clock]
         self.ends: list[float] = []
 
@@ -73,51 +73,19 @@ def main() -> int:
     return bench.run_benchmark(parser, run)
 
 
-def common_settings(arguments: argparse.Namespace, folder: Path, steps: int) -> dict[str, Any]:
-    """Returns what all Trainers are told; a checkpoint between two updates would count."""
-    settings = {"output_dir": str(folder), "max_steps": steps, "per_device_train_batch_size": arguments.batch}
-    return {**settings, "save_strategy": "no", "report_to": "none", "disable_tqdm": True}
-
-
-def train_ours(
-    arguments: argparse.Namespace,
-    folder: Path,
-    tokenizer: PreTrainedTokenizerFast,
-    pairs: EncodedPairs,
-    steps: int,
-    mega_batch: int = 1,
-    dense: bool = False,
-) -> float:
-    """Trains with this package and returns pairs per second."""
-    torch.manual_seed(0)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
-    settings = AcceleratorSettings(device="cpu").trainer_arguments(
-        EncoderTrainingArguments,
-        mega_batch_size=mega_batch,
-        dense_optimizer=dense,
-        **common_settings(arguments, folder, steps),
-    )
-    trainer = EncoderTrainer(model, settings, pairs, tokenizer)
-    return pairs_per_second(trainer, arguments.batch * process_count(), arguments.clock)
-
-
 def train_sentence_transformers(
-    arguments: argparse.Namespace,
-    folder: Path,
-    tokenizer: PreTrainedTokenizerFast,
-    texts: pa.Table,
-    library: Any,
+    arguments: argparse.Namespace, common: dict[str, Any], tokenizer: PreTrainedTokenizerFast, texts: pa.Table
 ) -> float:
     """Trains with sentence-transformers and returns pairs per second."""
+    library = importlib.import_module("sentence_transformers")
     modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
     losses = importlib.import_module("sentence_transformers.sentence_transformer.losses")
     torch.manual_seed(0)
     embedding = modules.StaticEmbedding(tokenizer, embedding_dim=arguments.dimension)
     model = library.SentenceTransformer(modules=[embedding], device="cpu")
     data = Dataset(texts.rename_columns(["anchor", "positive"]))
-    common = common_settings(arguments, folder, arguments.slow_steps)
     settings = library.SentenceTransformerTrainingArguments(
-        learning_rate=1e-3, use_cpu=True, logging_strategy="no", **common
+        learning_rate=1e-3, use_cpu=True, logging_strategy="no", max_steps=arguments.slow_steps, **common
     )
     loss = losses.MultipleNegativesRankingLoss(model)
     trainer = library.SentenceTransformerTrainer(model=model, args=settings, train_dataset=data, loss=loss)
@@ -137,19 +105,35 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         f"{arguments.dimension} vectors, {process_count()} processes, in each {arguments.batch} pairs a batch and "
         f"{torch.get_num_threads()} threads"
     )
-    ours = partial(train_ours, arguments, folder / "training", tokenizer, pairs)
+    # A checkpoint between two updates would count.
+    common: dict[str, Any] = {"save_strategy": "no", "report_to": "none", "disable_tqdm": True}
+    common |= {"output_dir": str(folder / "training"), "per_device_train_batch_size": arguments.batch}
+
+    def ours(steps: int, mega_batch: int = 1, *, dense: bool = False) -> float:
+        """Trains with this package and returns pairs per second."""
+        torch.manual_seed(0)
+        model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
+        settings = AcceleratorSettings(device="cpu").trainer_arguments(
+            EncoderTrainingArguments,
+            mega_batch_size=mega_batch,
+            dense_optimizer=dense,
+            max_steps=steps,
+            **common,
+        )
+        trainer = EncoderTrainer(model, settings, pairs, tokenizer)
+        return pairs_per_second(trainer, arguments.batch * process_count(), arguments.clock)
+
     contestants = [bench.Contestant("", "row-wise Adam", partial(ours, arguments.steps))]
     if arguments.mega_batch > 1:
         name = f"row-wise Adam, mega-batches of {arguments.mega_batch}"
         # The pools are what costs, so a turn has whole ones, and the untimed first tenth too.
         steps = max(1, arguments.steps // (10 * arguments.mega_batch)) * 10 * arguments.mega_batch
         contestants.append(bench.Contestant("", name, partial(ours, steps, arguments.mega_batch)))
-    contestants.append(
-        bench.Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True))
-    )
+    dense = partial(ours, arguments.slow_steps, dense=True)
+    contestants.append(bench.Contestant("avg_train_vs_dense", "dense Adam", dense))
     # It is timed in one process.
     if process_count() == 1 and (library := bench.installed("sentence_transformers")):
-        rate = partial(train_sentence_transformers, arguments, folder / "training", tokenizer, texts, library)
+        rate = partial(train_sentence_transformers, arguments, common, tokenizer, texts)
         name = f"sentence-transformers {library.__version__}"
         contestants.append(bench.Contestant("avg_train_vs_sentence_transformers", name, rate))
     return bench.compare("pairs/s", contestants, arguments.rounds)

@@ -14,8 +14,6 @@ Training: tokens/s of updates with Adam; where several hidden sizes are timed, t
 by length, uses bf16 where the processor has it and scores what it returns, against the loop around `generate` that
 users write, with batches in the order of the file. Every translation is as long as the longest source of its batch, so
 the rate counts units of the sources.
-
-On a machine that others use too, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone, on both sides.
 """
 
 from __future__ import annotations
@@ -73,16 +71,16 @@ class JoeyNmt:
         self.name = f"JoeyNMT {self._answer()['version']}"
 
     def contestant(self, count: int, arguments: argparse.Namespace, **order: Any) -> Contestant:
-        """Returns what has it do something by an order, and `count` things by that."""
-        order |= {"embedding": arguments.embedding, "threads": torch.get_num_threads(), "clock": arguments.clock}
+        """Returns what has it do `count` things by an order, which has the arguments and what differs from them."""
+        order = {**vars(arguments), "threads": torch.get_num_threads(), **order}
 
-        def rate() -> float:
+        def turn() -> float:
             assert self.process.stdin is not None
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
             return count / float(self._answer()["seconds"])
 
-        return Contestant("", self.name, rate)
+        return Contestant("", self.name, turn)
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -172,9 +170,7 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     count = len(sources) * beams * steps
     contestants = [Contestant(key, name, partial(rate, count, work, arguments.clock)) for key, name, work in ways]
     if joey is not None:
-        names = ("vocabulary", "hidden", "batch", "source", "beams", "steps")
-        order = {"do": "search", **{name: getattr(arguments, name) for name in names}}
-        contestants.append(joey.contestant(count, arguments, **order))
+        contestants.append(joey.contestant(count, arguments, do="search"))
     write(
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
         f"{arguments.batch} sentences of {arguments.source} units, {beams} beams, {steps} steps"
@@ -220,7 +216,7 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
             Contestant("nmt_train_fp32_vs_joeynmt", "training, fp32", partial(turn, bf16=False)),
         ]
         if joey is not None:
-            order = {"do": "train", "vocabulary": arguments.train_vocabulary, "hidden": hidden, "updates": updates}
+            order = {"do": "train", "vocabulary": arguments.train_vocabulary, "hidden": hidden}
             order |= {"batch": batch, "source": length, "target": length}
             contestants.append(joey.contestant(updates * batch * length, arguments, **order))
         write(
@@ -254,13 +250,12 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
             found = model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest)
             tokenizer.batch_decode(found, skip_special_tokens=True)
 
-    ours = partial(translator.nbest_lists, texts)
     ways = [
-        ("", f"ours, {'bf16' if bf16 else 'fp32'}", ours),
+        ("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(translator.nbest_lists, texts)),
         ("transformer_vs_generate", f"generate, fp32, batches of {arguments.batch}", loop),
     ]
-    units = sum(lengths)
-    contestants = [Contestant(key, name, partial(rate, units, work, arguments.clock)) for key, name, work in ways]
+    turn = partial(rate, sum(lengths), clock=arguments.clock)
+    contestants = [Contestant(key, name, partial(turn, work)) for key, name, work in ways]
     write(f"beam {arguments.beams}, {len(texts)} sentences")
     return compare("units/s", contestants, arguments.rounds)
 

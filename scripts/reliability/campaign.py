@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -30,11 +31,11 @@ _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEV
 KINDS = ("kill", "full_disk", "two_at_once", "damaged_input")
 
 
+@dataclass
 class Probes:
     """Disturbs runs; each method returns what it found, a line each."""
 
-    def __init__(self, outputs: Outputs) -> None:
-        self.outputs = outputs
+    outputs: Outputs
 
     def kill(self, case: Case, chance: random.Random, folder: Path) -> list[str]:
         """Kills a run before one of its changes of the file system, up to three times, then lets it finish."""

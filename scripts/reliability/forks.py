@@ -72,12 +72,11 @@ class _Changes:
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._folder is None:
             return
-        if event not in _CHANGES and not (
-            event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
-        ):
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        if not (event in _CHANGES or writes) or isinstance(arguments[0], int):
             return
         path = os.fsdecode(arguments[0]) if isinstance(arguments[0], str | bytes) else ""
-        if isinstance(arguments[0], int) or (path.startswith(os.sep) and not path.startswith(self._folder)):
+        if path.startswith(os.sep) and not path.startswith(self._folder):
             return
         self.count += 1
         if self.count == self._at:

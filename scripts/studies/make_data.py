@@ -263,11 +263,8 @@ def write_few(options: argparse.Namespace) -> str:
         paraphrases[sentence].append(sentence if options.add == "copies" else paraphrase)
     if options.add is not None:
         drawn += [{**row, "text": text} for row in drawn for text in paraphrases[row["text"]]]
-    return write_folder(
-        options.output,
-        "few",
-        {"train": pa.Table.from_pylist(drawn, schema=texts.schema), "validation": data.table("test", columns)},
-    )
+    splits = {"train": pa.Table.from_pylist(drawn, schema=texts.schema), "validation": data.table("test", columns)}
+    return write_folder(options.output, "few", splits)
 
 
 def used_lines(options: argparse.Namespace) -> Iterator[str]:

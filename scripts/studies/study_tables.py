@@ -136,10 +136,9 @@ def contrast(cells: Sequence[Cell], column: Column, comparisons: int) -> Interva
     signed = list(zip(_SIGNS, sides, strict=False))
     sums = {seed: sum(sign * side.values[seed] for sign, side in signed) for seed in seeds}
     columns = [[list(side.values).index(seed) for seed in seeds] for side in sides]
-    known = [side.drawn[:, taken] for side, taken in zip(sides, columns, strict=True) if side.drawn is not None]
     pairs = None
-    if len(known) == len(sides):
-        total = np.sum([sign * rows for sign, rows in zip(_SIGNS, known, strict=False)], axis=0)
+    if all(side.drawn is not None for side in sides):
+        total = sum(sign * side.drawn[:, taken] for (sign, side), taken in zip(signed, columns, strict=True))
         pairs = (total, np.zeros_like(total))
     return difference(sums, dict.fromkeys(seeds, 0.0), paired=True, pairs=pairs).interval(comparisons)
 
