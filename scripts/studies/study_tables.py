@@ -108,15 +108,11 @@ def cells_table(columns: Mapping[str, Column]) -> str:
 
 
 def judge(claims: Sequence[Claim], columns: Mapping[str, Column]) -> dict[Claim, dict[str, Interval]]:
-    """Computes the intervals of the claims whose cells are there, simultaneous for all claims and columns."""
+    """Computes the intervals of the claims, simultaneous for all claims and columns."""
     about = {claim: claim.columns or tuple(columns) for claim in claims}
     comparisons = sum(map(len, about.values()))
     return {
-        claim: {
-            name: contrast(claim.cells, columns[name], comparisons)
-            for name in names
-            if all(cell in columns[name] for cell in claim.cells)
-        }
+        claim: {name: contrast(claim.cells, columns[name], comparisons) for name in names}
         for claim, names in about.items()
     }
 
@@ -138,7 +134,8 @@ def contrast(cells: Sequence[Cell], column: Column, comparisons: int) -> Interva
     columns = [[list(side.values).index(seed) for seed in seeds] for side in sides]
     pairs = None
     if all(side.drawn is not None for side in sides):
-        total = sum(sign * side.drawn[:, taken] for (sign, side), taken in zip(signed, columns, strict=True))
+        rows = [np.asarray(side.drawn)[:, taken] for side, taken in zip(sides, columns, strict=True)]
+        total = np.sum([sign * side for sign, side in zip(_SIGNS, rows, strict=False)], axis=0)
         pairs = (total, np.zeros_like(total))
     return difference(sums, dict.fromkeys(seeds, 0.0), paired=True, pairs=pairs).interval(comparisons)
 
