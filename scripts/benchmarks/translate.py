@@ -250,7 +250,7 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
             found = model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest)
             tokenizer.batch_decode(found, skip_special_tokens=True)
 
-    ways = [
+    ways: list[tuple[str, str, Callable[[], Any]]] = [
         ("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(translator.nbest_lists, texts)),
         ("transformer_vs_generate", f"generate, fp32, batches of {arguments.batch}", loop),
     ]
