@@ -13,6 +13,7 @@ import sys
 # What the libraries print must not get between the answers.
 ANSWERS, sys.stdout = sys.stdout, sys.stderr
 import time
+from collections.abc import Callable
 from importlib import metadata
 from types import SimpleNamespace
 from typing import Any
@@ -103,9 +104,10 @@ def main() -> None:
             model = build(order)
             states[key] = model, torch.optim.Adam(model.parameters(), lr=1e-4)
         sentences = batch(order)
+        work: Callable[..., None] = search if order["do"] == "search" else train
         clock = CLOCKS[order["clock"]]
         start = clock()
-        (search if order["do"] == "search" else train)(*states[key], sentences, order)
+        work(*states[key], sentences, order)
         print(json.dumps({"seconds": clock() - start}), file=ANSWERS, flush=True)
 
 

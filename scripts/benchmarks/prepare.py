@@ -141,9 +141,9 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     cores = available_cores()
     write(f"{lines:,} rows, {path.stat().st_size / 1e6:,.0f} MB, {cores} cores")
     peers = {"1 process": None, **({f"{cores} processes": cores} if cores > 1 else {})}
-    preparing: dict[str, Callable[[Path, Path], list[Path]]] = {"hf_paraphrase": prepare_ours} | {
-        f"datasets csv + map, {name}": partial(prepare_datasets, processes=count) for name, count in peers.items()
-    }
+    preparing: dict[str, Callable[[Path, Path], list[Path]]] = {"hf_paraphrase": prepare_ours}
+    for name, count in peers.items():
+        preparing[f"datasets csv + map, {name}"] = partial(prepare_datasets, processes=count)
     kept: dict[str, list[str]] = {}
 
     def turn(name: str) -> float:

@@ -89,9 +89,9 @@ class Probes:
     def _change(self, case: Case, chance: random.Random) -> int:
         return chance.randint(1, max(1, self.outputs.run_of(case.name).changes))
 
-    def _run(self, case: Case, folder: Path, at: int = 0, act: Callable[[], None] = kill) -> Ended:
+    def _run(self, case: Case, folder: Path, at: int = 0, *act: Callable[[], None]) -> Ended:
         more = ["--resume"] if case.resumes and (folder / "run").is_dir() else []
-        return run(case.words(self.outputs.paths(case), *more), folder / "run", at, act)
+        return run(case.words(self.outputs.paths(case), *more), folder / "run", at, *act)
 
     def _finished(self, case: Case, folder: Path) -> list[str]:
         """Lets a disturbed run finish and compares its output with that of an undisturbed one."""
