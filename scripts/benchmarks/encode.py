@@ -12,8 +12,6 @@ words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
 These rates are warm: the process has encoded the same sentences before. `first_call` are cold ones: a new process
 opens the folder, which does not count, and encodes sentences that it has never seen, each once. `--model builtin`
 gives both of a model of this package alone, without peers.
-
-On a machine that others use, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone.
 """
 
 from __future__ import annotations
@@ -73,9 +71,8 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
     sentences = read_sentences(arguments.text, arguments.sentences)
     if arguments.model is not None:
-        turn = partial(
-            bench.sentences_per_second, bench.open_encoder(OUR_NAME, arguments.model), sentences, arguments.clock
-        )
+        encode = bench.open_encoder(OUR_NAME, arguments.model)
+        turn = partial(bench.sentences_per_second, encode, sentences, arguments.clock)
         cold_turn = partial(bench.first_call_rate, OUR_NAME, arguments.model, sentences, arguments.clock)
         (warm,) = bench.measure("sentences/s", [bench.Contestant("", OUR_NAME, turn)], arguments.rounds)
         (cold,) = bench.measure(FIRST_CALL, [bench.Contestant("", OUR_NAME, cold_turn)], max(arguments.cold_rounds, 1))
@@ -83,7 +80,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     kinds = list(KINDS) if "all" in arguments.tokenizers else arguments.tokenizers
     ratios: dict[str, float] = {}
     for kind in kinds:
-        ratios |= compare_kind(kind, arguments, sentences, folder / kind, with_calls=kinds != [OURS])
+        ratios |= compare_kind(kind, arguments, sentences, folder / kind)
     if arguments.gran_sentences:
         ratios |= compare_gran(arguments, sentences[: arguments.gran_sentences], folder / kinds[0])
     return ratios
@@ -128,19 +125,14 @@ def learnt_tokenizer(kind: str, sentences: list[str], size: int) -> PreTrainedTo
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
-def compare_vectors(encoders: dict[str, bench.Encode], sentences: list[str], folder: Path) -> None:
-    """Checks that all encoders compute the same, on sentences without unknown words."""
-    encoder = SentenceEncoder.from_pretrained(folder)
-    ids = encoder.token_ids(sentences[:20_000])
-    rows = np.split(ids.ids, ids.offsets[1:-1])
-    unknown = encoder.tokenizer.unk_token_id
-    sample = [text for text, row in zip(sentences, rows, strict=False) if unknown not in row]
-    expected = encoder.encode(sample)
+def compare_vectors(encoders: dict[str, bench.Encode], sentences: list[str]) -> None:
+    """Checks that all encoders compute the same as the first."""
+    expected = encoders[OUR_NAME](sentences)
     for name, encode in encoders.items():
-        difference = float(np.abs(encode(sample) - expected).max())
+        difference = float(np.abs(encode(sentences) - expected).max())
         if difference > 1e-5:
             raise ValueError(f"{name} gives other vectors: they differ by {difference}")
-    bench.write(f"all vectors of {len(sample)} sentences without unknown words agree to 1e-5")
+    bench.write(f"all vectors of {len(sentences)} sentences without unknown words agree to 1e-5")
 
 
 def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: int, ending: str) -> dict[str, float]:
@@ -149,12 +141,10 @@ def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: i
         bench.Contestant(f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}", name, rate)
         for name, rate in rates.items()
     ]
-    return bench.ratios_to_best(contestants, bench.measure(unit, contestants, rounds))
+    return bench.compare(unit, contestants, rounds)
 
 
-def compare_kind(
-    kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path, *, with_calls: bool
-) -> dict[str, float]:
+def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path) -> dict[str, float]:
     """Compares the encoders with one kind of tokenizer; returns the ratios, which bear its name if it is not ours."""
     tokenizer = learnt_tokenizer(kind, sentences, arguments.vocabulary)
     torch.manual_seed(0)
@@ -163,36 +153,32 @@ def compare_kind(
         # Zero, as model2vec leaves unknown words out; they count in the mean of the others.
         model.embeddings[tokenizer.unk_token_id] = 0
     SentenceEncoder(model, tokenizer).save_pretrained(folder)
-    ids = SentenceEncoder.from_pretrained(folder).token_ids(sentences).ids
-    known = np.count_nonzero(ids != tokenizer.unk_token_id)
+    ids = SentenceEncoder.from_pretrained(folder).token_ids(sentences)
+    is_unknown = ids.ids == tokenizer.unk_token_id
+    rows = np.split(is_unknown, ids.offsets[1:-1])
     bench.write(
-        f"{kind}: {len(sentences):,} sentences of {len(ids) / len(sentences):.1f} tokens "
-        f"({known / max(len(ids), 1):.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
+        f"{kind}: {len(sentences):,} sentences of {len(ids.ids) / len(sentences):.1f} tokens "
+        f"({1 - is_unknown.mean():.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
         f"{torch.get_num_threads()} threads"
     )
-    encoders = {}
-    for library in [OUR_NAME, *arguments.peers]:
-        try:
-            encoders[library] = bench.open_encoder(library, str(folder))
-        except ImportError as error:
-            bench.write(f"{library} is left out: {error}")
+    libraries = [OUR_NAME, *(name for name in arguments.peers if bench.installed(name.replace("-", "_")))]
+    encoders = {library: bench.open_encoder(library, str(folder)) for library in libraries}
     # Settings that may suit a peer better where there are many sentences.
     many = dict(encoders)
     if "model2vec" in encoders:
         many["model2vec one batch at a time"] = partial(encoders["model2vec"], use_multiprocessing=False)
     if "sentence-transformers" in encoders:
         many["sentence-transformers batch_size=2048"] = partial(encoders["sentence-transformers"], batch_size=2048)
-    compare_vectors(many, sentences, folder)
+    compare_vectors(many, [text for text, row in zip(sentences[:20_000], rows, strict=False) if not row.any()])
     ending = "" if kind == OURS else f"_{kind.replace('-', '_')}"
     turn = partial(bench.sentences_per_second, clock=arguments.clock)
     warm = {name: partial(turn, encode, sentences) for name, encode in many.items()}
     ratios = compare_rates("sentences/s", warm, arguments.rounds, ending)
     if kind == OURS and arguments.cold_rounds:
-        cold = {
-            name: partial(bench.first_call_rate, name, str(folder), sentences, arguments.clock) for name in encoders
-        }
+        first_call = partial(bench.first_call_rate, folder=str(folder), sentences=sentences, clock=arguments.clock)
+        cold = {name: partial(first_call, name) for name in encoders}
         ratios |= compare_rates(FIRST_CALL, cold, arguments.cold_rounds, "_first_call")
-    for size in CALLS if with_calls else ():
+    for size in CALLS if arguments.tokenizers != [OURS] else ():
         some = sentences[:SENTENCES_IN_CALLS]
         calls = {name: partial(turn, encode, some, size=size) for name, encode in encoders.items()}
         unit = f"sentences/s, {size} a call"
@@ -217,8 +203,8 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         vectors = torch.randn(batch, length, arguments.dimension)
         batches = tokens / (batch * length)
         whole = max(round(batches), 1)
-        seconds, _ = bench.timed(lambda: [lstm(vectors) for _ in range(whole)], arguments.clock)
-        return whole / batches * len(sentences) / seconds
+        work = lambda: [lstm(vectors) for _ in range(whole)]  # noqa: E731
+        return len(sentences) / batches * bench.rate(whole, work, arguments.clock)
 
     networks = {"GRAN": encoder.encode}
     networks["GRAN under autocast to bfloat16"] = torch.autocast("cpu", torch.bfloat16)(encoder.encode)
@@ -226,13 +212,10 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         bench.Contestant("", name, partial(bench.sentences_per_second, encode, sentences, arguments.clock))
         for name, encode in networks.items()
     ]
-    contestants += [
-        bench.Contestant(
-            "gran_encode_vs_bare_lstm", f"bare LSTM, batches of {batch} x {length}", partial(bare_rate, batch)
-        )
-        for batch in BARE_BATCHES
-    ]
-    return bench.ratios_to_best(contestants, bench.measure("sentences/s", contestants, arguments.rounds))
+    for batch in BARE_BATCHES:
+        name = f"bare LSTM, batches of {batch} x {length}"
+        contestants.append(bench.Contestant("gran_encode_vs_bare_lstm", name, partial(bare_rate, batch)))
+    return bench.compare("sentences/s", contestants, arguments.rounds)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ rows: measure it by itself, at fewer. The last line is one JSON object: for each
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import subprocess
 import sys
@@ -30,7 +29,6 @@ from hf_paraphrase.tables import format_table
 from interleaved import argument_parser, run_benchmark, write
 
 _VOCABULARY, _QUERIES = 30_000, 100
-_FILES = ("pairs.tsv", "first.txt", "second.txt", "queries.txt")
 STAGES = {
     "prepare": ("pairs", "prepare pairs --tsv pairs.tsv"),
     "score": ("scored", "score --pairs pairs"),
@@ -56,8 +54,7 @@ class Cost(NamedTuple):
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = argument_parser(__doc__, rounds=None)
-    sizes = [500, 10_000, 100_000, 1_000_000]
-    parser.add_argument("--rows", type=int, nargs="+", default=sizes, help="sizes, ascending")
+    parser.add_argument("--rows", type=int, nargs="+", default=[500, 10**4, 10**5, 10**6], help="sizes, ascending")
     stages = [name for name in STAGES if name != "mine"]
     parser.add_argument("--stages", nargs="+", default=stages, choices=list(STAGES), help="what is measured")
     return run_benchmark(parser, run)
@@ -87,18 +84,18 @@ def write_pairs(folder: Path, rows: int) -> None:
     words = np.array([f"{chr(97 + rank % 26)}w{rank}" for rank in range(_VOCABULARY)])
     shares = 1 / np.arange(1, _VOCABULARY + 1)
     shares /= shares.sum()
-    with contextlib.ExitStack() as files:
-        pairs, *texts = (files.enter_context((folder / name).open("w")) for name in _FILES)
-        for start in range(0, rows, 50_000):
-            lengths = random.integers(4, 17, size=min(50_000, rows - start))
-            total = int(lengths.sum())
-            one = random.choice(_VOCABULARY, size=total, p=shares)
-            other = np.where(random.random(total) < 0.3, random.choice(_VOCABULARY, size=total, p=shares), one)
-            ends = np.cumsum(lengths)[:-1]
-            sides = [[f"{' '.join(line)}\n" for line in np.split(words[side], ends)] for side in (one, other)]
-            pairs.writelines(f"{left[:-1]}\t{right}" for left, right in zip(*sides, strict=True))
-            for text, lines in zip(texts, [*sides, sides[0][: max(_QUERIES - start, 0)]], strict=True):
-                text.writelines(lines)
+    for start in range(0, rows, 50_000):
+        lengths = random.integers(4, 17, size=min(50_000, rows - start))
+        total = int(lengths.sum())
+        one = random.choice(_VOCABULARY, size=total, p=shares)
+        other = np.where(random.random(total) < 0.3, random.choice(_VOCABULARY, size=total, p=shares), one)
+        ends = np.cumsum(lengths)[:-1]
+        first, second = ([" ".join(line) for line in np.split(words[side], ends)] for side in (one, other))
+        files = {"first.txt": first, "second.txt": second, "queries.txt": first[: max(_QUERIES - start, 0)]}
+        files["pairs.tsv"] = list(map("\t".join, zip(first, second, strict=True)))
+        for name, lines in files.items():
+            with (folder / name).open("a") as stream:
+                stream.writelines(f"{line}\n" for line in lines)
 
 
 def measured(line: str, output: str | None, folder: Path, rows: int) -> Cost:
@@ -137,9 +134,8 @@ def summary(costs: dict[str, list[Cost]]) -> str:
         before, last = found[-2:]
         further = (last.peak - before.peak) / (last.rows - before.rows)
         figures = [f"{last.rows:,}", f"{last.wall:.1f}", f"{last.processors:.1f}", f"{exponent(found):.2f}"]
-        lines.append(
-            [name, *figures, f"{last.peak / 2**20:,.0f}", f"{further:,.0f}", f"{last.stored / last.rows:,.0f}"]
-        )
+        figures += [f"{last.peak / 2**20:,.0f}", f"{further:,.0f}", f"{last.stored / last.rows:,.0f}"]
+        lines.append([name, *figures])
     return format_table(heads, lines)
 
 

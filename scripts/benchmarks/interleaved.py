@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 """What a second is."""
-Result = TypeVar("Result")
 Encode = Callable[..., Any]
 """Takes sentences, and options of its library, and does with them what is timed."""
 
@@ -49,29 +47,16 @@ class Contestant(NamedTuple):
     rate: Callable[[], float]
 
 
-def argument_parser(
-    documentation: str | None,
-    numbers: Mapping[str, tuple[int, str]] = MappingProxyType({}),
-    *,
-    rounds: int | None = 5,
-    clock: bool = False,
-) -> argparse.ArgumentParser:
-    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults.
-
-    Each of `numbers`, a default with its meaning, has a flag of its name.
-    """
-    parser = argparse.ArgumentParser(
-        description=(documentation or "").partition("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter
-    )
+def argument_parser(about: str | None, *, rounds: int | None = 5, clock: bool = False) -> argparse.ArgumentParser:
+    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults."""
+    first_line = (about or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(description=first_line, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     if rounds is not None:
-        parser.add_argument(
-            "--rounds", type=int, default=rounds, help="timed turns of each contestant, after one more"
-        )
+        words = "timed turns of each contestant, after one more"
+        parser.add_argument("--rounds", type=int, default=rounds, help=words)
     if clock:
-        words = "wall: seconds that pass; processor: seconds of processor time of all threads, for a busy machine"
+        words = "wall: seconds that pass; processor: those of all threads; with OMP_NUM_THREADS=1, the work alone"
         parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=words)
-    for name, (number, meaning) in numbers.items():
-        parser.add_argument(f"--{name}", type=int, default=number, help=meaning)
     return parser
 
 
@@ -85,26 +70,29 @@ def run_benchmark(
             raise UsageError(f"--rounds must be at least 1, not {arguments.rounds}")
         with tempfile.TemporaryDirectory() as folder:
             found = run(arguments, Path(folder))
-        write(json.dumps(rounded(found), ensure_ascii=False))
+        # Numbers with a fraction have four digits.
+        rounded = json.loads(json.dumps(found), parse_float=lambda number: float(f"{float(number):.4g}"))
+        write(json.dumps(rounded, ensure_ascii=False))
     except HfParaphraseError as error:
         sys.stderr.write(f"{parser.prog}: error: {error}\n")
         return 2
     return 0
 
 
-def rounded(value: Any) -> Any:
-    """Rounds numbers with a fraction to four digits, also in an object."""
-    if isinstance(value, Mapping):
-        return {name: rounded(item) for name, item in value.items()}
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+def rate(count: int, work: Callable[[], Any], clock: str = "wall") -> float:
+    """Does some work on so many things and returns how many a second that is, by one of the `CLOCKS`."""
+    start = CLOCKS[clock]()
+    work()
+    return count / (CLOCKS[clock]() - start)
 
 
-def timed(work: Callable[[], Result], clock: str = "wall") -> tuple[float, Result]:
-    """Does some work and returns the seconds it took by one of the `CLOCKS`, and its result."""
-    now = CLOCKS[clock]
-    start = now()
-    result = work()
-    return now() - start, result
+def installed(name: str) -> Any:
+    """Imports a library, or writes that it is left out and returns None."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        write(f"{name.partition('.')[0].replace('_', '-')} is left out: {error}")
+        return None
 
 
 def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wall", size: int | None = None) -> float:
@@ -113,7 +101,7 @@ def sentences_per_second(encode: Encode, sentences: list[str], clock: str = "wal
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
     size = size or len(sentences)
     calls = [sentences[first : first + size] for first in range(0, len(sentences), size)]
-    return len(sentences) / timed(lambda: [encode(call) for call in calls], clock)[0]
+    return rate(len(sentences), lambda: [encode(call) for call in calls], clock)
 
 
 def open_encoder(library: str, folder: str) -> Encode:
@@ -170,8 +158,9 @@ def measure(unit: str, contestants: Sequence[Contestant], rounds: int) -> list[f
     return medians
 
 
-def ratios_to_best(contestants: Sequence[Contestant], medians: Sequence[float]) -> dict[str, float]:
-    """Computes for every key the ratio of the first contestant's median rate to the highest with that key."""
+def compare(unit: str, contestants: Sequence[Contestant], rounds: int) -> dict[str, float]:
+    """Measures, and returns for every key the ratio of the first one's median rate to the highest with that key."""
+    medians = measure(unit, contestants, rounds)
     best: dict[str, float] = {}
     for contestant, median in zip(contestants[1:], medians[1:], strict=True):
         if contestant.key:
@@ -182,5 +171,4 @@ def ratios_to_best(contestants: Sequence[Contestant], medians: Sequence[float]) 
 def write(line: str) -> None:
     """Writes a line of the report to standard output, once for all processes."""
     if is_main_process():
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        print(line, flush=True)

@@ -92,16 +92,10 @@ def train(model: Any, optimizer: Any, sentences: Any, order: dict[str, Any]) -> 
         optimizer.zero_grad()
 
 
-def answer(value: dict[str, Any]) -> None:
-    """Writes a line."""
-    ANSWERS.write(json.dumps(value) + "\n")
-    ANSWERS.flush()
-
-
 def main() -> None:
     """Answers orders until stdin ends."""
     states: dict[str, Any] = {}
-    answer({"version": metadata.version("joeynmt")})
+    print(json.dumps({"version": metadata.version("joeynmt")}), file=ANSWERS, flush=True)
     for line in sys.stdin:
         order = json.loads(line)
         torch.set_num_threads(order["threads"])
@@ -114,7 +108,7 @@ def main() -> None:
         clock = CLOCKS[order["clock"]]
         start = clock()
         work(*states[key], sentences, order)
-        answer({"seconds": clock() - start})
+        print(json.dumps({"seconds": clock() - start}), file=ANSWERS, flush=True)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 import random
-import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -29,7 +29,7 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
-from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, timed, write
+from interleaved import Contestant, argument_parser, compare, rate, run_benchmark, write
 
 MOST_WORDS, MOST_RATIO = 40, 2.5
 
@@ -140,32 +140,28 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         lines = sum(1 for _ in stream)
     cores = available_cores()
     write(f"{lines:,} rows, {path.stat().st_size / 1e6:,.0f} MB, {cores} cores")
-    preparing: dict[str, Callable[[Path, Path], list[Path]]] = {
-        "hf_paraphrase": prepare_ours,
-        "datasets csv + map, 1 process": partial(prepare_datasets, processes=None),
-    }
-    if cores > 1:
-        preparing[f"datasets csv + map, {cores} processes"] = partial(prepare_datasets, processes=cores)
+    peers = {"1 process": None, **({f"{cores} processes": cores} if cores > 1 else {})}
+    preparing: dict[str, Callable[[Path, Path], list[Path]]] = {"hf_paraphrase": prepare_ours}
+    for name, count in peers.items():
+        preparing[f"datasets csv + map, {name}"] = partial(prepare_datasets, processes=count)
     kept: dict[str, list[str]] = {}
 
-    def rate(name: str) -> float:
+    def turn(name: str) -> float:
         """Prepares the file once, notes which rows are kept, and returns rows per second."""
-        work = folder / "work"
-        work.mkdir()
-        seconds, files = timed(lambda: preparing[name](path, work))
-        kept[name] = [value for file in files for value in pq.read_table(file, columns=["id"])["id"].to_pylist()]
-        shutil.rmtree(work)
-        return lines / seconds
+        with tempfile.TemporaryDirectory(dir=folder) as work:
+            files: list[Path] = []
+            rows_a_second = rate(lines, lambda: files.extend(preparing[name](path, Path(work))))
+            kept[name] = [value for file in files for value in pq.read_table(file, columns=["id"])["id"].to_pylist()]
+        return rows_a_second
 
-    contestants = [Contestant("prepare_vs_datasets", name, partial(rate, name)) for name in preparing]
-    medians = measure("rows/s", contestants, arguments.rounds)
+    contestants = [Contestant("prepare_vs_datasets", name, partial(turn, name)) for name in preparing]
+    ratios = compare("rows/s", contestants, arguments.rounds)
     ours, *theirs = kept.values()
     if any(ids != ours for ids in theirs):
-        raise HfParaphraseError(
-            f"the rows that are kept differ: {', '.join(f'{len(ids):,}' for ids in kept.values())}"
-        )
+        numbers = ", ".join(f"{len(ids):,}" for ids in kept.values())
+        raise HfParaphraseError(f"the rows that are kept differ: {numbers}")
     write(f"all keep the same {len(ours):,} rows")
-    return ratios_to_best(contestants, medians)
+    return ratios
 
 
 if __name__ == "__main__":

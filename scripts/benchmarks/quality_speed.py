@@ -3,7 +3,7 @@
 Our encoders are those of `--model`. The peers are each `--teacher` and what model2vec distils of it by its defaults;
 WordLlama; and weighted character trigrams, which need no training. A peer that is not installed is named and left out.
 
-Quality is what `evaluate` finds: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
+Quality is that of `evaluate`: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
 apart because settings are chosen on it, and the dev part of the STS benchmark. Speed is sentences a second from text
 to vectors, warm, on the same sentences in one run, by settings that suit each library on few cores (large batches, no
 processes of its own); the contestants take turns. A slow one gets fewer sentences: so many that a turn takes about
@@ -14,11 +14,7 @@ processes of its own); the contestants take turns. A slow one gets fewer sentenc
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
 import inspect
-import io
-import json
 import os
 import random
 import statistics
@@ -31,33 +27,32 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.numpy import save_file
 
 import interleaved as bench
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDERS
-from hf_paraphrase.commands import main as run_command
-from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, english_trigram_frequencies
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, Similarity, english_trigram_frequencies
 from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
+from hf_paraphrase.evaluation.pair_sets import GradedSet, score_with_encoder, score_with_similarity
+from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.tables import format_table, number
 
 _LARGER_BATCH = 256
 _FEWEST = 256
 """Sentences that even the slowest contestant is timed on."""
-_BASELINE = "weighted-trigrams"
 
 
 @dataclass
 class Compared:
-    """An encoder, or a baseline without vectors, and what was measured of it; `place` is what `evaluate` calls it."""
+    """An encoder, or a baseline that has similarities of pairs and no vectors, and what was measured of it."""
 
     name: str
-    place: str
-    encode: bench.Encode = field(repr=False)
+    encode: bench.Encode
     size: int
     dimension: int | None
     ours: bool = False
+    similarity: Similarity | None = None
     figures: dict[str, Any] = field(default_factory=dict)
 
 
@@ -85,7 +80,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0))
     bench.write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
     for row in rows:
-        row.figures = quality(row, arguments.data, folder / "scores.json")
+        row.figures = quality(row, sets)
     columns = list(dict.fromkeys(name for row in rows for name in row.figures))
     fitted = [fitting(row.encode, sentences, arguments.seconds) for row in rows]
     contestants = [
@@ -107,14 +102,14 @@ def compared_encoders(arguments: argparse.Namespace, folder: Path) -> Iterator[C
     for place in arguments.model:
         yield compared("hf_paraphrase", Path(place).name, place, ours=True)
     for count, place in enumerate(arguments.teacher):
-        if _installed("sentence_transformers"):
+        if bench.installed("sentence_transformers"):
             yield compared("sentence-transformers", Path(place).name, place, batch_size=_LARGER_BATCH)
-        if distillation := _installed("model2vec.distill"):
+        if distillation := bench.installed("model2vec.distill"):
             made = str(folder / f"model2vec-{count}")
             distillation.distill(place, device="cpu").save_pretrained(made)
             yield compared("model2vec", f"model2vec of {Path(place).name}", made, use_multiprocessing=False)
-    if package := _installed("wordllama"):
-        yield wordllama(package, folder / "wordllama")
+    if package := bench.installed("wordllama"):
+        yield wordllama(package)
     yield weighted_trigrams()
 
 
@@ -123,60 +118,39 @@ def compared(library: str, name: str, place: str, *, ours: bool = False, **optio
     encode = partial(bench.open_encoder(library, place), **options)
     files = BUILTIN_FOLDERS.get(place, Path(place)).rglob("*")
     size = sum(path.stat().st_size for path in files if path.is_file())
-    return Compared(name, place, encode, size, len(encode(["a"])[0]), ours)
+    return Compared(name, encode, size, len(encode(["a"])[0]), ours)
 
 
-def wordllama(package: Any, folder: Path) -> Compared:
-    """Opens the table that is in the package `wordllama`, and writes it as a folder of model2vec for `evaluate`."""
+def wordllama(package: Any) -> Compared:
+    """Opens the table that is in the package `wordllama`."""
     # It looks for the tokenizer in a folder `tokenizer` of the package, and then in `tokenizers` of its cache; the
     # package has `tokenizers`, so the package is named as the cache.
     root, kind = Path(package.__file__).parent, "l2_supercat"
     model = package.WordLlama.load(kind, cache_dir=root, disable_download=True)
     size = sum(path.stat().st_size for part in ("weights", "tokenizers") for path in root.glob(f"{part}/{kind}*"))
-    folder.mkdir()
-    save_file({"embeddings": model.embedding}, folder / "model.safetensors")
-    model.tokenizer.save(str(folder / "tokenizer.json"))
-    settings = {"model_type": "model2vec", "normalize": False, "max_length": None}
-    (folder / "config.json").write_text(json.dumps(settings))
     dimension = int(model.embedding.shape[1])
-    encode = partial(model.embed, batch_size=_LARGER_BATCH)
-    return Compared(f"WordLlama {dimension}", str(folder), encode, size, dimension)
+    return Compared(f"WordLlama {dimension}", partial(model.embed, batch_size=_LARGER_BATCH), size, dimension)
 
 
 def weighted_trigrams() -> Compared:
     """Returns the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
-    similarity = UNTRAINED_BASELINES[_BASELINE].similarity
+    similarity = UNTRAINED_BASELINES["weighted-trigrams"].similarity
     assert similarity is not None
     size = Path(inspect.getfile(english_trigram_frequencies)).with_name("english_trigrams.txt").stat().st_size
 
     encode = lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])  # noqa: E731
-    return Compared("weighted trigrams, untrained", _BASELINE, encode, size, None)
+    return Compared("weighted trigrams, untrained", encode, size, None, similarity=similarity)
 
 
-def _installed(name: str) -> Any:
-    """Imports a module, or tells that it is left out and gives None."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        bench.write(f"{name.partition('.')[0]} is left out: {error}")
-        return None
-
-
-def quality(encoder: Compared, data: str, output: Path) -> dict[str, float]:
-    """Scores one encoder with `evaluate` and says so."""
-    who = ["--baseline" if encoder.place == _BASELINE else "--model", encoder.place]
-    words = ["evaluate", "--suite", "sts", "--data", data, "--protocols", "paper", *who]
-    with contextlib.redirect_stdout(io.StringIO()):
-        code = run_command([*words, "--output", str(output), "--overwrite"])
-    if code:
-        raise UsageError(f"{encoder.name} cannot be evaluated", remedy="see the message above")
-    sts = json.loads(output.read_text(encoding="utf-8"))["results"][0]
+def quality(row: Compared, sets: Sequence[GradedSet]) -> dict[str, float]:
+    """Scores one encoder as `evaluate` does and says so."""
+    scored = score_with_similarity(row.similarity, sets) if row.similarity else score_with_encoder(row.encode, sets)
+    sts = evaluate_scored(scored)
     mean = sts["means"]["22 sets"]
-    columns = {f"22 sets ({len(mean['sets'])} of 22 sets)": mean["pearson"], "STS16": sts["dev_mean"]}
-    sets = {f"{item['family']} {item['name']}": item["pearson"] for item in sts["sets"]}
-    columns["STS-B dev"] = sets.get("STS-B dev")
+    single = {f"{item['family']} {item['name']}": item["pearson"] for item in sts["sets"]}
+    columns = {mean["label"]: mean["pearson"], "STS16": sts["dev_mean"], "STS-B dev": single.get("STS-B dev")}
     known = {name: value for name, value in columns.items() if value is not None}
-    bench.write(f"{encoder.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
+    bench.write(f"{row.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
     return known
 
 
@@ -184,8 +158,7 @@ def fitting(encode: bench.Encode, sentences: list[str], seconds: float) -> list[
     """Takes about as many sentences as take so long, by the second turn with a few."""
     few = sentences[:_FEWEST]
     encode(few)
-    taken = bench.timed(lambda: encode(few))[0]
-    return sentences[: max(int(len(few) * seconds / taken), _FEWEST)]
+    return sentences[: max(int(seconds * bench.rate(len(few), lambda: encode(few))), _FEWEST)]
 
 
 def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:

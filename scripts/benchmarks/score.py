@@ -11,19 +11,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import add_measures
 from hf_paraphrase.filtering.tokens import tokenize
-from interleaved import Contestant, argument_parser, measure, ratios_to_best, run_benchmark, sample_pairs, timed, write
+from interleaved import Contestant, argument_parser, compare, rate, run_benchmark, sample_pairs, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
-Row = tuple[float, ...]
 
 
 def main() -> int:
@@ -38,33 +39,28 @@ def main() -> int:
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratio."""
     table = read_pairs(arguments.pairs, arguments.rows)
-    loop_table = table.slice(0, arguments.loop_rows)
-    columns = (loop_table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
-    pairs = [(first or "", second or "") for first, second in zip(*columns, strict=True)]
+    sides = table.slice(0, arguments.loop_rows).select(["sentence1", "sentence2"]).to_pydict().values()
+    pairs = [(first or "", second or "") for first, second in zip(*sides, strict=True)]
     tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
     write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
     compare_values(table, plain_loop(pairs))
-    contestants = [
-        Contestant("", "hf_paraphrase", lambda: table.num_rows / timed(lambda: add_measures(table, MEASURES))[0]),
-        Contestant(
-            "score_vs_plain_loop", "plain Python loop", lambda: len(pairs) / timed(lambda: plain_loop(pairs))[0]
-        ),
+    ways = [
+        ("", "hf_paraphrase", table.num_rows, lambda: add_measures(table, MEASURES)),
+        ("score_vs_plain_loop", "plain Python loop", len(pairs), lambda: plain_loop(pairs)),
     ]
-    return ratios_to_best(contestants, measure("pairs/s", contestants, arguments.rounds))
+    contestants = [Contestant(key, name, partial(rate, count, work)) for key, name, count, work in ways]
+    return compare("pairs/s", contestants, arguments.rounds)
 
 
 def read_pairs(folder: str | None, rows: int) -> pa.Table:
     """Reads the first pairs of a data folder, or makes some of the sample's sentences."""
-    if folder is None:
-        table = sample_pairs()
-    else:
-        table = DataFolder(folder).table("train", ["sentence1", "sentence2"]).slice(0, rows)
+    table = sample_pairs() if folder is None else DataFolder(folder).table("train", ["sentence1", "sentence2"])
     if not table.num_rows:
         raise UsageError("--pairs holds no pairs")
     return pa.concat_tables([table] * -(-rows // table.num_rows)).slice(0, rows).combine_chunks()
 
 
-def plain_loop(pairs: list[tuple[str, str]]) -> list[Row]:
+def plain_loop(pairs: list[tuple[str, str]]) -> list[list[float]]:
     """Scores pairs one by one."""
     from rapidfuzz.distance import Levenshtein
     from sacrebleu import sentence_bleu
@@ -84,7 +80,7 @@ def plain_loop(pairs: list[tuple[str, str]]) -> list[Row]:
         for tokens in (two, one):
             for grams in ([token for token in tokens if len(token) >= 3], grams_of(tokens, 3)):
                 row.append(1 - len(set(grams)) / len(grams) if grams else 0.0)
-        rows.append(tuple(row))
+        rows.append(row)
     return rows
 
 
@@ -93,15 +89,13 @@ def grams_of(tokens: list[str], order: int) -> list[Any]:
     return list(zip(*(tokens[place:] for place in range(order)), strict=False))
 
 
-def compare_values(table: pa.Table, rows: list[Row]) -> None:
+def compare_values(table: pa.Table, rows: list[list[float]]) -> None:
     """Checks that both compute the same; BLEU only alike, because the two smooth it differently."""
     scored = add_measures(table.slice(0, len(rows)), MEASURES)
     names = [name for name in scored.column_names if name not in {"sentence1", "sentence2"}]
-    different = {}
-    for name, values in zip(names, zip(*rows, strict=True), strict=True):
-        found = scored.column(name).to_pylist()
-        if name != "bleu":
-            different[name] = max(abs(one - two) for one, two in zip(found, values, strict=True) if one == one)
+    found = np.stack([scored.column(name).to_numpy() for name in names], axis=1)
+    different = dict(zip(names, np.nanmax(np.abs(found - rows), axis=0).tolist(), strict=True))
+    del different["bleu"]
     if max(different.values()) > 1e-9:
         raise ValueError(f"the loop gives other values: {different}")
     write(f"all values of {len(rows):,} pairs but BLEU, whose smoothing differs, agree to 1e-9")

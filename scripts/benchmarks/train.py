@@ -20,14 +20,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import torch
-from transformers import PreTrainedTokenizerFast, PrinterCallback, TrainerCallback, TrainerState
+from datasets import Dataset
+from transformers import PreTrainedTokenizerFast, PrinterCallback, Trainer, TrainerCallback, TrainerState
 
 import interleaved as bench
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.pair_rows import iterate_pairs
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders.encoded_pairs import EncodedPairs, encode_pairs
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.messages import process_count
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -38,7 +39,7 @@ from hf_paraphrase.training.devices import AcceleratorSettings
 class StepTimes(TrainerCallback):
     """Notes when each update ended, by one of the `bench.CLOCKS`."""
 
-    def __init__(self, clock: str = "wall") -> None:
+    def __init__(self, clock: str) -> None:
         self.now = bench.CLOCKS[clock]
         self.ends: list[float] = []
 
@@ -48,16 +49,19 @@ class StepTimes(TrainerCallback):
             torch.cuda.synchronize()
         self.ends.append(self.now())
 
-    def rate(self, batch: int) -> float:
-        """Computes pairs per second over the updates after the first tenth."""
-        skipped = len(self.ends) // 10
-        return batch * (len(self.ends) - 1 - skipped) / (self.ends[-1] - self.ends[skipped])
+
+def pairs_per_second(trainer: Trainer, batch: int, clock: str) -> float:
+    """Trains and computes the rate over the updates after the first tenth."""
+    times = StepTimes(clock)
+    trainer.add_callback(times)
+    trainer.train()
+    skipped = len(times.ends) // 10
+    return batch * (len(times.ends) - 1 - skipped) / (times.ends[-1] - times.ends[skipped])
 
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = bench.argument_parser(__doc__, clock=True)
-    parser.add_argument("--pairs", help="data folder with sentence1 and sentence2; none = made from the sample")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=256, help="components of a vector")
     parser.add_argument("--batch", type=int, default=100, help="pairs in a mini-batch")
@@ -69,100 +73,70 @@ def main() -> int:
     return bench.run_benchmark(parser, run)
 
 
-def common_settings(arguments: argparse.Namespace, folder: Path, steps: int) -> dict[str, Any]:
-    """Returns what all Trainers are told; a checkpoint between two updates would count."""
-    settings = {"output_dir": str(folder), "max_steps": steps, "per_device_train_batch_size": arguments.batch}
-    return {**settings, "save_strategy": "no", "report_to": "none", "disable_tqdm": True}
-
-
-def train_ours(
-    arguments: argparse.Namespace,
-    folder: Path,
-    tokenizer: PreTrainedTokenizerFast,
-    pairs: EncodedPairs,
-    steps: int,
-    mega_batch: int = 1,
-    dense: bool = False,
-) -> float:
-    """Trains with this package and returns pairs per second."""
-    torch.manual_seed(0)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
-    times = StepTimes(arguments.clock)
-    settings = AcceleratorSettings(device="cpu").trainer_arguments(
-        EncoderTrainingArguments,
-        mega_batch_size=mega_batch,
-        dense_optimizer=dense,
-        **common_settings(arguments, folder, steps),
-    )
-    trainer = EncoderTrainer(model, settings, pairs, tokenizer)
-    trainer.add_callback(times)
-    trainer.train()
-    return times.rate(arguments.batch * process_count())
-
-
 def train_sentence_transformers(
-    arguments: argparse.Namespace,
-    folder: Path,
-    tokenizer: PreTrainedTokenizerFast,
-    texts: list[tuple[str, str]],
-    library: Any,
+    arguments: argparse.Namespace, common: dict[str, Any], tokenizer: PreTrainedTokenizerFast, texts: pa.Table
 ) -> float:
     """Trains with sentence-transformers and returns pairs per second."""
-    datasets = importlib.import_module("datasets")
+    library = importlib.import_module("sentence_transformers")
     modules = importlib.import_module("sentence_transformers.sentence_transformer.modules")
     losses = importlib.import_module("sentence_transformers.sentence_transformer.losses")
     torch.manual_seed(0)
     embedding = modules.StaticEmbedding(tokenizer, embedding_dim=arguments.dimension)
     model = library.SentenceTransformer(modules=[embedding], device="cpu")
-    data = datasets.Dataset.from_dict({"anchor": [item[0] for item in texts], "positive": [item[1] for item in texts]})
-    times = StepTimes(arguments.clock)
-    common = common_settings(arguments, folder, arguments.slow_steps)
+    data = Dataset(texts.rename_columns(["anchor", "positive"]))
     settings = library.SentenceTransformerTrainingArguments(
-        learning_rate=1e-3, use_cpu=True, logging_strategy="no", **common
+        learning_rate=1e-3, use_cpu=True, logging_strategy="no", max_steps=arguments.slow_steps, **common
     )
     loss = losses.MultipleNegativesRankingLoss(model)
     trainer = library.SentenceTransformerTrainer(model=model, args=settings, train_dataset=data, loss=loss)
     # It prints to standard output.
     trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(times)
-    trainer.train()
-    return times.rate(arguments.batch)
+    return pairs_per_second(trainer, arguments.batch, arguments.clock)
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
-    source = folder / "pairs" if arguments.pairs is None else Path(arguments.pairs)
-    if arguments.pairs is None:
-        write_split(source, "train", [bench.sample_pairs()], PAIRS)
-    texts = [item for first, second in iterate_pairs(source) for item in zip(first, second, strict=True) if all(item)]
-    tokenizer = bench.words_tokenizer((side for item in texts for side in item), arguments.vocabulary)
-    pairs = encode_pairs(source, tokenizer)
+    texts = bench.sample_pairs()
+    write_split(folder / "pairs", "train", [texts], PAIRS)
+    tokenizer = bench.words_tokenizer(texts["sentence1"].to_pylist(), arguments.vocabulary)
+    pairs = encode_pairs(folder / "pairs", tokenizer)
     bench.write(
         f"{len(pairs):,} pairs, {len(pairs.tokens) / len(pairs.keys):.1f} tokens a sentence, {len(tokenizer):,} x "
         f"{arguments.dimension} vectors, {process_count()} processes, in each {arguments.batch} pairs a batch and "
         f"{torch.get_num_threads()} threads"
     )
-    ours = partial(train_ours, arguments, folder / "training", tokenizer, pairs)
+    # A checkpoint between two updates would count.
+    common: dict[str, Any] = {"save_strategy": "no", "report_to": "none", "disable_tqdm": True}
+    common |= {"output_dir": str(folder / "training"), "per_device_train_batch_size": arguments.batch}
+
+    def ours(steps: int, mega_batch: int = 1, *, dense: bool = False) -> float:
+        """Trains with this package and returns pairs per second."""
+        torch.manual_seed(0)
+        model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension))
+        settings = AcceleratorSettings(device="cpu").trainer_arguments(
+            EncoderTrainingArguments,
+            mega_batch_size=mega_batch,
+            dense_optimizer=dense,
+            max_steps=steps,
+            **common,
+        )
+        trainer = EncoderTrainer(model, settings, pairs, tokenizer)
+        return pairs_per_second(trainer, arguments.batch * process_count(), arguments.clock)
+
     contestants = [bench.Contestant("", "row-wise Adam", partial(ours, arguments.steps))]
     if arguments.mega_batch > 1:
         name = f"row-wise Adam, mega-batches of {arguments.mega_batch}"
         # The pools are what costs, so a turn has whole ones, and the untimed first tenth too.
         steps = max(1, arguments.steps // (10 * arguments.mega_batch)) * 10 * arguments.mega_batch
         contestants.append(bench.Contestant("", name, partial(ours, steps, arguments.mega_batch)))
-    contestants.append(
-        bench.Contestant("avg_train_vs_dense", "dense Adam", partial(ours, arguments.slow_steps, dense=True))
-    )
-    try:
-        if process_count() > 1:
-            raise ImportError("it is timed in one process")
-        library = importlib.import_module("sentence_transformers")
-    except ImportError as error:
-        bench.write(f"sentence-transformers is left out: {error}")
-    else:
-        rate = partial(train_sentence_transformers, arguments, folder / "training", tokenizer, texts, library)
+    dense = partial(ours, arguments.slow_steps, dense=True)
+    contestants.append(bench.Contestant("avg_train_vs_dense", "dense Adam", dense))
+    # It is timed in one process.
+    if process_count() == 1 and (library := bench.installed("sentence_transformers")):
+        rate = partial(train_sentence_transformers, arguments, common, tokenizer, texts)
         name = f"sentence-transformers {library.__version__}"
         contestants.append(bench.Contestant("avg_train_vs_sentence_transformers", name, rate))
-    return bench.ratios_to_best(contestants, bench.measure("pairs/s", contestants, arguments.rounds))
+    return bench.compare("pairs/s", contestants, arguments.rounds)
 
 
 if __name__ == "__main__":

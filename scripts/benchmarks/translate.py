@@ -14,8 +14,6 @@ Training: tokens/s of updates with Adam; where several hidden sizes are timed, t
 by length, uses bf16 where the processor has it and scores what it returns, against the loop around `generate` that
 users write, with batches in the order of the file. Every translation is as long as the longest source of its batch, so
 the rate counts units of the sources.
-
-On a machine that others use too, `--clock processor` with OMP_NUM_THREADS=1 counts the work alone, on both sides.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ import copy
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,7 @@ from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.scoring import prefix_tree_scores
 from hf_paraphrase.translation.search_settings import SearchOptions
 from hf_paraphrase.translation.translator import Translator
-from interleaved import Contestant, argument_parser, measure, run_benchmark, timed, write
+from interleaved import Contestant, argument_parser, compare, measure, rate, run_benchmark, write
 
 END = 2
 SIZES = {
@@ -64,22 +63,24 @@ SIZES = {
 class JoeyNmt:
     """JoeyNMT in its own interpreter."""
 
-    def __init__(self, python: str) -> None:
+    def __init__(self, python: str | None) -> None:
+        if python is None:
+            raise OSError("--joeynmt-python is not given")
         worker = str(Path(__file__).with_name("joeynmt_worker.py"))
         self.process = subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
         self.name = f"JoeyNMT {self._answer()['version']}"
 
     def contestant(self, count: int, arguments: argparse.Namespace, **order: Any) -> Contestant:
-        """Returns what has it do something by an order, and `count` things by that."""
-        order |= {"embedding": arguments.embedding, "threads": torch.get_num_threads(), "clock": arguments.clock}
+        """Returns what has it do `count` things by an order, which has the arguments and what differs from them."""
+        order = {**vars(arguments), "threads": torch.get_num_threads(), **order}
 
-        def rate() -> float:
+        def turn() -> float:
             assert self.process.stdin is not None
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
             return count / float(self._answer()["seconds"])
 
-        return Contestant("", self.name, rate)
+        return Contestant("", self.name, turn)
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
@@ -90,7 +91,9 @@ class JoeyNmt:
 
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__, SIZES, clock=True)
+    parser = argument_parser(__doc__, clock=True)
+    for name, (number, meaning) in SIZES.items():
+        parser.add_argument(f"--{name}", type=int, default=number, help=meaning)
     parser.add_argument("--joeynmt-python", help="interpreter that can import joeynmt 2.3; none = left out")
     parser.add_argument("--train-hidden", type=int, nargs="+", default=[512, 1000], help="hidden units in training")
     return run_benchmark(parser, run)
@@ -107,8 +110,6 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
         return measure_transformer(arguments)
     joey = None
     try:
-        if arguments.joeynmt_python is None:
-            raise OSError("--joeynmt-python is not given")
         joey = JoeyNmt(arguments.joeynmt_python)
     except OSError as error:
         write(f"JoeyNMT is left out: {error}")
@@ -129,43 +130,6 @@ def random_model(vocabulary: int, embedding: int, hidden: int) -> RnnSearchForCo
     return model
 
 
-@torch.inference_mode()
-def search(
-    model: RnnSearchForConditionalGeneration,
-    sources: torch.Tensor,
-    beams: int,
-    steps: int,
-    *,
-    candidates: torch.Tensor | None = None,
-    scorer: RnnSearchForConditionalGeneration | None = None,
-    plain: bool = False,
-    clock: str = "wall",
-) -> float:
-    """Searches a batch, rescores the lists if a scorer is given, and returns hypothesis-steps per second."""
-    mask = torch.ones_like(sources)
-
-    def work() -> None:
-        if plain:
-            own = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": steps, "length_penalty": 0.0}
-            model.generate(sources, attention_mask=mask, do_sample=False, **own)
-            return
-        found, _ = fast_beam_search(
-            model,
-            sources,
-            mask,
-            num_beams=beams,
-            limits=[steps] * len(sources),
-            ends=[END],
-            length_penalty=0.0,
-            steps=None if candidates is None else DecoderSteps(model).restricted(candidates),
-        )
-        if scorer is not None:
-            rows = [row for row in range(len(sources)) for _ in range(beams)]
-            prefix_tree_scores(scorer, sources, mask, rows, found.flatten(0, 1).tolist())
-
-    return len(sources) * beams * steps / timed(work, clock)[0]
-
-
 def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
     """Times the search and returns the ratios."""
     model = random_model(arguments.vocabulary, arguments.embedding, arguments.hidden)
@@ -173,24 +137,43 @@ def measure_search(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[
     sources = torch.randint(3, arguments.vocabulary, (arguments.batch, arguments.source))
     units = torch.randperm(arguments.vocabulary - 3)[: arguments.candidates - 1] + 3
     candidates = torch.cat([torch.tensor([END]), units])
-    turn = partial(search, sources=sources, beams=arguments.beams, steps=arguments.steps, clock=arguments.clock)
+    mask, beams, steps = torch.ones_like(sources), arguments.beams, arguments.steps
+
+    @torch.inference_mode()
+    def search(searched: Any, candidates: torch.Tensor | None = None, scorer: Any = None) -> None:
+        """Searches a batch, over all units or candidates, and rescores the lists if a scorer is given."""
+        found, _ = fast_beam_search(
+            searched,
+            sources,
+            mask,
+            num_beams=beams,
+            limits=[steps] * len(sources),
+            ends=[END],
+            length_penalty=0.0,
+            steps=None if candidates is None else DecoderSteps(searched).restricted(candidates),
+        )
+        if scorer is not None:
+            rows = [row for row in range(len(sources)) for _ in range(beams)]
+            prefix_tree_scores(scorer, sources, mask, rows, found.flatten(0, 1).tolist())
+
+    options = {"num_beams": beams, "num_return_sequences": beams, "max_new_tokens": steps, "length_penalty": 0.0}
+    generate = partial(model.generate, sources, attention_mask=mask, do_sample=False, **options)
     few = f"{arguments.candidates:,} candidates"
-    low = partial(turn, rounded)
-    contestants = [
-        Contestant("beam50_candidates_vs_joeynmt", f"{few}, bf16", partial(low, candidates=candidates)),
-        Contestant("", f"{few}, bf16, rescored", partial(low, candidates=candidates, scorer=model)),
-        Contestant("", "full vocabulary, bf16", low),
-        Contestant("beam50_full_bf16_vs_joeynmt", "full vocabulary, bf16, rescored", partial(low, scorer=model)),
-        Contestant("beam50_full_fp32_vs_joeynmt", "full vocabulary, fp32", partial(turn, model)),
-        Contestant("", "plain generate, fp32", partial(turn, model, plain=True)),
+    ways: list[tuple[str, str, Callable[[], Any]]] = [
+        ("beam50_candidates_vs_joeynmt", f"{few}, bf16", partial(search, rounded, candidates)),
+        ("", f"{few}, bf16, rescored", partial(search, rounded, candidates, model)),
+        ("", "full vocabulary, bf16", partial(search, rounded)),
+        ("beam50_full_bf16_vs_joeynmt", "full vocabulary, bf16, rescored", partial(search, rounded, scorer=model)),
+        ("beam50_full_fp32_vs_joeynmt", "full vocabulary, fp32", partial(search, model)),
+        ("", "plain generate, fp32", torch.inference_mode()(generate)),
     ]
+    count = len(sources) * beams * steps
+    contestants = [Contestant(key, name, partial(rate, count, work, arguments.clock)) for key, name, work in ways]
     if joey is not None:
-        names = ("vocabulary", "hidden", "batch", "source", "beams", "steps")
-        order = {"do": "search", **{name: getattr(arguments, name) for name in names}}
-        contestants.append(joey.contestant(arguments.batch * arguments.beams * arguments.steps, arguments, **order))
+        contestants.append(joey.contestant(count, arguments, do="search"))
     write(
         f"search: hidden {arguments.hidden}, embeddings {arguments.embedding}, vocabulary {arguments.vocabulary:,}, "
-        f"{arguments.batch} sentences of {arguments.source} units, {arguments.beams} beams, {arguments.steps} steps"
+        f"{arguments.batch} sentences of {arguments.source} units, {beams} beams, {steps} steps"
     )
     return ratios_to_joey("hypothesis-steps/s", contestants, arguments.rounds, joey)
 
@@ -217,7 +200,7 @@ def train(
         # On a GPU the work ends later than the calls for it.
         loss.item()
 
-    return float(arguments.updates * labels.numel() / timed(work, arguments.clock)[0])
+    return rate(arguments.updates * labels.numel(), work, arguments.clock)
 
 
 def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dict[str, float]:
@@ -233,7 +216,7 @@ def measure_training(arguments: argparse.Namespace, joey: JoeyNmt | None) -> dic
             Contestant("nmt_train_fp32_vs_joeynmt", "training, fp32", partial(turn, bf16=False)),
         ]
         if joey is not None:
-            order = {"do": "train", "vocabulary": arguments.train_vocabulary, "hidden": hidden, "updates": updates}
+            order = {"do": "train", "vocabulary": arguments.train_vocabulary, "hidden": hidden}
             order |= {"batch": batch, "source": length, "target": length}
             contestants.append(joey.contestant(updates * batch * length, arguments, **order))
         write(
@@ -267,16 +250,14 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
             found = model.generate(**batch, num_beams=arguments.beams, max_new_tokens=longest)
             tokenizer.batch_decode(found, skip_special_tokens=True)
 
-    def rate(work: Any) -> float:
-        return sum(lengths) / timed(work, arguments.clock)[0]
-
-    contestants = [
-        Contestant("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(rate, lambda: translator.nbest_lists(texts))),
-        Contestant("", f"generate, fp32, batches of {arguments.batch}", partial(rate, loop)),
+    ways: list[tuple[str, str, Callable[[], Any]]] = [
+        ("", f"ours, {'bf16' if bf16 else 'fp32'}", partial(translator.nbest_lists, texts)),
+        ("transformer_vs_generate", f"generate, fp32, batches of {arguments.batch}", loop),
     ]
+    turn = partial(rate, sum(lengths), clock=arguments.clock)
+    contestants = [Contestant(key, name, partial(turn, work)) for key, name, work in ways]
     write(f"beam {arguments.beams}, {len(texts)} sentences")
-    ours, plain = measure("units/s", contestants, arguments.rounds)
-    return {"transformer_vs_generate": ours / plain}
+    return compare("units/s", contestants, arguments.rounds)
 
 
 def marian_model(arguments: argparse.Namespace) -> tuple[Any, Any]:

@@ -79,15 +79,13 @@ def public_names() -> dict[str, dict[str, Any]]:
             if package not in found:
                 raise LookupError(f"{name} is in {package}, which has no page: add it to PACKAGES")
             found[package][name] = value
-    for package, names in list(found.items()):
+    for package, names in found.items():
         module = importlib.import_module(f"hf_paraphrase.{package}")
         for name in [*getattr(module, "__all__", []), *_MORE.get(package, [])]:
             names.setdefault(name, getattr(module, name))
         # In the order of use: classes of the package itself, then verbs, then the parts below them.
-        order = {
-            name: (name not in hf_paraphrase.__all__, not isinstance(value, type)) for name, value in names.items()
-        }
-        found[package] = {name: names[name] for name in sorted(names, key=order.__getitem__)}
+        first = sorted(names, key=lambda name: (name not in hf_paraphrase.__all__, not isinstance(names[name], type)))
+        found[package] = {name: names[name] for name in first}
     return found
 
 
@@ -100,7 +98,7 @@ def python_pages() -> dict[str, str]:
 def _page(package: str, names: dict[str, Any], verbs: dict[Any, str]) -> str:
     module = importlib.import_module(f"hf_paraphrase.{package}")
     lines = [f"# {PACKAGES[package]}", "", f"Module `hf_paraphrase.{package}`.", ""]
-    lines += [_without_roles(module.__doc__ or ""), ""]
+    lines += [(module.__doc__ or "").strip(), ""]
     for name, value in names.items():
         settings = getattr(value, "settings", None) if callable(value) else None
         if settings in verbs:
@@ -124,12 +122,7 @@ def _function_of_verb(name: str, recipe: Any, typed: str) -> str:
     lines += [f"Its keywords are the flags of [`hf-paraphrase {typed}`]({page}), with underscores.", ""]
     if "Returns" in sections:
         lines += [f"**Returns** {textwrap.dedent(sections[sections.index('Returns') + 1]).strip()}", ""]
-    return _without_roles("\n".join(lines))
-
-
-def _without_roles(text: str) -> str:
-    """Leaves the names that docstrings refer to, without what they are and, after a tilde, without their modules."""
-    return re.sub(r":\w+:`(?:~[\w.]*\.)?([\w.]+)`", r"`\1`", text).strip()
+    return "\n".join(lines)
 
 
 def notebook_page(path: Path) -> str:

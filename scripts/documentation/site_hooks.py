@@ -78,7 +78,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Draws equations, and takes the names of roles away, which docstrings have for other readers of theirs."""
+    """Draws equations, and takes the names of roles away, which docstrings have for other readers."""
 
     def drawn(equation: re.Match[str]) -> str:
         display = "block" if equation[1] == "div" else "inline"

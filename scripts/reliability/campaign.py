@@ -19,22 +19,23 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from cases import CASES, Case, Outputs, contents, differences, left_over
-from forks import Ended, Fork, kill, nothing, run
+from forks import Ended, Fork, kill, run
 from hf_paraphrase.commands.verbs import all_recipes
 
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
 KINDS = ("kill", "full_disk", "two_at_once", "damaged_input")
 
 
+@dataclass
 class Probes:
     """Disturbs runs; each method returns what it found, a line each."""
 
-    def __init__(self, outputs: Outputs) -> None:
-        self.outputs = outputs
+    outputs: Outputs
 
     def kill(self, case: Case, chance: random.Random, folder: Path) -> list[str]:
         """Kills a run before one of its changes of the file system, up to three times, then lets it finish."""
@@ -88,9 +89,9 @@ class Probes:
     def _change(self, case: Case, chance: random.Random) -> int:
         return chance.randint(1, max(1, self.outputs.run_of(case.name).changes))
 
-    def _run(self, case: Case, folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:
+    def _run(self, case: Case, folder: Path, at: int = 0, *act: Callable[[], None]) -> Ended:
         more = ["--resume"] if case.resumes and (folder / "run").is_dir() else []
-        return run(case.words(self.outputs.paths(case), *more), folder / "run", at, act)
+        return run(case.words(self.outputs.paths(case), *more), folder / "run", at, *act)
 
     def _finished(self, case: Case, folder: Path) -> list[str]:
         """Lets a disturbed run finish and compares its output with that of an undisturbed one."""

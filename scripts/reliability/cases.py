@@ -95,10 +95,13 @@ class Outputs:
 
     def __getitem__(self, name: str) -> Path:
         """The output of a case, which is alone in its folder but for what belongs to it, or the folder `sample`."""
-        if name == "sample":
-            return self._sample()
-        self.run_of(name)
-        return self.folder / name / CASES[name].output
+        if name != "sample":
+            self.run_of(name)
+            return self.folder / name / CASES[name].output
+        with FileLock(self.folder / "sample.lock"):
+            if not (self.folder / name).is_dir():
+                write_sample(self.folder / name)
+        return self.folder / name
 
     def paths(self, case: Case) -> dict[str, Path]:
         """Returns the paths of all that a case reads."""
@@ -118,13 +121,6 @@ class Outputs:
                     raise RuntimeError(f"the undisturbed run of {name} ended with {ended.code}: {ended.stderr}")
                 record.write_text(json.dumps(ended), encoding="utf-8")
         return Ended(*json.loads(record.read_text(encoding="utf-8")))
-
-    def _sample(self) -> Path:
-        folder = self.folder / "sample"
-        with FileLock(self.folder / "sample.lock"):
-            if not folder.is_dir():
-                write_sample(folder)
-        return folder
 
 
 def differences(expected: Path, found: Path) -> list[str]:
@@ -148,20 +144,17 @@ def contents(path: Path) -> dict[str, bytes]:
 def left_over(folder: Path, *outputs: Path) -> list[str]:
     """Names what a run left in its folder beside its output: all but the empty files of locks."""
     names = {output.name for output in outputs}
-    return sorted(
-        entry.name
-        for entry in folder.iterdir()
-        if entry.name not in names and (entry.is_dir() or entry.stat().st_size > 0)
-    )
+    others = [entry for entry in folder.iterdir() if entry.name not in names]
+    return sorted(entry.name for entry in others if entry.is_dir() or entry.stat().st_size > 0)
 
 
 def _timeless(name: str, content: bytes) -> bytes | str:
     try:
         if name.endswith((".json", ".jsonl")):
-            values = [json.loads(line) for line in (content.splitlines() if name.endswith("l") else [content])]
-            return json.dumps(_untimed(values), sort_keys=True)
+            lines = content.splitlines() if name.endswith("l") else [content]
+            return json.dumps([json.loads(line, object_hook=_untimed) for line in lines], sort_keys=True)
         if name.endswith(".csv"):
-            return json.dumps(_untimed(list(csv.DictReader(io.StringIO(content.decode())))))
+            return json.dumps(list(map(_untimed, csv.DictReader(io.StringIO(content.decode())))))
         if name.endswith(".md"):
             return _TIMES_OF_CARDS.sub("TIME", content.decode())
     except ValueError:
@@ -170,7 +163,5 @@ def _timeless(name: str, content: bytes) -> bytes | str:
     return content
 
 
-def _untimed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _untimed(item) for name, item in value.items() if not _TIMES.search(name)}
-    return [_untimed(item) for item in value] if isinstance(value, list) else value
+def _untimed(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if not _TIMES.search(name)}

@@ -26,8 +26,9 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _SECONDS = 120
 
 
-def nothing() -> None:
-    """Lets a run be."""
+def kill() -> None:
+    """Kills the process that calls it."""
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Ended(NamedTuple):
@@ -55,12 +56,12 @@ class _Changes:
     def __init__(self) -> None:
         self.count = 0
         self._folder: str | None = None
-        self._at, self._act = 0, nothing
+        self._at, self._act = 0, kill
         # A hook stays until the process ends.
         sys.addaudithook(self._hook)
 
-    def begin(self, folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> None:
-        """Starts to count from 1; `act` is called before the change `at`."""
+    def begin(self, folder: Path, at: int = 0, act: Callable[[], None] = kill) -> None:
+        """Starts to count from 1; `act` is called before the change `at`, if there is one."""
         self.count, self._folder, self._at, self._act = 0, f"{os.path.realpath(folder)}{os.sep}", at, act
 
     def end(self) -> int:
@@ -71,12 +72,11 @@ class _Changes:
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self._folder is None:
             return
-        if event not in _CHANGES and not (
-            event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
-        ):
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITING
+        if not (event in _CHANGES or writes) or isinstance(arguments[0], int):
             return
         path = os.fsdecode(arguments[0]) if isinstance(arguments[0], str | bytes) else ""
-        if isinstance(arguments[0], int) or (path.startswith(os.sep) and not path.startswith(self._folder)):
+        if path.startswith(os.sep) and not path.startswith(self._folder):
             return
         self.count += 1
         if self.count == self._at:
@@ -87,12 +87,7 @@ CHANGES = _Changes()
 """The counter of this process."""
 
 
-def kill() -> None:
-    """Kills the process that calls it."""
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def run_here(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:
+def run_here(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = kill) -> Ended:
     """Runs a verb in a folder, in this process; `act` is called before the change `at` of the file system."""
     from hf_paraphrase.commands import main
 
@@ -109,7 +104,7 @@ def run_here(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], 
 class Fork:
     """A run of a verb in a fork; see :func:`run_here`."""
 
-    def __init__(self, words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> None:
+    def __init__(self, words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = kill) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._answer, answer = multiprocessing.Pipe(duplex=False)
         arguments = (answer, words, folder, at, act)
@@ -143,6 +138,6 @@ def _answer(answer: Connection, words: Sequence[str], folder: Path, at: int, act
     answer.send(run_here(words, folder, at, act))
 
 
-def run(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = nothing) -> Ended:
+def run(words: Sequence[str], folder: Path, at: int = 0, act: Callable[[], None] = kill) -> Ended:
     """Runs a verb in a fork to its end."""
     return Fork(words, folder, at, act).end()

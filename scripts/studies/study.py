@@ -100,7 +100,7 @@ class Study:
 
     def __init__(self, name: str, most_seeds: int = 1000) -> None:
         designs = designs_of(name)
-        content = designs[name]
+        content = self.content = designs[name]
         self.steps: dict[str, str] = {}
         self.variables: dict[str, str] = {"HELD_OUT": HELD_OUT, "CONFIGS": str(HERE.parent / "configs")}
         self.each: dict[str, dict[str, dict[str, str]]] = {}
@@ -111,7 +111,6 @@ class Study:
                 known = self.each.setdefault(variable, {})
                 known |= {value: known.get(value, {}) | more for value, more in values.items()}
         self.results: dict[str, str] = content.get("results", {})
-        self._measured = content.get("measured", {})
         self.common: str = content.get("train", "")
         self.models: dict[str, Any] = content.get("models", {})
         self.data = {str(key): str(value) for key, value in content.get("data", {}).items()}
@@ -120,12 +119,10 @@ class Study:
             key: [Claim.read(row, list(table["columns"])) for row in table.get("claims", [])]
             for key, table in self.tables.items()
         }
-        self.choose: list[str] = content.get("choose", [])
-        self._fewer: dict[str, int] = content.get("fewer_seeds", {})
         self._chosen: dict[tuple[str, str], dict[str, str]] = {}
         seeds = [model.get("seeds", 1) for model in self.models.values()]
         self.most_seeds, self._seeds = most_seeds, min(max(seeds, default=1), most_seeds)
-        self.check_variables(content)
+        self.check_variables()
         self.output = Path(self.filled(content.get("output", name)))
         self.runs = Path(self.filled(content["runs"])) if "runs" in content else self.output / "runs"
         for cell in self.all_cells():
@@ -136,7 +133,7 @@ class Study:
     def measures(self) -> Measures:
         """The test rows, some of which steps make."""
         columns = [column for table in self.tables.values() for column in table["columns"].values()]
-        return Measures(self.filled(self._measured), columns)
+        return Measures(self.filled(self.content.get("measured", {})), columns)
 
     def run_all(self) -> None:
         """Makes and trains what is not there yet, and writes the tables."""
@@ -156,13 +153,13 @@ class Study:
             if rows := [(claim.text, found) for claim, found in judged.items() if found]:
                 draw_intervals(self.output / f"{name}.png", rows, list(columns), "difference, points")
 
-    def check_variables(self, content: Mapping[str, Any]) -> None:
+    def check_variables(self) -> None:
         """Refuses a design that needs a variable that nobody has given, before the first step."""
         given = {"SEED", *self.variables, *self.results, *self.each, *os.environ}
         given |= {name for values in self.each.values() for more in values.values() for name in more}
         given |= {name for model in self.models.values() for name in model.get("grid", {})}
         commands = [command for command in self.steps.values() if not command.startswith("!")]
-        rest = [content.get(part) for part in ("train", "models", "data", "measured", "output", "runs")]
+        rest = [self.content.get(part) for part in ("train", "models", "data", "measured", "output", "runs")]
         texts = map(str, [*self.steps, *commands, *self.variables.values(), *rest])
         if missing := [name for name in Template(" ".join(texts)).get_identifiers() if name not in given]:
             raise UsageError(f"the design needs the variable {missing[0]}", remedy="set it in the environment")
@@ -194,7 +191,8 @@ class Study:
 
     def seeds(self, cell: Cell) -> range:
         """Lists the seeds of a cell."""
-        return range(min(self._fewer.get(str(cell), self.models[cell.model].get("seeds", 1)), self.most_seeds))
+        usual = self.models[cell.model].get("seeds", 1)
+        return range(min(self.content.get("fewer_seeds", {}).get(str(cell), usual), self.most_seeds))
 
     def train(self) -> None:
         """Makes all runs that are not there yet; columns that cannot be measured are refused before the first."""
@@ -219,11 +217,12 @@ class Study:
 
     def _dev_score(self, run: Mapping[str, Any]) -> float:
         results = json.loads(str(run["results"]))
-        for path in self.choose:
+        choose = self.content.get("choose", [])
+        for path in choose:
             part, _, name = path.rpartition(".")
             if name in (found := results.get(part, {}) if part else results):
                 return float(found[name])
-        raise UsageError(f"the training has none of {self.choose}", remedy="change `choose` in the design")
+        raise UsageError(f"the training has none of {choose}", remedy="change `choose` in the design")
 
     def run(self, cell: Cell, seed: int, values: Mapping[str, str]) -> dict[str, Any]:
         """Returns what a run says of the test rows; it is trained if it is not there."""
@@ -263,21 +262,17 @@ class Study:
         return found
 
     def filled(self, value: Any, variables: Mapping[str, str] | None = None) -> Any:
-        """Fills in variables in all strings of a value."""
-        if isinstance(value, dict):
-            return {name: self.filled(item, variables) for name, item in value.items()}
-        if isinstance(value, list):
-            return [self.filled(item, variables) for item in value]
-        if not isinstance(value, str):
-            return value
+        """Fills in variables in all strings of a value; a variable may name others."""
         known = {**self.variables, **os.environ, **(variables or {})}
-        for name, place in self.results.items():
-            output, field = place.split()
-            if f"${name}" in value:
-                known[name] = str(json.loads(Path(output, "provenance.json").read_text())["results"][field])
-        filled = Template(value).substitute(known)
-        # A variable may name others.
-        return filled if filled == value else self.filled(filled, variables)
+        known = {name: json.dumps(str(text))[1:-1] for name, text in known.items()}
+        text = json.dumps(value)
+        while "$" in text:
+            for name, place in self.results.items():
+                output, field = place.split()
+                if f"${name}" in text:
+                    known[name] = str(json.loads(Path(output, "provenance.json").read_text())["results"][field])
+            text = Template(text).substitute(known)
+        return json.loads(text)
 
 
 def make(output: Path, command: str) -> None:

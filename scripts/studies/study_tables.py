@@ -1,8 +1,10 @@
 """Tables, verdicts and pictures of all studies: means over seeds, differences with their intervals, and claims.
 
     python scripts/studies/study_tables.py --tables WORK/avg/table.md WORK/gran/table.md --output FILE.png
+    python scripts/studies/study_tables.py --curves WORK --output FILE.png
 
-draws what each filter gains over random pairs, from the tables that `tune` wrote for encoders of the same filters.
+draw what each filter gains over random pairs, from the tables that `tune` wrote for encoders of the same filters; and
+figure 1 of paper 002, the mean precision over recall of the reports in WORK/seed_*, within the least and the greatest.
 """
 
 from __future__ import annotations
@@ -24,6 +26,14 @@ from hf_paraphrase.tables import format_table
 NOTHING = "nothing"
 """Instead of a second cell: the first one is compared with 0."""
 RELATIONS = ("above", "below", "little")
+CLASSIFIERS = {
+    "random": "random negatives, digits kept",
+    "zero": "the same, digits made 0",
+    "remove": "the same, digits removed",
+    "hard": "negatives from the n-best lists",
+}
+GROUPS = {"random_pairs": "among random pairs", "candidates": "on the candidates of the filter"}
+RECALLS = np.linspace(0, 100, 201)
 _SIGNS = (1, -1, -1, 1)
 _INTERVAL = re.compile(r"([+-]\d+\.\d+) \[([+-]\d+\.\d+), ([+-]\d+\.\d+)\]")
 
@@ -98,40 +108,34 @@ def cells_table(columns: Mapping[str, Column]) -> str:
 
 
 def judge(claims: Sequence[Claim], columns: Mapping[str, Column]) -> dict[Claim, dict[str, Interval]]:
-    """Computes the intervals of the claims whose cells are there, simultaneous for all claims and columns."""
+    """Computes the intervals of the claims, simultaneous for all claims and columns."""
     about = {claim: claim.columns or tuple(columns) for claim in claims}
     comparisons = sum(map(len, about.values()))
     return {
-        claim: {
-            name: contrast([columns[name][cell] for cell in claim.cells], shares_seeds(claim.cells), comparisons)
-            for name in names
-            if all(cell in columns[name] for cell in claim.cells)
-        }
+        claim: {name: contrast(claim.cells, columns[name], comparisons) for name in names}
         for claim, names in about.items()
     }
 
 
-def shares_seeds(cells: Sequence[Cell]) -> bool:
-    """Returns whether runs of equal seeds share draws of pairs or initial weights."""
-    return len(cells) != 2 or cells[0].model == cells[1].model or cells[0].data == cells[1].data
-
-
-def contrast(sides: Sequence[Measured], paired: bool, comparisons: int) -> Interval:
+def contrast(cells: Sequence[Cell], column: Column, comparisons: int) -> Interval:
     """Computes the interval of a difference: of two sides, of one from 0, or of two differences."""
+    sides = [column[cell] for cell in cells]
     if len(sides) == 2:
         values = [side.values if side.trained else next(iter(side.values.values())) for side in sides]
         drawn = (sides[0].drawn, sides[1].drawn)
         pairs = None if drawn[0] is None or drawn[1] is None else (drawn[0], drawn[1])
-        paired = paired and all(side.trained for side in sides)
+        # Runs of equal seeds share draws of pairs or initial weights.
+        shared = cells[0].model == cells[1].model or cells[0].data == cells[1].data
+        paired = shared and all(side.trained for side in sides)
         return difference(values[0], values[1], paired=paired, pairs=pairs).interval(comparisons)
     seeds = [seed for seed in sides[0].values if all(seed in side.values for side in sides)]
     signed = list(zip(_SIGNS, sides, strict=False))
     sums = {seed: sum(sign * side.values[seed] for sign, side in signed) for seed in seeds}
     columns = [[list(side.values).index(seed) for seed in seeds] for side in sides]
-    known = [side.drawn[:, taken] for side, taken in zip(sides, columns, strict=True) if side.drawn is not None]
     pairs = None
-    if len(known) == len(sides):
-        total = np.sum([sign * rows for sign, rows in zip(_SIGNS, known, strict=False)], axis=0)
+    if all(side.drawn is not None for side in sides):
+        rows = [np.asarray(side.drawn)[:, taken] for side, taken in zip(sides, columns, strict=True)]
+        total = np.sum([sign * side for sign, side in zip(_SIGNS, rows, strict=False)], axis=0)
         pairs = (total, np.zeros_like(total))
     return difference(sums, dict.fromkeys(seeds, 0.0), paired=True, pairs=pairs).interval(comparisons)
 
@@ -185,12 +189,41 @@ def gains(table: str) -> dict[str, Interval]:
     return found
 
 
+def precision_at(path: Path) -> NDArray[np.float64]:
+    """Reads a curve of `evaluate-mining`: the best precision (recalls,) in per cent at each of `RECALLS` or above."""
+    curve = np.genfromtxt(path, names=True, delimiter="\t")
+    recall, precision = 100 * np.atleast_1d(curve["recall"]), 100 * np.atleast_1d(curve["precision"])
+    order = np.argsort(recall, kind="stable")
+    best_from = np.maximum.accumulate(precision[order][::-1])[::-1]
+    return np.append(best_from, 0.0)[np.searchsorted(recall[order], RECALLS)]
+
+
+def draw_curves(work: Path, path: Path) -> None:
+    """Draws a panel for each kind of pairs, a colour for each classifier."""
+    curves = sorted(work.glob("seed_*/report/curves"))
+    figure, axes = new_figure(9.0, 3.8, columns=len(GROUPS))
+    for axis, (group, title) in zip(axes[0], GROUPS.items(), strict=True):
+        for colour, (name, what) in zip(COLOURS, CLASSIFIERS.items(), strict=False):
+            seeds = np.stack([precision_at(folder / group / f"{name}.tsv") for folder in curves])
+            axis.fill_between(RECALLS, seeds.min(axis=0), seeds.max(axis=0), color=colour, alpha=0.2, linewidth=0)
+            axis.plot(RECALLS, seeds.mean(axis=0), color=colour, label=what if axis is axes[0, 0] else None)
+        axis.set(title=title, xlabel="recall (%)", xlim=(0, 100), ylim=(0, 101))
+    axes[0, 0].set_ylabel("precision (%)")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    save_figure(figure, path)
+
+
 def main() -> None:
-    """Draws the picture of the filters."""
+    """Draws the picture of the filters, or of mining."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", nargs="+", type=Path, required=True, help="NAME/table.md, NAME is the encoder")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--tables", nargs="+", type=Path, help="NAME/table.md, NAME is the encoder")
+    what.add_argument("--curves", type=Path, metavar="WORK", help="the folder of the study of mining")
     parser.add_argument("--output", type=Path, required=True, help="PNG file")
     options = parser.parse_args()
+    if options.curves:
+        draw_curves(options.curves, options.output)
+        return
     encoders = {path.parent.name: gains(path.read_text(encoding="utf-8")) for path in options.tables}
     shared = [name for name in next(iter(encoders.values())) if all(name in found for found in encoders.values())]
     rows = [(name, {encoder: found[name] for encoder, found in encoders.items()}) for name in shared]

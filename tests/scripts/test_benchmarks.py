@@ -52,13 +52,12 @@ def test_contestants_take_turns_of_which_the_first_does_not_count_and_ratios_are
         return turns.Contestant("" if name == "ours" else "x", name, lambda: log.append(name) or next(left))
 
     contestants = [contestant(name) for name in rates]
-    medians = turns.measure("pairs/s", contestants, 3)
-    assert medians == [2_000, 500, 250] and log == list(rates) * 4
+    ratios = turns.compare("pairs/s", contestants, 3)
+    assert ratios == {"x": 4.0} and log == list(rates) * 4
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines[0][:4] == ["pairs/s", "median", "min", "max"]
     assert lines[1] == ["ours", "2,000", "1,000", "3,000", "1.00"]
     assert lines[2] == ["peer", "500", "400", "600", "4.00"]
-    assert turns.ratios_to_best(contestants, medians) == {"x": 4.0}
 
 
 @pytest.mark.parametrize(
@@ -262,5 +261,5 @@ def test_the_scores_are_those_of_evaluate_and_absent_peers_are_named(bench, data
 def test_a_slow_way_gets_fewer_sentences_than_a_fast_one(load_script, monkeypatch):
     script = load_script("benchmarks/quality_speed")
     for taken, count in ((2.56, 256), (0.256, 2_000), (0.001, 50_000)):
-        monkeypatch.setattr(script.bench, "timed", lambda work, taken=taken: (taken, work()))
+        monkeypatch.setattr(script.bench, "rate", lambda number, work, taken=taken: number / taken)
         assert len(script.fitting(len, ["a"] * 50_000, 2.0)) == count

@@ -147,10 +147,10 @@ def test_a_grid_is_chosen_on_the_dev_part_by_the_first_seed(load_script, monkeyp
     module = load_script("studies/study")
     models = {"avg": {"seeds": 2, "train": "--learning-rate $RATE", "grid": {"RATE": [1, 3, 2]}}}
     table = {"columns": {}, "cells": ["avg: all"]}
-    design = {**DESIGN, "measured": {}, "models": models, "tables": {"t": table}}
+    choose = ["dev.pearson", "dev.accuracy"]
+    design = {**DESIGN, "measured": {}, "models": models, "tables": {"t": table}, "choose": choose}
     monkeypatch.setattr(module, "design_of", lambda name: design)
     made = module.Study("out")
-    made.choose = ["dev.pearson", "dev.accuracy"]
     ran = []
 
     def run(cell, seed, values):

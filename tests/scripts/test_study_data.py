@@ -219,7 +219,7 @@ def test_the_vectors_of_the_package_are_read_without_norm_and_rank(tmp_path, mak
 
 
 def test_a_report_of_mining_has_a_way_for_each_score_and_its_f1_is_drawn_as_by_a_bootstrap(load_script, tmp_path):
-    mining = load_script("studies/mining")
+    mining = load_script("studies/measures")
     found = {"found": 400, "right": 240, "gold": 600, "precision": 0.6, "recall": 0.4, "f1": 0.48}
     rows = [
         {"score": "hard", "one_to_one": matched, "threshold_is": kind, "test": found}
@@ -256,7 +256,7 @@ def test_the_curves_of_all_seeds_are_drawn_with_the_best_precision_from_each_rec
             for name in ("random", "zero", "remove", "hard"):
                 points = "threshold\tprecision\trecall\n0.9\t0.8\t0.1\n0.5\t0.5\t0.5\n0.1\t0.6\t0.7\n"
                 (folder / f"{name}.tsv").write_text(points)
-    assert run_script("studies/mining", tmp_path, "--output", tmp_path / "curves.png") == 0
+    run_script("studies/study_tables", "--curves", tmp_path, "--output", tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-    found = load_script("studies/mining").precision_at(tmp_path / "seed_0/report/curves/candidates/hard.tsv")
+    found = load_script("studies/study_tables").precision_at(tmp_path / "seed_0/report/curves/candidates/hard.tsv")
     assert [found[place] for place in (0, 20, 40, 140, 142)] == pytest.approx([80, 80, 60, 60, 0])
