@@ -34,7 +34,7 @@ from .losses import LABELS, asks_for, loss_options
 from .model_folder import card_of_source, card_values, sizes_of, write_model_files
 from .objective import Objective, PairObjective
 from .padded_batches import evaluation_mode, forward_options
-from .pooled_transformer import PooledTransformer, save_transformer
+from .pooled_transformer import PooledTransformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
 from .vectors import normalized
@@ -331,7 +331,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
         """Writes the encoder so that `AutoModel`, sentence-transformers and we open it."""
         if isinstance(self.model, PooledTransformer):
-            save_transformer(folder, self.model, self.encoder)
+            self.model.save(folder, self.encoder)
         else:
             write_model_files(folder, self.model, self.encoder.tokenizer, weights)
 
