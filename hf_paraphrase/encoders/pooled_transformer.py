@@ -90,15 +90,19 @@ class PooledTransformer(nn.Module):
         sizes = [layer.settings["out_features"] for layer in self.layers if layer.kind == "Dense"]
         return int(sizes[-1] if sizes else self.config.hidden_size * len(self.poolings))
 
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """Does what the Trainer asks for."""
+        self.transformer.gradient_checkpointing_enable(**options)
+
     @property
     def device(self) -> torch.device:
         """Where the model computes."""
-        return next(self.parameters()).device
+        return next((value.device for value in self.parameters()), torch.device("cpu"))
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of the transformer's weights."""
-        return next(self.transformer.parameters()).dtype
+        return next((value.dtype for value in self.transformer.parameters()), torch.float32)
 
     def get_input_embeddings(self) -> nn.Module:
         """Returns the token vectors."""

@@ -31,30 +31,14 @@ class LibraryModel(PooledTransformer):
     """
 
     def __init__(self, library: Any) -> None:
-        super().__init__(library, ())
+        super().__init__(library)
         self.task: str | None = None
-        size = int(library.encode("a").shape[-1])
-        self._config = PreTrainedConfig(hidden_size=size, vocab_size=len(byte_tokenizer()))
+        self._config = PreTrainedConfig(hidden_size=int(library.encode("a").shape[-1]), vocab_size=256)
 
     @property
     def config(self) -> Any:
         """A configuration with the sizes."""
         return self._config
-
-    @property
-    def dimension(self) -> int:
-        """The number of components of an embedding."""
-        return int(self._config.hidden_size)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the model computes."""
-        return torch.device(self.transformer.device)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the weights."""
-        return next((value.dtype for value in self.parameters()), torch.float32)
 
     @property
     def max_seq_length(self) -> int | None:
@@ -72,7 +56,8 @@ class LibraryModel(PooledTransformer):
         rows = [row[1:length] for row, length in zip(input_ids.tolist(), lengths, strict=True)]
         texts = byte_tokenizer().backend_tokenizer.decode_batch(rows, skip_special_tokens=False)
         with _TOKENIZING:
-            features = self.transformer.preprocess(texts, task=self.task)
+            # Versions below 6 call it `tokenize`.
+            features = getattr(self.transformer, "preprocess", self.transformer.tokenize)(texts, task=self.task)
         features = {key: value.to(self.device) if hasattr(value, "to") else value for key, value in features.items()}
         return SimpleNamespace(pooler_output=self.transformer(features, task=self.task)["sentence_embedding"])
 

@@ -127,9 +127,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = trainable(model, processing_class)
         self.forward_options = forward_options(self.encoder.model)
-        if isinstance(self.encoder.model, PooledTransformer):
-            transformer = self.encoder.model.transformer
-            vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
         if objective is None:
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
