@@ -34,6 +34,7 @@ from .sentence_transformers_files import (
 from .text_tokens import Reading
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
+PROMPT_LEFT_OUT = "a pooling that leaves the prompt out is not supported"
 _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -284,7 +285,7 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
         what = f"a pooling by {', '.join(poolings) or 'nothing'}"
         raise ModelError(what, path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
     if settings.get("include_prompt") is False:
-        raise ModelError("a pooling that leaves the prompt out is not supported", path=folder, remedy=REMEDY)
+        raise ModelError(PROMPT_LEFT_OUT, path=folder, remedy=REMEDY)
     return poolings
 
 

@@ -16,7 +16,7 @@ from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
 from ..artefacts.files import opening, quiet_transformers
 from ..errors import ModelError
-from .pooled_transformer import PooledTransformer
+from .pooled_transformer import PROMPT_LEFT_OUT, REMEDY, PooledTransformer
 from .sentence_transformers_files import MODULES_FILE
 from .text_tokens import Reading
 
@@ -101,4 +101,6 @@ def open_by_library(
             trust_remote_code=trust_remote_code,
             model_kwargs={} if dtype is None else {"dtype": dtype},
         )
+        if not all(getattr(module, "include_prompt", True) for module in library.modules()):
+            raise ModelError(PROMPT_LEFT_OUT, path=folder, remedy=REMEDY)
         return LibraryModel(library.eval()), byte_tokenizer(), Reading(blank_is_empty=False)

@@ -263,6 +263,11 @@ POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", 
         ),
         ([TRANSFORMER, POOLING], {"pooling_mode": "median"}, "median"),
         ([TRANSFORMER, POOLING], {"pooling_mode": "mean", "include_prompt": False}, "leaves the prompt out"),
+        (
+            [TRANSFORMER, {"type": "sentence_transformers.models.Dropout", "path": "2", "name": "2"}, POOLING],
+            {"pooling_mode": "mean", "include_prompt": False, "embedding_dimension": 16},
+            "leaves the prompt out",
+        ),
         ([{**TRANSFORMER, "path": "../elsewhere"}], None, "without a folder in this one"),
     ],
 )
