@@ -292,7 +292,7 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         if not isinstance(model.model, torch.nn.Module):
             what = "this encoder cannot be trained"
             raise ModelError(what, path=model.folder, remedy="give the model it was made from")
-        names = {"prompts": model.prompts, "default_prompt_name": model.default_prompt_name}
+        names: dict[str, Any] = {"prompts": model.prompts, "default_prompt_name": model.default_prompt_name}
         encoder = SentenceEncoder(model.model, tokenizer or model.tokenizer, reading=model.reading, **names)
         encoder.folder = model.folder
     else:

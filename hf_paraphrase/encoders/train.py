@@ -86,7 +86,7 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
     from .trainer import EncoderTrainer, EncoderTrainingArguments
 
     evaluator = dev_evaluator(settings.dev_data)
-    sample = {"max_pairs": settings.max_pairs, "seed": settings.seed}
+    sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
     with naming(settings.pairs):
         encoder, pairs, coverage = started_encoder(
             settings, partial(sentences_of, settings.pairs, **sample), partial(_pairs, settings), EncodedPairs.counts
