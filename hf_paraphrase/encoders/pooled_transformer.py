@@ -162,8 +162,8 @@ def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
 
 def open_transformer(
     folder: Path, *, dtype: str | torch.dtype | None = None, trust_remote_code: bool = False
-) -> tuple[PooledTransformer, Any, Reading]:
-    """Opens a folder of sentence-transformers or transformers; nothing is fetched.
+) -> tuple[PooledTransformer, Any, Reading] | None:
+    """Opens a folder of sentence-transformers or transformers; returns None for one with other modules.
 
     The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
     mode, come its tokenizer and what is done with texts before it and with embeddings after it.
@@ -172,9 +172,7 @@ def open_transformer(
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
     if (modules := _read_modules(folder)) is None:
-        from .sentence_transformers_model import open_by_library
-
-        return open_by_library(folder, dtype=dtype, trust_remote_code=trust_remote_code)
+        return None
     place, poolings, layers = modules
     config = check_settings(folder, place, trust_remote_code)
     if not read_headers(place):

@@ -149,8 +149,10 @@ class SentenceEncoder:
             encoder = cls(table, **options)
         elif is_third_party:
             from .pooled_transformer import open_transformer
+            from .sentence_transformers_model import open_by_library
 
-            model, tokenizer, reading = open_transformer(local, dtype=dtype, trust_remote_code=trusted)
+            given: dict[str, Any] = {"dtype": dtype, "trust_remote_code": trusted}
+            model, tokenizer, reading = open_transformer(local, **given) or open_by_library(local, **given)
             encoder = cls(model, tokenizer, reading=reading, **options)
         else:
             from ..artefacts.model_loading import load_model_folder
