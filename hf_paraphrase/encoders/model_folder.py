@@ -22,7 +22,7 @@ from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
 from .onnx_encoder import OnnxModel
-from .sentence_transformers_files import needs_own_code, write_module_files
+from .sentence_transformers_files import STATIC, write_module_files
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -88,7 +88,7 @@ def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
     """Returns what every card of an encoder says of it."""
     return {
         **model.config.to_dict(),
-        "library_name": "transformers" if needs_own_code(_layout(model)) else "sentence-transformers",
+        "library_name": "sentence-transformers" if _layout(model) == STATIC else "transformers",
         "title": name,
         "name": name,
         "parameters": sizes_of(model)["parameters"],
@@ -105,7 +105,7 @@ def name_on_card(name: str | os.PathLike[str]) -> str:
 def _layout(model: PreTrainedModel) -> str:
     """Names what sentence-transformers is to take the folder for: what a subclass computes is its own affair."""
     if hasattr(model, "transformer"):  # which sentence-transformers opens without code
-        return "avg"
+        return STATIC
     return type(model).__name__ if is_own_class(model) else str(model.config.model_type)
 
 
