@@ -177,7 +177,7 @@ def encode_pairs(
     With `labelled` the values of the column `label`, or of `score`, are kept. Otherwise pairs labelled 0 are left out
     and counted, if there is such a column at all: they are not paraphrases.
     """
-    tokenize = _tokenize(tokenizer)
+    tokenize = tokenizing(tokenizer)
     source = PairRows(pairs, split)
     graded = next((name for name in (LABEL, SCORE) if name in source.columns), None)
     if labelled and graded is None:
@@ -233,7 +233,7 @@ def encode_pairs(
     )
 
 
-def _tokenize(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
+def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     """Returns what computes the ids of texts: of a transformer with special tokens, of ours without."""
     if hasattr(tokenizer, "token_ids") and hasattr(tokenizer.model, "transformer"):
         return tokenizer.token_ids

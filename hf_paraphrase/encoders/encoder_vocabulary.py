@@ -7,9 +7,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,15 @@ from ..tokenization.character_trigram import looks_like_trigrams
 from ..training.word_vectors import Coverage, WordVectors, initial_embeddings, words_of_tokens
 from .encoded_pairs import EncodedPairs
 from .initial_vectors import read_initial_vectors, read_word_list
-from .kinds import check_own_class, encoder_class, encoder_kind, is_of_transformers, new_encoder, third_party_type
+from .kinds import (
+    DROPOUTS,
+    check_own_class,
+    encoder_class,
+    encoder_kind,
+    is_of_transformers,
+    new_encoder,
+    third_party_type,
+)
 from .onnx_encoder import is_onnx_folder
 from .static_tables import read_static
 
@@ -33,6 +42,8 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
     from .sentence_encoder import SentenceEncoder
+
+Encoded = TypeVar("Encoded")
 
 
 @dataclass
@@ -195,6 +206,27 @@ def untrained_model(
     return model, coverage
 
 
+def started_encoder(
+    settings: Any,
+    sentences: Callable[[], Iterable[str]],
+    encode: Callable[[Any], Encoded],
+    counts: Callable[[Encoded, int], NDArray[np.int64]],
+) -> tuple[SentenceEncoder, Encoded, Coverage | None]:
+    """Opens the encoder to continue from, or makes one for the words of sentences, and encodes what it is trained on.
+
+    `encode` does that with a tokenizer or as an encoder reads; `counts` counts each of so many ids in the result.
+    """
+    from .sentence_encoder import SentenceEncoder
+
+    if settings.initial_model is not None:
+        encoder = _initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
+        return encoder, encode(encoder), None
+    vocabulary = new_vocabulary(settings, sentences)
+    encoded = encode(vocabulary.tokenizer)
+    model, coverage = untrained_model(settings, vocabulary, partial(counts, encoded), seed=settings.seed)
+    return SentenceEncoder(model, vocabulary.tokenizer), encoded, coverage
+
+
 def initial_kind(name: str | os.PathLike[str]) -> str:
     """Names the type of encoder, one of :data:`~hf_paraphrase.registry.ENCODERS`, that a folder holds.
 
@@ -224,7 +256,7 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     return able[0]
 
 
-def initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float | None]) -> SentenceEncoder:
+def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float | None]) -> SentenceEncoder:
     """Opens the encoder that a training continues from, with the dropouts of this training."""
     encoder = trainable(model_folder(name, any_type=True))
     config = encoder.model.config
@@ -260,13 +292,8 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         if not isinstance(model.model, torch.nn.Module):
             what = "this encoder cannot be trained"
             raise ModelError(what, path=model.folder, remedy="give the model it was made from")
-        encoder = SentenceEncoder(
-            model.model,
-            tokenizer or model.tokenizer,
-            prompts=model.prompts,
-            default_prompt_name=model.default_prompt_name,
-            reading=model.reading,
-        )
+        names: dict[str, Any] = {"prompts": model.prompts, "default_prompt_name": model.default_prompt_name}
+        encoder = SentenceEncoder(model.model, tokenizer or model.tokenizer, reading=model.reading, **names)
         encoder.folder = model.folder
     else:
         if tokenizer is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -133,7 +132,9 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
 def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_progress_bar: bool) -> WordVectors:
     """Makes vectors of words: each is encoded by the teacher, then projected on the principal components."""
     # The lengths of the vectors of words count.
-    teacher.reading = dataclasses.replace(teacher.reading, normalizes=False)
+    layers = getattr(teacher.model, "layers", [])
+    if len(layers) and getattr(layers[-1], "kind", None) == "Normalize":
+        del layers[-1]
     vectors = teacher.encode(words, show_progress_bar=show_progress_bar)
     most = min(vectors.shape)
     if size > most:

@@ -123,9 +123,7 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
         overwrite=overwrite,
     ) as artefact:
         if hasattr(model, "transformer"):
-            from .pooled_transformer import save_transformer
-
-            save_transformer(artefact.staging, model, encoder)
+            model.save(artefact.staging, encoder)
         else:
             write_model_files(artefact.staging, model, encoder.tokenizer)
         values = {

@@ -1,8 +1,8 @@
 """Any encoder of transformers with a pooling, as folders of sentence-transformers describe it, without that library.
 
-`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, dense layers with
-an ordinary activation, and the division by the length; anything else is refused. A folder without it is pooled by the
-mean. No code of a folder runs unless `trust_remote_code` says so.
+`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, and layers behind
+them; a folder with anything else is opened by that library, where it is installed. A folder without the list is pooled
+by the mean. No code of a folder runs unless `trust_remote_code` says so.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from .sentence_transformers_files import (
 from .text_tokens import Reading
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
+PROMPT_LEFT_OUT = "a pooling that leaves the prompt out is not supported"
 _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -43,19 +44,36 @@ _FLAGS = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 """The flags of older folders, in the order in which several poolings stand side by side."""
-_ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
+_ACTIVATIONS = {
+    f"{kind.__module__}.{kind.__name__}": kind
+    for kind in (nn.Identity, nn.Tanh, nn.ReLU, nn.GELU, nn.SiLU, nn.Sigmoid)
+}
+"""Those of dense layers, by the names that folders give them."""
+_TANH = "torch.nn.modules.activation.Tanh"
 _WEIGHTS = "model.safetensors"
 
 
-class PooledTransformer(nn.Module):
-    """A sentence encoder: a transformer, poolings of its token vectors side by side, and dense layers if any.
+class VectorLayer(nn.Sequential):
+    """A module of sentence-transformers behind the pooling: its parts, and the `settings` of its folder."""
 
-    `forward` has the outputs of our own encoders. The division by the length is left to
-    :class:`~.sentence_encoder.SentenceEncoder`.
+    def __init__(self, kind: str, settings: dict[str, Any], **parts: nn.Module) -> None:
+        super().__init__(OrderedDict(parts))
+        self.kind, self.settings = kind, settings
+
+
+class _UnitLength(nn.Module):
+    def forward(self, vectors: Tensor) -> Tensor:
+        return nn.functional.normalize(vectors, dim=-1)
+
+
+class PooledTransformer(nn.Module):
+    """A sentence encoder: a transformer, poolings of its token vectors side by side, and layers if any.
+
+    `forward` has the outputs of our own encoders.
     """
 
     def __init__(
-        self, transformer: nn.Module, poolings: Sequence[str] = ("mean",), layers: Sequence[nn.Sequential] = ()
+        self, transformer: nn.Module, poolings: Sequence[str] = ("mean",), layers: Sequence[VectorLayer] = ()
     ) -> None:
         super().__init__()
         self.transformer: Any = transformer
@@ -70,19 +88,22 @@ class PooledTransformer(nn.Module):
     @property
     def dimension(self) -> int:
         """The number of components of an embedding."""
-        if self.layers:
-            return int(self.layers[-1].linear.out_features)
-        return int(self.config.hidden_size) * len(self.poolings)
+        sizes = [layer.settings["out_features"] for layer in self.layers if layer.kind == "Dense"]
+        return int(sizes[-1] if sizes else self.config.hidden_size * len(self.poolings))
+
+    def gradient_checkpointing_enable(self, **options: Any) -> None:
+        """Does what the Trainer asks for."""
+        self.transformer.gradient_checkpointing_enable(**options)
 
     @property
     def device(self) -> torch.device:
         """Where the model computes."""
-        return next(self.parameters()).device
+        return next((value.device for value in self.parameters()), torch.device("cpu"))
 
     @property
     def dtype(self) -> torch.dtype:
         """The type of the transformer's weights."""
-        return next(self.transformer.parameters()).dtype
+        return next((value.dtype for value in self.transformer.parameters()), torch.float32)
 
     def get_input_embeddings(self) -> nn.Module:
         """Returns the token vectors."""
@@ -103,6 +124,25 @@ class PooledTransformer(nn.Module):
             vectors = layer(vectors)
         return SimpleNamespace(last_hidden_state=hidden, pooler_output=vectors)
 
+    def save(self, folder: Path, encoder: Any) -> None:
+        """Writes a folder that sentence-transformers opens, and transformers without its pooling."""
+        reading: Reading = encoder.reading
+        with quiet_transformers():
+            self.transformer.save_pretrained(folder)
+            encoder.tokenizer.save_pretrained(folder)
+        kinds = ["Transformer", "Pooling", *(layer.kind for layer in self.layers)]
+        _, pooling, *places = write_modules(folder, kinds, encoder.prompts, encoder.default_prompt_name)
+        settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
+        write_json(folder / TRANSFORMER_FILE, settings)
+        # Older versions of that library know the flags alone, which have no order.
+        flags = {flag: name in self.poolings for flag, name in _FLAGS.items()}
+        modes = flags if len(self.poolings) == 1 else {"pooling_mode": self.poolings}
+        write_json(pooling / "config.json", {"word_embedding_dimension": self.config.hidden_size, **modes})
+        for place, layer in zip(places, self.layers, strict=True):
+            write_json(place / "config.json", layer.settings)
+            if weights := layer.state_dict():
+                save_file(weights, place / _WEIGHTS, metadata={"format": "pt"})
+
 
 def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
     """Makes one vector of the token vectors (texts, length, dim) of each text, padded behind."""
@@ -122,8 +162,8 @@ def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
 
 def open_transformer(
     folder: Path, *, dtype: str | torch.dtype | None = None, trust_remote_code: bool = False
-) -> tuple[PooledTransformer, Any, Reading]:
-    """Opens a folder of sentence-transformers or transformers; nothing is fetched.
+) -> tuple[PooledTransformer, Any, Reading] | None:
+    """Opens a folder of sentence-transformers or transformers; returns None for one with other modules.
 
     The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
     mode, come its tokenizer and what is done with texts before it and with embeddings after it.
@@ -131,7 +171,9 @@ def open_transformer(
     from transformers import AutoModel, AutoModelForTextEncoding
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
-    place, poolings, layers, normalizes = _read_modules(folder)
+    if (modules := _read_modules(folder)) is None:
+        return None
+    place, poolings, layers = modules
     config = check_settings(folder, place, trust_remote_code)
     if not read_headers(place):
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
@@ -159,36 +201,8 @@ def open_transformer(
     check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
     own = optional_json(place / TRANSFORMER_FILE)
     reading = reading_of(model, tokenizer, own.get("max_seq_length"))
-    reading = replace(reading, lower_case=own.get("do_lower_case") is True, normalizes=normalizes)
+    reading = replace(reading, lower_case=own.get("do_lower_case") is True)
     return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
-
-
-def save_transformer(folder: Path, model: PooledTransformer, encoder: Any) -> None:
-    """Writes a folder that sentence-transformers opens, and transformers without its pooling."""
-    reading: Reading = encoder.reading
-    with quiet_transformers():
-        model.transformer.save_pretrained(folder)
-        encoder.tokenizer.save_pretrained(folder)
-    kinds = ["Transformer", "Pooling", *("Dense" for _ in model.layers), *(["Normalize"] * reading.normalizes)]
-    _, pooling, *more = write_modules(folder, kinds, encoder.prompts, encoder.default_prompt_name)
-    settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
-    write_json(folder / TRANSFORMER_FILE, settings)
-    # Older versions of that library know the flags alone, which have no order.
-    flags = {flag: name in model.poolings for flag, name in _FLAGS.items()}
-    modes = flags if len(model.poolings) == 1 else {"pooling_mode": model.poolings}
-    write_json(pooling / "config.json", {"word_embedding_dimension": model.config.hidden_size, **modes})
-    for place, layer in zip(more, model.layers, strict=False):
-        activation = type(layer.activation)
-        described = {
-            "in_features": layer.linear.in_features,
-            "out_features": layer.linear.out_features,
-            "bias": layer.linear.bias is not None,
-            "activation_function": f"{activation.__module__}.{activation.__name__}",
-        }
-        write_json(place / "config.json", described)
-        save_file(layer.state_dict(), place / _WEIGHTS, metadata={"format": "pt"})
-    if reading.normalizes:
-        more[-1].mkdir()
 
 
 def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[str, Any]:
@@ -241,28 +255,22 @@ def _positions(model: Any) -> int | None:
     return most if isinstance(most, int) and most > 0 else None
 
 
-def _read_modules(folder: Path) -> tuple[Path, list[str], list[nn.Sequential], bool]:
-    """Reads the folder of the transformer, its poolings, dense layers, and whether embeddings are normalised."""
+def _read_modules(folder: Path) -> tuple[Path, list[str], list[VectorLayer]] | None:
+    """Reads the folder of the transformer, its poolings and its layers; returns None for any other modules."""
     path = folder / MODULES_FILE
-    place, poolings, normalizes = folder, ["mean"], False
-    layers: list[nn.Sequential] = []
-    modules = read_json(path, ModelError) if path.is_file() else []
+    if not path.is_file():
+        return folder, ["mean"], []
+    modules = read_json(path, ModelError)
     if not isinstance(modules, list):
         raise ModelError("not a list of modules", path=path, remedy=REMEDY)
-    for module in modules:
-        inside = module_folder(folder, module)
-        kind = module_kind(module)
-        if kind == "Transformer":
-            place = inside
-        elif kind == "Pooling":
-            poolings = _read_poolings(optional_json(inside / "config.json"), folder)
-        elif kind == "Dense" and not normalizes:
-            layers.append(_read_dense(inside))
-        elif kind == "Normalize":
-            normalizes = True
-        elif kind != "Dropout":  # which does something while it is trained only
-            raise ModelError(f"module `{kind}` is not supported there", path=path, remedy=REMEDY)
-    return place, poolings, layers, normalizes
+    places = [module_folder(folder, module) for module in modules]
+    kinds = list(map(module_kind, modules))
+    is_known = all(str(module["type"]).startswith("sentence_transformers.") for module in modules)
+    if kinds[:2] != ["Transformer", "Pooling"] or not is_known:
+        return None
+    poolings = _read_poolings(optional_json(places[1] / "config.json"), folder)
+    layers = [layer for kind, place in zip(kinds[2:], places[2:], strict=True) if (layer := _read_layer(kind, place))]
+    return (places[0], poolings, layers) if len(layers) == len(kinds) - 2 else None
 
 
 def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
@@ -275,22 +283,29 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
         what = f"a pooling by {', '.join(poolings) or 'nothing'}"
         raise ModelError(what, path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
     if settings.get("include_prompt") is False:
-        raise ModelError("a pooling that leaves the prompt out is not supported", path=folder, remedy=REMEDY)
+        raise ModelError(PROMPT_LEFT_OUT, path=folder, remedy=REMEDY)
     return poolings
 
 
-def _read_dense(folder: Path) -> nn.Sequential:
+def _read_layer(kind: str | None, folder: Path) -> VectorLayer | None:
+    """Reads a module behind the pooling; returns None for one that is not known here."""
     settings = optional_json(folder / "config.json")
-    activation = str(settings.get("activation_function", "torch.nn.modules.activation.Tanh")).rpartition(".")[2]
-    between = {str(settings.get(key) or "sentence_embedding") for key in ("module_input_name", "module_output_name")}
-    if activation not in _ACTIVATIONS or between != {"sentence_embedding"} or settings.get("use_residual"):
-        raise ModelError("this kind of dense layer is not supported", path=folder / "config.json", remedy=REMEDY)
-    path = folder / _WEIGHTS
-    if not path.is_file():
-        raise ModelError(f"a dense layer without {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
-    with opening("the dense layer", path):
-        weights = {key: value.float() for key, value in load_file(path).items()}
-        linear = nn.Linear(settings["in_features"], settings["out_features"], bias="linear.bias" in weights)
-        layer = nn.Sequential(OrderedDict(linear=linear, activation=getattr(nn, activation)()))
-        layer.load_state_dict(weights)
+    between = {settings.pop(key, None) for key in ("module_input_name", "module_output_name")}
+    if between - {None, "sentence_embedding"} or settings.pop("use_residual", False):
+        return None
+    with opening(f"the module {kind}", folder):
+        if kind == "Normalize":
+            return VectorLayer(kind, settings, unit_length=_UnitLength())
+        if kind == "Dropout":
+            return VectorLayer(kind, settings, dropout=nn.Dropout(settings.get("dropout", 0.2)))
+        if kind == "LayerNorm":
+            layer = VectorLayer(kind, settings, norm=nn.LayerNorm(settings["dimension"]))
+        elif (activation := _ACTIVATIONS.get(settings.get("activation_function", _TANH))) and kind == "Dense":
+            linear = nn.Linear(settings["in_features"], settings["out_features"], bias=settings.get("bias", True))
+            layer = VectorLayer(kind, settings, linear=linear, activation=activation())
+        else:
+            return None
+        if not (folder / _WEIGHTS).is_file():
+            raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
+        layer.load_state_dict(load_file(folder / _WEIGHTS))
     return layer

@@ -36,7 +36,6 @@ from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
     import torch
-    from torch import Tensor
     from transformers import PreTrainedModel
 
     from .pooled_transformer import PooledTransformer
@@ -151,8 +150,10 @@ class SentenceEncoder:
             encoder = cls(table, **options)
         elif is_third_party:
             from .pooled_transformer import open_transformer
+            from .sentence_transformers_model import open_by_library
 
-            model, tokenizer, reading = open_transformer(local, dtype=dtype, trust_remote_code=trust_remote_code)
+            given: dict[str, Any] = {"dtype": dtype, "trust_remote_code": trust_remote_code}
+            model, tokenizer, reading = open_transformer(local, **given) or open_by_library(local, **given)
             encoder = cls(model, tokenizer, reading=reading, **options)
         else:
             from ..artefacts.model_loading import load_model_folder
@@ -228,12 +229,16 @@ class SentenceEncoder:
     @property
     def max_seq_length(self) -> int | None:
         """How many tokens of a text are read, special ones among them; None for all."""
-        return self.reading.most_tokens
+        length: int | None = getattr(self._model, "max_seq_length", self.reading.most_tokens)
+        return length
 
     @max_seq_length.setter
     def max_seq_length(self, length: int | None) -> None:
         if length is not None:
             check_counts(max_seq_length=length)
+        if hasattr(self._model, "max_seq_length"):
+            self._model.max_seq_length = length
+            return
         self.reading = dataclasses.replace(self.reading, most_tokens=length)
 
     def get_sentence_embedding_dimension(self) -> int:
@@ -330,16 +335,12 @@ class SentenceEncoder:
             _check_truncation(self.dimension, truncate_dim)
         if device is not None:
             self.to(device)
-        normalize = normalize or normalize_embeddings
         prepared = self._tokens.prepared(texts, self._prompt(prompt, prompt_name))
         tokenize, blocks = self._tokens.in_blocks(self.backend, prepared)
+        normalize = normalize or normalize_embeddings
         vectors: NDArray[Any] = self._embedded(
-            tokenize, blocks, batch_size, normalize and truncate_dim is None, bool(show_progress_bar)
+            tokenize, blocks, batch_size, normalize, truncate_dim, bool(show_progress_bar)
         )
-        if truncate_dim is not None:
-            vectors = np.ascontiguousarray(vectors[:, :truncate_dim])
-            again = normalize or (self._table is not None and self.reading.normalizes)
-            vectors = normalized(vectors) if again else vectors
         if precision != "float32":
             vectors = quantize_embeddings(vectors, precision)
         if convert_to_numpy and not convert_to_tensor:
@@ -361,9 +362,15 @@ class SentenceEncoder:
 
     def _encode_as(self, names: Sequence[str], texts: Texts, options: dict[str, Any]) -> Any:
         """Embeds texts with the first of these prompts that there is, if no other is asked for."""
+        encoder = self
+        if hasattr(self._model, "task"):
+            # A router of sentence-transformers has modules for each.
+            encoder = copy.copy(self)
+            encoder._model = copy.copy(self._model)
+            encoder._model.task = names[0]
         if options.get("prompt") is None and options.get("prompt_name") is None:
             options["prompt_name"] = next((name for name in names if name in self.prompts), None)
-        return self.encode(texts, **options)
+        return encoder.encode(texts, **options)
 
     def encode_token_ids(
         self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
@@ -390,29 +397,37 @@ class SentenceEncoder:
         blocks: list[slice],
         batch_size: int,
         normalize: bool,
+        truncate_dim: int | None = None,
         show_progress_bar: bool = False,
     ) -> NDArray[np.float32]:
         """Embeds the texts of all blocks, as float32 (texts, dim)."""
         check_counts(batch_size=batch_size)
-        vectors = np.zeros((blocks[-1].stop, self.dimension), np.float32)
+        vectors = np.zeros((blocks[-1].stop, truncate_dim or self.dimension), np.float32)
+        normalizes_whole = self.reading.normalizes and not self.reading.cuts_first
+        normalize = normalize or (self.reading.normalizes and self.reading.cuts_first)
+
+        def finish(whole: NDArray[np.float32]) -> NDArray[np.float32]:
+            part = (normalized(whole) if normalizes_whole else whole)[:, : vectors.shape[1]]
+            return normalized(part) if normalize else part
+
         if self._model is None and self._averages is None:
-            self._averages = cast(VectorTable, self._table).averages(self.dimension)
+            size = self._whole_dimension if normalizes_whole else self.dimension
+            self._averages = cast(VectorTable, self._table).averages(size)
         averages = self._averages if self._model is None else averages_of_model(self._model)
-        # Of a module the whole vectors get the length 1, as in sentence-transformers, of a table what is kept of them.
-        finish = normalized if normalize or (averages is not None and self.reading.normalizes) else None
         with evaluation_mode(self._model):
             if averages is not None:
                 steps = embed_averages(averages, tokenize, blocks, vectors, finish)
             else:
+                model, wanted = self.model, forward_options(self.model)
                 steps = embed_in_padded_batches(
-                    self._forward(vectors.shape[1]),
+                    lambda ids, mask: model(ids, attention_mask=mask, **wanted).pooler_output,
                     TokenIds.joined(in_threads(tokenize, blocks, available_threads())),
                     vectors,
                     batch_size=batch_size,
                     pad_token_id=self.tokenizer.pad_token_id,
-                    device=self.model.device,
+                    device=model.device,
                     finish=finish,
-                    is_transformer=hasattr(self.model, "transformer"),
+                    is_transformer=hasattr(model, "transformer"),
                 )
             if show_progress_bar:
                 steps = with_progress_bar(steps, len(vectors))
@@ -422,18 +437,6 @@ class SentenceEncoder:
             self._warned, most = True, self.reading.most_tokens
             _LOGGER.warning("%d texts have more than %d tokens: the rest of them is not read", cut, most)
         return vectors
-
-    def _forward(self, size: int) -> Callable[[Tensor, Tensor], Tensor]:
-        """Returns the function that computes the first `size` components of the model's embeddings."""
-        from torch.nn import functional
-
-        model, wanted = self.model, forward_options(self.model)
-
-        def forward(ids: Tensor, mask: Tensor) -> Tensor:
-            whole: Tensor = model(ids, attention_mask=mask, **wanted).pooler_output
-            return (functional.normalize(whole.float()) if self.reading.normalizes else whole)[:, :size]
-
-        return forward
 
     def similarity(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
         """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).

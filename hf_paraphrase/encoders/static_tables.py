@@ -153,20 +153,18 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
         most_tokens=most,
         most_characters=None if most is None else most * length,
         normalizes=bool(config.get("normalize", False)),
+        cuts_first=True,
     )
     return table
 
 
-def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable:
-    others = list(map(module_kind, modules[1:]))
-    if set(others) - {"Normalize"}:
-        what = f"modules behind the table that are not known: {', '.join(map(str, others))[:80]}"
-        raise ModelError(what, path=folder / MODULES_FILE, remedy="open it with its own library")
-    place = module_folder(folder, modules[0])
+def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable | None:
+    """Opens a table of sentence-transformers; returns None for one that is followed by layers, or reads otherwise."""
+    others, place = set(map(module_kind, modules[1:])), module_folder(folder, modules[0])
+    truncation = optional_json(place / "tokenizer.json").get("truncation") or {}
+    if others - {"Normalize"} or truncation.get("direction") == "Left":
+        return None
     table = _foreign_table(folder, place, "embedding.weight")
-    truncation = read_json_object(place / "tokenizer.json", ModelError).get("truncation") or {}
-    if truncation.get("direction") == "Left":
-        raise ModelError("its tokenizer truncates on the left", path=place, remedy="open it with its own library")
     table.reading = Reading(most_tokens=truncation.get("max_length"), normalizes=bool(others))
     return table
 

@@ -26,8 +26,9 @@ class Reading:
     """What a model does with texts before its tokenizer, and with ids and embeddings after it.
 
     Of a text `most_tokens` tokens, special ones among them, are read, and `most_characters` characters (None: all); of
-    a truncated one the `last_special` tokens at its end stay. `normalizes`: embeddings always have the length 1.
-    `blank_is_empty`: a text of invisible characters is an empty one.
+    a truncated one the `last_special` tokens at its end stay. `normalizes`: embeddings have the length 1 before they
+    are cut to fewer components, or with `cuts_first` after it. `blank_is_empty`: a text of invisible characters is
+    an empty one.
     """
 
     most_tokens: int | None = None
@@ -35,6 +36,7 @@ class Reading:
     last_special: int = 0
     lower_case: bool = False
     normalizes: bool = False
+    cuts_first: bool = False
     blank_is_empty: bool = True
 
     def texts(self, texts: list[str]) -> list[str]:

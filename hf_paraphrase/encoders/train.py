@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
-from .kinds import DROPOUTS, option_names
+from .kinds import option_names
 from .train_settings import EncoderSettings, LossSettings, VocabularySettings
 
 if TYPE_CHECKING:
@@ -80,23 +81,16 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
     import numpy as np
     from transformers import EarlyStoppingCallback
 
-    from .encoder_vocabulary import initial_encoder, new_vocabulary, sentences_of, untrained_model
-    from .sentence_encoder import SentenceEncoder
+    from .encoded_pairs import EncodedPairs
+    from .encoder_vocabulary import sentences_of, started_encoder
     from .trainer import EncoderTrainer, EncoderTrainingArguments
 
     evaluator = dev_evaluator(settings.dev_data)
-    coverage: Coverage | None = None
-    if settings.initial_model is not None:
-        encoder = initial_encoder(settings.initial_model, {name: getattr(settings, name) for name in DROPOUTS})
-        pairs = _pairs(settings, encoder)
-    else:
-        with naming(settings.pairs):
-            vocabulary = new_vocabulary(
-                settings, lambda: sentences_of(settings.pairs, max_pairs=settings.max_pairs, seed=settings.seed)
-            )
-        pairs = _pairs(settings, vocabulary.tokenizer)
-        model, coverage = untrained_model(settings, vocabulary, pairs.counts, seed=settings.seed)
-        encoder = SentenceEncoder(model, vocabulary.tokenizer)
+    sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
+    with naming(settings.pairs):
+        encoder, pairs, coverage = started_encoder(
+            settings, partial(sentences_of, settings.pairs, **sample), partial(_pairs, settings), EncodedPairs.counts
+        )
     log(f"{settings.model_type}: {len(pairs)} pairs, {described_size(encoder.model, coverage)}")
     # Without other sentences than the two of the first pair there are no negatives.
     if pairs.labels is None and pairs.negatives is None and np.isin(pairs.keys, pairs.keys[:2]).all():

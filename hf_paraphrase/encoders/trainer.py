@@ -34,7 +34,7 @@ from .losses import LABELS, asks_for, loss_options
 from .model_folder import card_of_source, card_values, sizes_of, write_model_files
 from .objective import Objective, PairObjective
 from .padded_batches import evaluation_mode, forward_options
-from .pooled_transformer import PooledTransformer, save_transformer
+from .pooled_transformer import PooledTransformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
 from .vectors import normalized
@@ -127,9 +127,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = trainable(model, processing_class)
         self.forward_options = forward_options(self.encoder.model)
-        if isinstance(self.encoder.model, PooledTransformer):
-            transformer = self.encoder.model.transformer
-            vars(self.encoder.model)["gradient_checkpointing_enable"] = transformer.gradient_checkpointing_enable
         if objective is None:
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
@@ -325,7 +322,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
     def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
         """Writes the encoder so that `AutoModel`, sentence-transformers and we open it."""
         if isinstance(self.model, PooledTransformer):
-            save_transformer(folder, self.model, self.encoder)
+            self.model.save(folder, self.encoder)
         else:
             write_model_files(folder, self.model, self.encoder.tokenizer, weights)
 

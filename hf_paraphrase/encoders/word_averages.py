@@ -122,17 +122,17 @@ def embed_averages(
     tokenize: Callable[[slice], TokenIds],
     blocks: list[slice],
     vectors: NDArray[np.float32],
-    finish: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None,
+    finish: Callable[[NDArray[np.float32]], NDArray[np.float32]],
 ) -> Iterator[int]:
-    """Fills `vectors` (texts, dim) with means of word vectors, and yields how many rows are done each time."""
+    """Fills `vectors` (texts, dim) with what `finish` makes of means; yields how many rows are done each time."""
     means = averages.prepared(len(vectors))
 
     def embed(rows: slice) -> int:
         ids = tokenize(rows)
         for first in range(0, rows.stop - rows.start, _ROWS_PER_MEAN):
-            part = means(*ids.part(first, first + _ROWS_PER_MEAN))[:, : vectors.shape[1]]
+            part = finish(means(*ids.part(first, first + _ROWS_PER_MEAN)))
             start = rows.start + first
-            vectors[start : start + len(part)] = finish(part) if finish else part
+            vectors[start : start + len(part)] = part
         return rows.stop - rows.start
 
     yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())

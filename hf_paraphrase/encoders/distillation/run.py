@@ -15,7 +15,7 @@ from ...messages import log
 from ...settings import recipe
 from ...tokenization.token_ids import id_counts
 from ...training.run import TrainingRun
-from ..kinds import DROPOUTS, option_names
+from ..kinds import option_names
 from ..sentence_encoder import SentenceEncoder
 from ..train import described_size, dev_evaluator, finished_encoder, scratch_folder, show_line, write_encoder
 from .settings import ObjectiveSettings, StudentSettings
@@ -123,33 +123,27 @@ def _student(
     """Makes the student, or opens the encoder to continue from, and reads the texts with its tokenizer."""
     import torch
 
-    from ..encoder_vocabulary import initial_encoder, new_vocabulary, untrained_model
+    from ..encoder_vocabulary import started_encoder
     from .letters import Letters, spellings
     from .texts import encode_texts
 
-    coverage: Coverage | None = None
-    if settings.initial_model is not None:
-        dropouts = {name: getattr(settings, name) for name in DROPOUTS}
-        encoder = initial_encoder(settings.initial_model, dropouts)
-        encoded = encode_texts(texts, encoder.tokenizer, scratch=scratch_folder(run.folder))
-    else:
-        if settings.hidden_size is None and settings.initial_vectors is None:
-            # Of words and trigrams two vectors stand side by side. The record of the run has what was given.
-            parts = 2 if settings.kind.words and settings.kind.trigrams else 1
-            settings = replace(settings, hidden_size=-(-dimension // parts))
-        with naming(settings.texts[0]):
-            vocabulary = new_vocabulary(settings, partial(iter, texts))
-        encoded = encode_texts(texts, vocabulary.tokenizer, scratch=scratch_folder(run.folder))
-        model, coverage = untrained_model(settings, vocabulary, partial(id_counts, encoded.ids), seed=settings.seed)
-        encoder = SentenceEncoder(model, vocabulary.tokenizer)
-        if settings.letters and coverage is None:
-            # What a word has of its own comes from the text alone, so that a word without text is its letters.
-            with torch.no_grad():
-                model.get_parameter("embeddings")[: len(vocabulary.words or ())] = 0.0
+    if settings.initial_model is None and settings.hidden_size is None and settings.initial_vectors is None:
+        # Of words and trigrams two vectors stand side by side. The record of the run has what was given.
+        parts = 2 if settings.kind.words and settings.kind.trigrams else 1
+        settings = replace(settings, hidden_size=-(-dimension // parts))
+    encode = partial(encode_texts, texts, scratch=scratch_folder(run.folder))
+    with naming(settings.texts[0]):
+        encoder, encoded, coverage = started_encoder(
+            settings, partial(iter, texts), encode, lambda encoded, size: id_counts(encoded.ids, size)
+        )
     letters = None
     if settings.letters:
-        spelt, shape = spellings(encoder.tokenizer), encoder.model.get_parameter("embeddings").shape
-        letters = Letters(spelt, *shape, buckets=settings.ngram_buckets, seed=settings.seed)
+        spelt, embeddings = spellings(encoder.tokenizer), encoder.model.get_parameter("embeddings")
+        if settings.initial_model is None and coverage is None:
+            # What a word has of its own comes from the text alone, so that a word without text is its letters.
+            with torch.no_grad():
+                embeddings[: len(spelt)] = 0.0
+        letters = Letters(spelt, *embeddings.shape, buckets=settings.ngram_buckets, seed=settings.seed)
     return encoder, encoded, coverage, letters
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +21,7 @@ from ...data.languages import is_language, primary_language
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
 from ...tokenization.token_ids import TokenIds, ends_of
-from ...tokenization.token_lookup import ids_of, lookup_for
-from ..encoded_pairs import GrowingArray, TokenArrays
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+from ..encoded_pairs import GrowingArray, TokenArrays, tokenizing
 
 OTHER = "other"
 """What stands for the languages of text that is not of the teachers' language and no bitext."""
@@ -242,13 +238,9 @@ def described(left_out: Counter[str]) -> str:
     return ", ".join(f"{count:,} {words.get(name, name)}" for name, count in left_out.items() if count) or "none"
 
 
-def encode_texts(
-    texts: Texts, tokenizer: PreTrainedTokenizerFast, *, scratch: str | os.PathLike[str] | None = None
-) -> TokenIds:
-    """Tokenises texts into a file that is mapped; a text may have no tokens."""
-    backend = tokenizer.backend_tokenizer
-    lookup = lookup_for(backend)
-    arrays = TokenArrays(scratch)
+def encode_texts(texts: Texts, tokenizer: Any, *, scratch: str | os.PathLike[str] | None = None) -> TokenIds:
+    """Tokenises texts, or as an encoder does, into a file that is mapped; a text may have no tokens."""
+    tokenize, arrays = tokenizing(tokenizer), TokenArrays(scratch)
     for block in texts.blocks():
-        arrays.append(ids_of(backend, block, lookup))
+        arrays.append(tokenize(block))
     return arrays.finish().ids
