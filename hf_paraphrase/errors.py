@@ -71,7 +71,9 @@ def no_folder(path: StrPath, remedy: str) -> InputError:
 
 
 def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None:
-    """Explains a full disk, too little memory or an unusable name, also where it is the cause of an exception."""
+    """Explains a missing package, a full disk, too little memory or an unusable name, perhaps the cause of another."""
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("hf_paraphrase"):
+        return UsageError(f"the package {error.name.partition('.')[0]} is not installed", remedy="install it with pip")
     seen: list[BaseException] = []
     while error is not None and error not in seen and (explained := _explained(error)) is None:
         seen.append(error)  # causes may form a ring

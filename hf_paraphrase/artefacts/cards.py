@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, UsageError
-from ..messages import printable, without_secrets
+from ..messages import log, printable, without_secrets
 from ..tables import harmless_markdown, without_tags_and_links
 from .card_heads import CARD, Measurement, read_card, set_results, split_card
 from .files import locked, write_text_whole
@@ -56,9 +56,15 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
     """Fills in a template; a missing value is an error.
 
     Markup in values has no effect. `| markdown` is for Markdown of this package, `| yaml` for the head of the card.
+    Where jinja2 is not installed the card has a title only.
     """
     path = template_path(kind, name)
-    return _environment(path.parent).get_template(path.name).render(**{**_NOTHING_KNOWN, **values})
+    try:
+        environment = _environment(path.parent)
+    except ModuleNotFoundError:
+        log("the card has a title only: pip install jinja2 for whole ones")
+        return f"# {values['name']}\n"
+    return environment.get_template(path.name).render(**{**_NOTHING_KNOWN, **values})
 
 
 @cache

@@ -74,8 +74,8 @@ def combining_marks() -> str:
 
 
 def same_texts(texts: pa.Array) -> pa.Array:
-    """Applies :func:`same_text` to every string; a null is an empty text."""
-    return _applied(texts, same_text, r"\s+")
+    """Applies :func:`same_text` to every string; a null is an empty text."""  # single spaces need no change
+    return _applied(texts, same_text, r"[\t-\r\x1c-\x20]{2,}|[\t-\r\x1c-\x1f]")
 
 
 def words_of_all(texts: pa.Array) -> pa.Array:

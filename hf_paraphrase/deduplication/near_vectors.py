@@ -142,11 +142,13 @@ class NearVectors:
         sides = [(nothing, nothing)]
         sides += [pair for found in in_threads(candidates, range(_PARTS), self._threads) for pair in found]
         new, old = (np.concatenate(side) for side in zip(*sides, strict=True))
-        cosines = np.empty(len(new))
+        cosines = np.full(len(new), -1.0)
         for first in range(0, len(new), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
             read, places = np.unique(old[pairs], return_inverse=True)
-            cosines[pairs] = cosine_of_rows(placed.vectors[new[pairs]], self.vectors(read)[places])
+            one, other = placed.vectors[new[pairs]], self.vectors(read)[places]
+            left = np.flatnonzero(np.einsum("ij,ij->i", one, other) >= self._least(threshold))
+            cosines[first + left] = cosine_of_rows(one[left], other[left])
         return _reaching(new, old, cosines, threshold)
 
     def near_within(self, placed: PlacedVectors, rows: NDArray[np.int64], before: NDArray[np.int64]) -> Pairs:
@@ -181,10 +183,13 @@ class NearVectors:
     def _not_ruled_out(
         self, new: NDArray[np.float32], old: NDArray[np.float32], threshold: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        least = np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
         # This order takes a quarter less time than the other: there are more old ones.
-        earlier, later = np.divmod(np.flatnonzero(old @ new.T >= least), len(new))
+        earlier, later = np.divmod(np.flatnonzero(old @ new.T >= self._least(threshold)), len(new))
         return later, earlier
+
+    def _least(self, threshold: float) -> np.float32:
+        """Returns the least product in float32 of a pair whose cosine may reach a threshold."""
+        return np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
 
 
 def _reaching(new: NDArray[np.int64], old: NDArray[np.int64], cosines: NDArray[np.float64], threshold: float) -> Pairs:

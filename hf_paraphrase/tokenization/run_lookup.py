@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from pyarrow import LargeStringArray
     from tokenizers import Tokenizer
 
-_NORMALIZERS = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "BertNormalizer", "Precompiled")
+_KEEP_ASCII = ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "BertNormalizer")
+"""Those that leave visible ASCII as it is, but for case."""
+_NORMALIZERS = (*_KEEP_ASCII, "Precompiled")
 """Those that change a character, or a letter and its marks, whatever stands around it."""
 _REPLACED = (r"\p{Nd}", r"\s+", r"\s", " {2,}", " +")
 """Regular expressions that match one character, or white space only."""
@@ -61,6 +63,7 @@ class RunLookup:
         # The special tokens before and behind each text.
         self._around = [np.array(ids, np.int64) for ids in around]
         self._normalized = str if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str
+        self._keeps_ascii = _keeps_ascii(settings_of_part(tokenizer.normalizer))
         added = tokenizer.get_added_tokens_decoder()
         self._added_ids = frozenset(added)
         self._added = {token.content for token in added.values()}
@@ -164,9 +167,12 @@ class RunLookup:
 
     def _must_stand_alone(self, run: str, ids: list[int]) -> bool:
         """Returns whether a run may be changed by its neighbours, or change them."""
-        normal = self._normalized(run)
         # An added token may be the unknown one, which is that of many a run.
-        if not self._added_ids.isdisjoint(ids) and any(token in run or token in normal for token in self._added):
+        may_hold_added = not self._added_ids.isdisjoint(ids)
+        if self._keeps_ascii and not may_hold_added and run.isascii() and run.isprintable() and run[-1] != " ":
+            return False
+        normal = self._normalized(run)
+        if may_hold_added and any(token in run or token in normal for token in self._added):
             return True
         # `Metaspace` writes ▁ for a space.
         is_visible = normal[-1:] != "▁" and unicodedata.category(normal[-1:] or " ")[0] in "LMNPS"
@@ -290,6 +296,15 @@ def _keeps_runs_apart(normalizer: Any) -> bool:
         case {"type": "Replace", "pattern": {"Regex": pattern}}:
             return pattern in _REPLACED
     return normalizer is None or normalizer["type"] in _NORMALIZERS
+
+
+def _keeps_ascii(normalizer: Any) -> bool:
+    match normalizer:
+        case {"type": "Sequence", "normalizers": parts}:
+            return all(map(_keeps_ascii, parts))
+        case {"type": "Replace", "pattern": {"String": text}}:
+            return not text.isascii()
+    return normalizer is None or normalizer["type"] in _KEEP_ASCII
 
 
 def _added_tokens_are_within_runs(tokenizer: Tokenizer) -> bool:

@@ -98,12 +98,20 @@ def test_a_signal_that_ends_programs_interrupts_a_verb_and_is_put_back(failing, 
     assert capsys.readouterr().err == "hf-paraphrase: interrupted\n"
 
 
-def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_from_python(failing, capsys):
-    error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), "not enough memory on the GPU"),
+        (ModuleNotFoundError("No module named 'scipy'", name="scipy.sparse"), "the package scipy is not installed"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_from_python(
+    failing, capsys, error, line
+):
     failing(error)
     assert main(["env"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("hf-paraphrase: error: not enough memory on the GPU") and said.count("\n") == 1
+    assert said.startswith(f"hf-paraphrase: error: {line}") and said.count("\n") == 1
 
     @recipe(EnvironmentSettings)
     def refused(settings):

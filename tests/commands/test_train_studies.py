@@ -200,8 +200,11 @@ def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatc
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
     lines = [f'"A {"dreadful" if row % 2 else "lovely"}, {row}",{"bad" if row % 2 else "good"}' for row in range(60)]
     (tmp_path / "reviews.csv").write_text("\n".join(["review,opinion", *lines]))
-    flags = ["--text-column", "review", "--label-column", "opinion", "--freeze-encoder", *TINY]
-    assert run("train-supervised", "--data", tmp_path / "reviews.csv", *flags, "--output", tmp_path / "judge") == 0
+    reading = ["--data", tmp_path / "reviews.csv", "--text-column", "review", "--label-column", "opinion"]
+    assert run("train-supervised", *reading, "--freeze-encoder", *TINY, "--output", tmp_path / "judge") == 0
     judge = SentenceJudge.from_pretrained(tmp_path / "judge")
     assert judge.model.config.id2label == {0: "bad", 1: "good"}
     assert record(tmp_path / "judge")["results"]["dev"]["accuracy"] == 100
+    found = tmp_path / "found"
+    assert run("predict", "--model", tmp_path / "judge", *reading, "--split", "train", "--output", found) == 0
+    assert record(found)["results"]["scores"]["accuracy"] == 100

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hf_paraphrase.data.same_text import has_words, is_blank, same_text, same_texts, words_of, words_of_all
 
 INVISIBLE = "\u200b\ufeff\u200e\xad\u2060\u3164\u2800\x07\x00\u200d"
-LETTERS = st.characters(exclude_categories=["Cs"]) | st.sampled_from(f"aB \t_İıßς{INVISIBLE}")
+LETTERS = st.characters(exclude_categories=["Cs"]) | st.sampled_from(f"aB \t\v\x1c_İıßς{INVISIBLE}")
 TEXTS = st.lists(st.text(LETTERS), max_size=6)
 
 

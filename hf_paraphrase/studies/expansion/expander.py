@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
-from ...data.decontamination import load_fingerprints
+from ...data.decontamination import DecontaminationSettings, load_fingerprints
 from ...data.fingerprints import Fingerprints
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import log
-from ...settings import Settings, recipe, seed_setting, setting
+from ...settings import recipe, seed_setting, setting
 from .definitions import Definition, Definitions, a_or_an
 from .wordnet import WordNet, find_wordnet
 from .words import STOP_WORDS, PartOfSpeechTagger, begins_sentence, split_words
@@ -184,7 +184,7 @@ EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("
 
 
 @dataclass(kw_only=True)
-class ExpandSettings(Settings):
+class ExpandSettings(DecontaminationSettings):
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004).
 
     The output is a data folder of pairs: each distinct sentence of the text, or of either side of the pairs, in which
@@ -239,8 +239,13 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
     with Artefact(
         settings.output, command="expand", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
-        expander = Expander.from_wordnet(
-            wordnet, decontaminate=settings.decontaminate, share=settings.share, seed=settings.seed
+        decontaminator = settings.decontaminator()
+        expander = Expander(
+            WordNet(wordnet),
+            PartOfSpeechTagger.load(),
+            share=settings.share,
+            seed=settings.seed,
+            avoid=None if decontaminator is None else decontaminator.fingerprints,
         )
         counts: Counter[str] = Counter(sentences=0, changed=0, expanded=0, expandable=0)
         rows = {
@@ -257,6 +262,7 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
             "settings": settings.record(),
             "counts": counts,
             "checked": [to_path(path).name for path in settings.decontaminate],
+            "similarity": settings.decontaminate_similarity,
         }
         artefact.finish(results={"rows": rows, **counts}, card=Card("expanded", values))
     log(

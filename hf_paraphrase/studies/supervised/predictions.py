@@ -31,10 +31,17 @@ class PredictionSettings(DeviceSettings):
 
     model: str = setting("the folder of a model that train-supervised made", path=True)
     data: str = setting(
-        "data folder with sentence1 and sentence2, or sentence1 or text alone, as in training", path=True, dataset=True
+        "data folder, or a CSV, JSON lines or Parquet file (of the split train): sentences or pairs as in training",
+        path=True,
+        dataset=True,
     )
     split: str = setting("the split", "test")
-    target_column: str | None = setting("the column of classes or scores [default: label or score, if there]", None)
+    text_column: str | None = setting("the column of texts [default: sentence1 and sentence2, or text]", None)
+    target_column: str | None = setting(
+        "the column of classes or scores [default: label or score, if there]",
+        None,
+        names=["--target-column", "--label-column"],
+    )
     output: str = setting(
         "the data folder to make: the split with the columns prediction and, of classes, its probability"
     )
@@ -82,7 +89,9 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
         likely = "score" if graded else "label"
         column = likely if likely in table.column_names else None
     named = [] if column is None or graded else class_names(settings.data, column, settings.split)
-    texts = read_labelled(settings.data, settings.split, column=column, graded=graded, names=named)
+    texts = read_labelled(
+        settings.data, settings.split, column=column, graded=graded, names=named, text_column=settings.text_column
+    )
     if (texts.second is not None) != judge.model.config.pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.model.config.pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")

@@ -314,14 +314,21 @@ def test_a_text_gives_pairs_of_its_sentences_and_their_expansions(text, tmp_path
 
 
 @pytest.mark.usefixtures("tagger")
-def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(tmp_path, tiny_wordnet):
+@pytest.mark.parametrize(
+    ("sentence", "flags"),
+    [
+        ("a youthful male person", []),
+        ("Some youthful male person", ["--decontaminate-similarity", 0.8]),
+    ],
+)
+def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(sentence, flags, tmp_path, tiny_wordnet):
     pairs = tmp_path / "pairs"
     table = pa.table({"sentence1": LINES[:2], "sentence2": [LINES[3], "The dog"]}, schema=PAIRS)
     write_split(pairs, "train", [table], PAIRS)
     evaluation = tmp_path / "sts.txt"
-    evaluation.write_text("a youthful male person\n")
+    evaluation.write_text(f"{sentence}\n")
     words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
-    assert run(*words, "--output", tmp_path / "a", "--decontaminate", evaluation) == 0
+    assert run(*words, "--output", tmp_path / "a", "--decontaminate", evaluation, *flags) == 0
     assert run(*words, "--output", tmp_path / "b") == 0
     checked, unchecked = (" ".join(DataFolder(tmp_path / name).table()["sentence2"].to_pylist()) for name in "ab")
     assert "youthful" not in checked and "boy" in checked and "youthful" in unchecked
