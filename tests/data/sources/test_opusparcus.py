@@ -6,7 +6,7 @@ import pytest
 
 from hf_paraphrase.data.sources.opusparcus import PUBLISHED, OpusparcusSource, pairs_at_quality
 from hf_paraphrase.data.sources.rows import SourceRows
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import UsageError
 
 DEV = 'fr-D1\tQuoi ?\tComment "ça ?\t2.5\nfr-D2\tNon .\tOui .\t1.0\nfr-D7\tNA\tnull\t3.5\n'
 
@@ -67,19 +67,3 @@ def test_a_quality_takes_the_best_pairs(distribution, monkeypatch):
     assert len(rows(distribution, quality=90)[0]) == 4
     with pytest.raises(UsageError, match="known are 95, 90, 80, 70, 60"):
         pairs_at_quality("fr", 75)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("en-D1\ta\tb\t1.0", "id `en-D1` is not of the form fr-D12"),
-        ("fr-D1\ta\tb\tnan", "score `nan` is not a number from 1 to 4"),
-    ],
-)
-def test_a_malformed_line_is_named_or_skipped_alone(distribution, line, message):
-    (distribution / "fr/dev/fr-dev.txt").write_text(f"fr-D9\tx\ty\t2.0\n{line}\nfr-D8\tx\ty\t2.0\n")
-    with pytest.raises(InputError, match=message) as caught:
-        rows(distribution, "validation")
-    assert caught.value.line == 2
-    found, corpus = rows(distribution, "validation", on_error="skip")
-    assert [row["id"] for row in found] == ["fr-D9", "fr-D8"] and corpus.counts["validation"]["malformed"] == 1

@@ -33,8 +33,9 @@ TURKU = [
 ]
 SAMPLE = "label\tsource\tlex\ta\tb\n4>i\tpb\t0.5\tMoi\tHei\nx\tpb\t0.5\tA\tB\n"
 
-# For each source: its raw files, the flags, and for each configuration and split the number of rows.
-SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str], int]]] = {
+# For each source: its raw files, the flags, and for each split the number of rows; "labelled.test" is the split `test`
+# of the configuration `labelled`.
+SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[str, int]]] = {
     "opusparcus": (
         {
             "raw/fr/train/fr-train.txt.bz2": bz2.compress(b"fr-N1\tg\th\t9.5\t1.5\t5\t2\nfr-N2\ti\tj\t8\t1\t1\t0\n"),
@@ -42,23 +43,13 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
             "raw/fr/test/fr-test.txt": "fr-T1\te\tf\t1.0\n",
         },
         ["--data-dir", "raw", "--lang", "fr"],
-        {
-            ("default", "train"): 2,
-            ("default", "validation"): 2,
-            ("default", "test"): 1,
-            ("labelled", "validation"): 1,
-            ("labelled", "test"): 1,
-        },
+        {"train": 2, "validation": 2, "test": 1, "labelled.validation": 1, "labelled.test": 1},
     ),
-    "ppdb": (
-        {"ppdb-2.0-s-all.gz": gzip.compress(RULES.encode())},
-        ["--file", "ppdb-2.0-s-all.gz"],
-        {("", "train"): 1},
-    ),
+    "ppdb": ({"ppdb-2.0-s-all.gz": gzip.compress(RULES.encode())}, ["--file", "ppdb-2.0-s-all.gz"], {"train": 1}),
     "simpwiki": (
         {"normal.aligned": "T\t0\ta b c\nU\t1\td\n", "simple.aligned": "T\t0\ta b\nU\t3\te\n"},
         ["--normal", "normal.aligned", "--simple", "simple.aligned"],
-        {("", "train"): 2},
+        {"train": 2},
     ),
     "sts": (
         {
@@ -69,12 +60,12 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
             "raw/STS16-en-test/STS2016.gs.headlines.txt": "1\n2\n3\n",
         },
         ["--data-dir", "raw"],
-        {("", "STS12"): 2, ("", "STS16"): 3},
+        {"STS12": 2, "STS16": 3},
     ),
     "stsbenchmark": (
         {"raw/sts-dev.csv": 'main-captions\tMSRvid\t2012test\t0001\t4.5\ta "b\tc\td\te\n'},
         ["--data-dir", "raw"],
-        {("", "validation"): 1},
+        {"validation": 1},
     ),
     "sick": (
         {
@@ -82,7 +73,7 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
             "raw/SICK_trial.txt": SICK_HEADER + "2\ta\tb\t1\tX",
         },
         ["--data-dir", "raw"],
-        {("", "train"): 1, ("", "validation"): 1},
+        {"train": 1, "validation": 1},
     ),
     "pit2015": (
         {
@@ -91,7 +82,7 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
             "raw/test.label": "true\t1.0\n----\t0.6\n",
         },
         ["--data-dir", "raw"],
-        {("", "validation"): 1, ("", "test"): 2},
+        {"validation": 1, "test": 2},
     ),
     "msrp": (
         {
@@ -99,7 +90,7 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
             for part in ("train", "test")
         },
         ["--data-dir", "raw"],
-        {("", "train"): 1, ("", "test"): 1},
+        {"train": 1, "test": 1},
     ),
     "turku": (
         {
@@ -108,13 +99,7 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
             "raw/opus-parsebank-sample-annotated.tsv": SAMPLE,
         },
         ["--data-dir", "raw", "--rewrites"],
-        {
-            ("default", "train"): 2,
-            ("default", "validation"): 2,
-            ("sample", "train"): 1,
-            ("rewrites", "train"): 1,
-            ("rewrites", "validation"): 1,
-        },
+        {"train": 2, "validation": 2, "sample.train": 1, "rewrites.train": 1, "rewrites.validation": 1},
     ),
     "transfer": (
         {
@@ -124,7 +109,7 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[tuple[str, str]
             "raw/TREC/TREC_10.label": "NUM:dist How far ?\n",
         },
         ["--data-dir", "raw"],
-        {("mr", "train"): 3, ("trec", "train"): 1, ("trec", "test"): 1},
+        {"mr.train": 3, "trec.train": 1, "trec.test": 1},
     ),
 }
 
@@ -143,9 +128,9 @@ def assert_the_card_says_what_it_must(sizes):
     infos = DatasetCard.load("out/README.md").data.dataset_info
     infos = infos if isinstance(infos, list) else [infos]
     stated = {
-        (info["config_name"], split["name"]): split["num_examples"] for info in infos for split in info["splits"]
+        (info["config_name"], split["name"], split["num_examples"]) for info in infos for split in info["splits"]
     }
-    assert stated == {(configuration or "default", split): rows for (configuration, split), rows in sizes.items()}
+    assert {(f"{name}.{split}".removeprefix("default."), rows) for name, split, rows in stated} == set(sizes.items())
     for heading in ("## Fields", "## Rows", "## Licence", "## Citation"):
         assert text.count(f"\n{heading}\n") == 1
         assert text.partition(f"\n{heading}\n")[2].strip()
@@ -167,24 +152,24 @@ def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_its_build
     settings = {flag[2:].replace("-", "_"): value for flag, value in zip(flags[::2], flags[1::2], strict=False)}
     settings |= {"rewrites": True} if name == "turku" else {}
     found = {}
-    for configuration in dict.fromkeys(configuration for configuration, _ in sizes):
-        config_name = configuration or None
-        opened = load_dataset("out", config_name, cache_dir="cache")
-        builder = SourceBuilder(name, config_name, "cache2", **settings)
+    configurations = list(dict.fromkeys(shards.rpartition(".")[0] or None for shards in sizes))
+    for configuration in configurations:
+        opened = load_dataset("out", configuration, cache_dir="cache")
+        builder = SourceBuilder(name, configuration, "cache2", **settings)
         builder.download_and_prepare()
         built = builder.as_dataset()
         assert set(built) == set(opened)
         for split, rows in opened.items():
-            found[configuration, split] = len(rows)
-            shards = split if configuration in {"", "default"} else f"{configuration}.{split}"
+            shards = f"{configuration}.{split}" if configuration else split
+            found[shards] = len(rows)
             assert DataFolder("out").table(shards).to_pylist() == rows.to_list()
-            assert list(load_dataset("out", configuration or None, split=split, streaming=True)) == rows.to_list()
+            assert list(load_dataset("out", configuration, split=split, streaming=True)) == rows.to_list()
             assert built[split].features == rows.features and built[split].to_list() == rows.to_list()
             assert list(builder.as_streaming_dataset(split=split)) == rows.to_list()
     assert found == sizes
     # Without a name the default configuration opens.
-    first = next(iter(sizes))[0]
-    assert set(load_dataset("out", cache_dir="cache")) == {split for name, split in sizes if name == first}
+    whole = load_dataset("out", configurations[0], cache_dir="cache")
+    assert set(load_dataset("out", cache_dir="cache")) == set(whole)
     assert_the_card_says_what_it_must(sizes)
 
 

@@ -1,13 +1,15 @@
-"""The readers of PPDB, SimpWiki, Turku, MSRP, the transfer sets and the graded sets on what real files do wrong."""
+"""The readers of the sources on what real files do wrong."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
 from hf_paraphrase.data.sources.msrp import MsrpSource
+from hf_paraphrase.data.sources.opusparcus import OpusparcusSource
 from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
@@ -23,7 +25,7 @@ def rows(options, part=None):
 
 
 def write(folder, **files):
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
@@ -58,59 +60,44 @@ def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters(tmp_path):
 
 PPDB = "[NN] ||| car ||| auto ||| PPDB2.0Score=5.25 AGigaSim=NA ||| 0-0 ||| ForwardEntailment\n"
 MSRP = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
-FILES = {"normal": "n", "simple": "s"}
+KINDS = {
+    "ppdb": (PpdbSource, {"file": ["n"]}, "n", PPDB),
+    "simpwiki": (SimpwikiSource, {"normal": "normal", "simple": "s"}, "s", "T\t0\tb\n"),
+    "msrp": (MsrpSource, {"data_dir": "."}, "msr_paraphrase_test.txt", "1\t1\t2\ta\tb\n"),
+    "transfer": (TransferSource, {"data_dir": "."}, "TREC_10.label", "NUM:dist How far ?\n"),
+    "opusparcus": (OpusparcusSource, {"data_dir": ".", "lang": "fr"}, "fr/dev/fr-dev.txt", "fr-D9\tx\ty\t2\n"),
+    "turku": (TurkuSource, {"data_dir": "."}, "train.json", item()),
+}
+"""Sources with their settings, one of their files and a good record."""
 
 
 @pytest.mark.parametrize(
-    ("source", "settings", "files", "message", "line"),
+    ("kind", "bad", "message"),
     [
-        (PpdbSource, {"file": ["n"]}, {"n": [PPDB, "[NP] ||| a ||| b\n", PPDB]}, "3 fields where 5 or 6", 2),
-        (PpdbSource, {"file": ["n"]}, {"n": [PPDB, f"{PPDB.strip()} ||| x\n", PPDB]}, "7 fields where 5 or 6", 2),
-        (
-            SimpwikiSource,
-            FILES,
-            {"n": ["T\t0\ta\n"] * 3, "s": ["T\t0\tb\n", "T\tx\tb\n", "T\t0\tb\n"]},
-            "paragraph2 `x`",
-            2,
-        ),
-        (
-            SimpwikiSource,
-            FILES,
-            {"n": ["T\t0\ta\n"] * 3, "s": ["T\t0\tb\n", "U\t0\tb\n", "T\t0\tb\n"]},
-            "`U`, but `T`",
-            2,
-        ),
-        (
-            MsrpSource,
-            {"data_dir": "."},
-            {"MSR_paraphrase_test.txt": [f"{MSRP}1\t1\t2\ta\tb\n", "2\t1\t2\ta\tb\n", "0\t1\t2\ta\tb\n"]},
-            "label `2` is not a whole number from 0 to 1",
-            3,
-        ),
-        (
-            TransferSource,
-            {"data_dir": "."},
-            {"TREC_10.label": ["NUM:dist How far ?\n", "FOO:bar a b\n", "HUM:ind Who ?\n"]},
-            "not a question with its type",
-            2,
-        ),
-        *(
-            (TurkuSource, {"data_dir": "."}, {"train.json": [json.dumps([item(), bad, item()])]}, message, 2)
-            for bad, message in (
-                (item(txt1=None), "sentence1 `None` is not of the form text"),
-                (item(fold="one"), "fold `one` is not a whole number"),
-                (item(txt2="\ud800"), "surrogate"),
-                (1, "not an object"),
-            )
-        ),
+        ("ppdb", "[NP] ||| a ||| b\n", "3 fields where 5 or 6"),
+        ("ppdb", f"{PPDB.strip()} ||| x\n", "7 fields where 5 or 6"),
+        ("simpwiki", "T\tx\tb\n", "paragraph2 `x`"),
+        ("simpwiki", "U\t0\tb\n", "`U`, but `T`"),
+        ("msrp", "2\t1\t2\ta\tb\n", "label `2` is not a whole number from 0 to 1"),
+        ("transfer", "FOO:bar a b\n", "not a question with its type"),
+        ("opusparcus", "en-D1\ta\tb\t1\n", "id `en-D1` is not of the form fr-D12"),
+        ("opusparcus", "fr-D1\ta\tb\tnan\n", "score `nan` is not a number from 1 to 4"),
+        ("turku", item(txt1=None), "sentence1 `None` is not of the form text"),
+        ("turku", item(fold="one"), "fold `one` is not a whole number"),
+        ("turku", item(txt2="\ud800"), "surrogate"),
+        ("turku", 1, "not an object"),
     ],
 )
-def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, monkeypatch, source, settings, files, message, line):
+def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, monkeypatch, kind, bad, message):
+    source, settings, file, good = KINDS[kind]
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, **{name: "".join(lines) for name, lines in files.items()})
+    header, records = MSRP if kind == "msrp" else "", [good, bad, good]
+    content = json.dumps(records) if kind == "turku" else "".join([header, *records])
+    write(tmp_path, normal="T\t0\ta\n" * 3)
+    write((tmp_path / file).parent, **{Path(file).name: content})
     with pytest.raises(InputError, match=message) as caught:
         rows(source(**settings))
-    assert caught.value.line == line and str(caught.value.path) in files | {"s": 1}
+    assert caught.value.line == 2 + bool(header) and str(caught.value.path) == file
     found, corpus = rows(source(**settings, on_error="skip"))
     assert len(found) == 2 and next(iter(corpus.counts.values()))["malformed"] == 1
 
