@@ -172,6 +172,19 @@ def wordnet_folder(tmp_path):
 
 
 @pytest.fixture
+def two_cards(monkeypatch):
+    """A machine with two GPUs, as far as torch tells, once it is called."""
+
+    def begin():
+        import torch
+
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+    return begin
+
+
+@pytest.fixture
 def load_script(monkeypatch):
     """Loads a file of `scripts/` by its name, in this process, and gives its module."""
 

@@ -110,14 +110,6 @@ def test_the_last_batch_of_an_epoch_is_left_out_where_that_is_asked_for_also_aft
         trained(tmp_path / "none", **{**settings, "per_device_train_batch_size": 21})
 
 
-@pytest.mark.parametrize("accumulated", [1, 3])
-def test_every_epoch_has_an_order_of_its_own_however_many_batches_an_update_has(tmp_path, monkeypatch, accumulated):
-    begun, begin = [], EncoderTrainer.begin_epoch
-    monkeypatch.setattr(EncoderTrainer, "begin_epoch", lambda own, epoch: begun.append(epoch) or begin(own, epoch))
-    trained(tmp_path, num_train_epochs=3, gradient_accumulation_steps=accumulated)
-    assert begun == [0, 1, 2]
-
-
 @pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_settings_of_a_trainer_are_taken_as_given_and_can_be_copied(tmp_path, arguments):
     given = {"eval_strategy": "steps", "eval_steps": 3, "save_strategy": "steps", "save_steps": 6}
