@@ -18,7 +18,8 @@ def random_sentences(count, shortest=0, longest=8):
 def write_pairs(folder, rows, test=slice(0, 0), **settings):
     """Writes numbered pairs in row groups of odd sizes, and some of them as a split `test`; returns the folder."""
     texts = random_sentences(2 * rows)
-    table = pa.table({"sentence1": texts[:rows], "sentence2": texts[rows:], "note": list(range(rows))})
+    sides = {"sentence1": texts[:rows], "sentence2": [*texts[rows:-1], None]}
+    table = pa.table({**sides, "note": list(range(rows))})
     write_split(folder, "train", table.to_batches(max_chunksize=17), table.schema, **settings)
     write_split(folder, "test", [table.slice(test.start, test.stop - test.start)], table.schema)
     return folder

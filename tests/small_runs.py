@@ -34,6 +34,18 @@ def write(folder, split="train", **columns):
     return folder
 
 
+def write_rows(folder, split, names, rows):
+    """The same from rows."""
+    return write(folder, split, **dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def tree(folder):
+    """The files of a folder, which name the place where it lies as if it lay nowhere."""
+    place = str(folder.parent).encode()
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes().replace(place, b"") for path in files}
+
+
 def record(folder):
     return json.loads((folder / "provenance.json").read_text())
 

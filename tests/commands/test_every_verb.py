@@ -44,12 +44,6 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def copied(source, folder):
-    """Copies an output, with what belongs to it, and returns the copy."""
-    shutil.copytree(source.parent, folder)
-    return folder / source.name
-
-
 def work_of(folder):
     """Reads all files but locks, which a killed run leaves and the next one removes."""
     return {name: content for name, content in contents(folder).items() if not name.endswith(".lock")}
@@ -89,7 +83,7 @@ def test_its_output_says_how_it_was_made(case, artefacts):
 @each_output
 def test_an_output_that_exists_is_refused_and_replaced_only_on_request(case, artefacts, tmp_path):
     done = artefacts[case.name]
-    output = copied(done, tmp_path / "run")
+    output = shutil.copytree(done.parent, tmp_path / "run") / done.name
     before = contents(tmp_path / "run")
     words = case.words(artefacts.paths(case))
     again = run_here(words, tmp_path / "run")
@@ -147,24 +141,17 @@ sys.exit(main(sys.argv[3:]))
 """Runs a verb in a fresh process, which stops before a change of the file system and leaves a file that says so."""
 
 
-def stopped_at(at, words, folder, run_python):
-    """Starts a run of a verb and waits until it has stopped at a change of the file system."""
-    folder.mkdir()
-    sign = folder.with_name("has stopped")
-    running = run_python.start(STOPPED, sign, at, *words, folder=folder, environment={"TMPDIR": str(folder.parent)})
-    while not sign.exists():
-        time.sleep(0.005)
-        if not Path(f"/proc/{running.pid}").exists():
-            pytest.fail(f"it has ended before: {running.end()}")
-    sign.unlink()
-    return running
-
-
 def kill_and_repeat(case, artefacts, tmp_path, at, run_python):
     """Stops a run at a change of the file system, starts another one, kills the first, and lets a third one finish."""
     done, words, folder = artefacts[case.name], case.words(artefacts.paths(case)), tmp_path / "run"
-    output = folder / case.output
-    stopped = stopped_at(at, words, folder, run_python)
+    output, sign = folder / case.output, tmp_path / "has stopped"
+    folder.mkdir()
+    stopped = run_python.start(STOPPED, sign, at, *words, folder=folder, environment={"TMPDIR": str(tmp_path)})
+    while not sign.exists():
+        time.sleep(0.005)
+        if not Path(f"/proc/{stopped.pid}").exists():
+            pytest.fail(f"it has ended before: {stopped.end()}")
+    sign.unlink()
     # Soon after its start it may have neither a lock nor work to lose.
     late = at > artefacts.run_of(case.name).changes // 2
     if not case.in_parts and late:

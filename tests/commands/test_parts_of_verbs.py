@@ -7,30 +7,21 @@ import json
 import re
 import sys
 
-import numpy as np
-import pyarrow as pa
 import pytest
+from random_texts import write_pairs
 from small_runs import SMALL
 from tqdm.auto import tqdm
 
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.messages import log
-
-WORDS = ["one", "two", "three", "four", "five", "six"]
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    generator = np.random.default_rng(0)
-    texts = [" ".join(generator.choice(WORDS, size=generator.integers(1, 7))) for _ in range(120)]
-    table = pa.table({"sentence1": texts[:60], "sentence2": [*texts[60:119], None], "number": list(range(60))})
-    folder = tmp_path_factory.mktemp("data") / "pairs"
-    write_split(folder, "train", table.to_batches(max_chunksize=13), table.schema)
-    write_split(folder, "test", [table.slice(5, 9)], table.schema)
-    return folder
+    return write_pairs(tmp_path_factory.mktemp("data") / "pairs", 60, slice(5, 14))
 
 
 @pytest.fixture

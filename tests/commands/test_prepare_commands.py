@@ -1,59 +1,40 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-import pytest
 from huggingface_hub import DatasetCard
+from small_runs import record as record_of
+from small_runs import run
 
-from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 
 
-@pytest.fixture
-def files(tmp_path):
-    (tmp_path / "a.fr").write_text("".join(f"phrase numéro {i}\n" for i in range(60)))
-    (tmp_path / "a.en").write_text("".join(f"this is sentence {i}\n" for i in range(60)))
-    return tmp_path
-
-
-def bitext(folder: Path, *more: str, output: str = "out") -> list[str]:
-    words = ["prepare", "bitext", "--source-lang", "fr", "--target-lang", "en", "--output", str(folder / output)]
-    if not {"--tsv", "--gettext"} & set(more):
-        words += ["--source-file", str(folder / "a.fr"), "--target-file", str(folder / "a.en")]
-    return [*words, *more]
-
-
-def test_messages_card_and_provenance_say_what_was_done(files, capsys):
-    (files / "eval.txt").write_text(
-        "This is sentence 7!\nsee sentence 9 and no more\nit is sentence 9 and no more today\n"
-    )
-    (files / "a.en").write_text(
-        "".join(f"this is sentence {i}\n" for i in range(59)) + "see sentence 9 and no more now\n"
-    )
-    words = ["--decontaminate", str(files / "eval.txt"), "--decontaminate-ngrams", "4"]
-    assert main(bitext(files, *words, "--license", "cc-by-2.0")) == 0
+def test_messages_card_and_provenance_say_what_was_done(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    english = [*(f"this is sentence {i}" for i in range(59)), "see sentence 9 and no more now"]
+    evaluation = ["This is sentence 7!", "see sentence 9 and no more", "it is sentence 9 and no more today"]
+    files = {"a.fr": [f"phrase numéro {i}" for i in range(60)], "a.en": english, "eval.txt": evaluation}
+    for name, lines in files.items():
+        Path(name).write_text("".join(f"{line}\n" for line in lines))
+    words = "prepare bitext --source-file a.fr --target-file a.en --source-lang fr --target-lang en --output out"
+    words += " --decontaminate eval.txt --decontaminate-ngrams 4 --license cc-by-2.0"
+    assert run(*words.split()) == 0
     assert "train: 58 rows of 60 lines (contaminated 2)" in capsys.readouterr().err
-    record = json.loads((files / "out" / "provenance.json").read_text())
+    record = record_of(Path("out"))
     assert record["command"] == "hf-paraphrase prepare bitext"
     assert [item["name"] for item in record["inputs"]] == ["a.fr", "a.en", "eval.txt"]
     assert record["results"]["counts"]["train"]["rows"] == 58
     assert record["results"]["contamination"] == {"eval.txt": 1, "eval.txt (4-grams)": 1}
-    card = (files / "out" / "README.md").read_text()
-    for text in (
-        "license: cc-by-2.0",
-        "| eval.txt | 1 |",
-        "| eval.txt (4-grams) | 1 |",
-        "| train | contaminated | 2 |",
-    ):
-        assert text in card
-    assert "at least 70 % of the 4-grams" in card and str(files) not in card
+    card = Path("out/README.md").read_text()
+    found = ("license: cc-by-2.0", "| eval.txt | 1 |", "| eval.txt (4-grams) | 1 |", "| train | contaminated | 2 |")
+    assert all(text in card for text in found)
+    assert "at least 70 % of the 4-grams" in card and str(tmp_path) not in card
 
 
 def test_names_of_files_and_texts_are_text_on_a_card(tmp_path):
     path = tmp_path / "x <img src=x>\n# Bought \u202e\x1b.tsv"
     path.write_text("```\u202e# a\tb\n")
-    assert main(["prepare", "pairs", "--tsv", str(path), "--output", str(tmp_path / "out")]) == 0
+    assert run("prepare", "pairs", "--tsv", path, "--output", tmp_path / "out") == 0
     card = DatasetCard.load(tmp_path / "out" / "README.md")
     assert card.data.pretty_name.startswith("Paraphrase pairs (x <img src=x> # Bought ")
     assert "<img" not in card.text and "\n# Bought" not in card.text and "\n```\\" not in card.text
@@ -74,7 +55,7 @@ def test_a_task_is_in_the_layout_of_bucc_and_its_bitext_opens(artefacts):
     train = DataFolder(output / "bitext").table("train")
     assert not set(train.column("source").to_pylist()) & set(source.values())
     assert DataFolder(output / "bitext").table("validation").num_rows == 20
-    record = json.loads((output / "provenance.json").read_text())
+    record = record_of(output)
     assert record["results"]["counts"]["validation"] == 20 and len(record["inputs"]) == 1
     assert "Near-duplicates" in (output / "README.md").read_text()
     assert "6 pairs hidden in them" in artefacts.run_of("comparable").stderr

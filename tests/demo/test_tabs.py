@@ -11,13 +11,13 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file, save_file
+from small_runs import write
 
 from hf_paraphrase import paraphrase
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.demo import neighbours_tab
 from hf_paraphrase.demo.answers import answered, sentences_of
 from hf_paraphrase.demo.data_tab import MeasureValues, open_data, read_measures, shown
@@ -60,13 +60,8 @@ def test_the_command_keeps_as_many_pairs_as_the_page_says(pairs, tmp_path):
 
 
 def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
-    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
-    rows = {
-        "sentence1": ["a", "b", "c", "d"],
-        "sentence2": ["a", "b", "c", "d"],
-        "score": [0.1, None, 0.30000000000000004, 0.9],
-    }
-    write_split(tmp_path / "a folder", "dev", [pa.table(rows, schema=schema)], schema)
+    texts, scores = ["a", "b", "c", "d"], [0.1, None, 0.30000000000000004, 0.9]
+    write(tmp_path / "a folder", "dev", sentence1=texts, sentence2=texts, score=scores)
     found = read_measures(DataFolder(tmp_path / "a folder"), "dev", ["score"])
     measure = found.measures["score"]
     assert numbers_kept(found, {"score": (measure.low, measure.high)}, tmp_path / "all") == (4, 4)

@@ -4,14 +4,13 @@ import gzip
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from small_runs import write
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.transfer import PENALTIES, evaluate_tasks, predict_classes, read_labelled_texts
 from hf_paraphrase.evaluation.transfer_tasks import TASKS, find_transfer_tasks
@@ -112,8 +111,8 @@ def test_bad_files_are_named(tmp_path, capsys):
 def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_the_classes(tmp_path):
     train = {"text": ["good", "bad", "neither"] * 30, "label": ["good", "bad", "neither"] * 30}
     test = {"text": ["good", "bad", "bad", "neither"], "label": ["good", "good", "bad", "neither"]}
-    for split, rows in (("train", train), ("test", test)):
-        write_split(tmp_path / "kinds", split, [pa.table(rows)], pa.table(rows).schema)
+    write(tmp_path / "kinds", **train)
+    write(tmp_path / "kinds", "test", **test)
     found = hf_paraphrase.evaluate(data=[tmp_path / "kinds"], baseline=["words"])
     (task,) = found.record["results"][0]["tasks"]
     assert found.suite == "classification" and (task["tested_on"], task["train"], task["test"]) == ("test", 90, 4)

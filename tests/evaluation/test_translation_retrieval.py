@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from small_runs import write
 
 import hf_paraphrase
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 
@@ -49,10 +48,9 @@ def test_the_margin_error_is_that_of_the_formula():
 
 def test_evaluate_has_a_line_for_each_bitext_without_pairs_that_lack_a_side(tmp_path):
     sides = {"source": ["a cat sleeps", "two dogs run", ""], "target": ["a cat sleeps", "two dogs run", "the sun"]}
-    table = pa.table({**sides, "source_lang": ["fr"] * 3, "target_lang": ["en"] * 3})
-    for name in ("one", "two"):
-        write_split(tmp_path / name, "test", [table], table.schema)
-    found = hf_paraphrase.evaluate(data=[tmp_path / "one", tmp_path / "two"], suite="translations")
+    sides |= {"source_lang": ["fr"] * 3, "target_lang": ["en"] * 3}
+    folders = [write(tmp_path / name, "test", **sides) for name in ("one", "two")]
+    found = hf_paraphrase.evaluate(data=folders, suite="translations")
     result = found.record["results"][0]
     assert result["name"] == "multilingual"
     assert [(row["pairs"], row["mean"]) for row in result["bitexts"].values()] == [(2, 100.0)] * 2

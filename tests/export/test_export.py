@@ -107,13 +107,6 @@ def export(model, output, *flags):
     return main(["export", "--model", str(model), "--output", str(output), *flags])
 
 
-def error_of(capsys):
-    out, err = capsys.readouterr()
-    (line,) = err.splitlines()
-    assert out == "" and line.startswith("hf-paraphrase: error: ")
-    return line
-
-
 # Runs what the card says where there are only onnxruntime, tokenizers and NumPy.
 SNIPPET_RUNNER = """
 import json, pathlib, sys
@@ -256,23 +249,7 @@ def test_model2vec_opens_an_int8_average(models, tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-# ----- bad input
-
-
-def test_what_cannot_be_exported_is_one_line(models, tmp_path, capsys):
-    for flags, text in (
-        (
-            ["--weights", "int8"],
-            "int8 are for avg and concatenation, not for type gran (use --format",
-        ),
-        (["--sentences", "nowhere.txt"], "nowhere.txt: no such file or folder (check the path)"),
-    ):
-        assert export(models["gran"], tmp_path / "out", "--format", "safetensors", *flags) == 2
-        assert text in error_of(capsys)
-    (tmp_path / "nmt").mkdir()
-    (tmp_path / "nmt" / "config.json").write_text('{"model_type": "rnn_search"}')
-    assert export(tmp_path / "nmt", tmp_path / "out") == 2
-    assert "`rnn_search` is not a sentence encoder" in error_of(capsys) and not (tmp_path / "out").exists()
+# ----- damaged folders
 
 
 def set_config(folder, **values):

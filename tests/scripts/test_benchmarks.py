@@ -8,11 +8,10 @@ import sys
 from functools import partial
 
 import datasets
-import pyarrow as pa
 import pytest
+from small_runs import write
 from tiny_encoders import write_average
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.sts import evaluate_sts
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
@@ -129,8 +128,7 @@ def test_all_ways_of_preparing_keep_the_same_rows(ratios, load_script, monkeypat
 
 
 def test_the_loop_agrees_with_the_measures(ratios, tmp_path):
-    table = pa.table({"sentence1": ["A cat sat .", "dogs bark", ""], "sentence2": ["the cat sat .", "dogs", "x y z"]})
-    write_split(tmp_path, "train", [table], table.schema)
+    write(tmp_path, sentence1=["A cat sat .", "dogs bark", ""], sentence2=["the cat sat .", "dogs", "x y z"])
     lines, found = ratios("score", "--pairs", tmp_path, "--rows", 50, "--loop-rows", 9, "--rounds", 1)
     assert any("agree to 1e-9" in line for line in lines) and found["score_vs_plain_loop"] > 0
 

@@ -3,11 +3,10 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
+from small_runs import write_rows
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainer, ReferenceExamples
 from hf_paraphrase.filtering.reference_classifier.reference_classification import reference_probabilities, token_ids
@@ -125,9 +124,7 @@ def test_the_penalty_pulls_the_word_vectors_towards_zero(tokenizer, tmp_path):
 
 
 def write(folder, rows):
-    table = pa.table(dict(zip(("id", "sentence1", "sentence2"), map(list, zip(*rows, strict=True)), strict=True)))
-    write_split(folder, "train", [table], table.schema)
-    return folder
+    return write_rows(folder, "train", "id sentence1 sentence2", rows)
 
 
 def n_best(count, translations=2):

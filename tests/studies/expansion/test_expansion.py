@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_runs import write
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.decontamination import load_fingerprints
-from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.data.schema import PAIRS
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.studies.expansion.definitions import (
     Definition,
@@ -315,9 +314,7 @@ def test_a_text_gives_pairs_of_its_sentences_and_their_expansions(text, tmp_path
 
 @pytest.mark.usefixtures("tagger")
 def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(tmp_path, tiny_wordnet):
-    pairs = tmp_path / "pairs"
-    table = pa.table({"sentence1": LINES[:2], "sentence2": [LINES[3], "The dog"]}, schema=PAIRS)
-    write_split(pairs, "train", [table], PAIRS)
+    pairs = write(tmp_path / "pairs", sentence1=LINES[:2], sentence2=[LINES[3], "The dog"])
     evaluation = tmp_path / "sts.txt"
     evaluation.write_text("a youthful male person\n")
     words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
