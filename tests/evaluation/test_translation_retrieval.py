@@ -13,7 +13,7 @@ UNIT = np.eye(4, dtype=np.float32)
 
 def test_a_sentence_whose_nearest_is_its_translation_counts():
     sources, targets = ["un", "deux", "trois", "quatre"], ["one", "two", "three", "four"]
-    found = translation_retrieval(sources, targets, UNIT, UNIT[[0, 1, 3, 2]])
+    found = translation_retrieval(sources, targets, UNIT, UNIT[[0, 2, 1, 3]])
     del found["margin_error"]
     assert found == {"source_to_target": 50.0, "target_to_source": 50.0, "mean": 50.0, "pairs": 4}
     vectors = UNIT * [[0], [1], [1], [1]]  # of a sentence without known words: it finds nothing

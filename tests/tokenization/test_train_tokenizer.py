@@ -39,6 +39,8 @@ def test_a_tokenizer_folder_is_complete_and_opens(tmp_path, kind, capsys):
     assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
     card = (output / "README.md").read_text()
     assert card.startswith("---\n") and "12 sentences (text.gz)" in card
+    # Contractions are split as in English.
+    assert ("language:\n- en\n" in card) == (kind == "word")
     if kind == "morfessor":
         # the cat a dog sleeps doesn ' t play . x y z
         results = record["results"]
