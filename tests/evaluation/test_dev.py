@@ -20,15 +20,12 @@ def write_graded(folder, split, scores):
     write(folder, split, sentence1=words, sentence2=words[::-1], score=scores)
 
 
-def write_sts16(folder):
-    folder.mkdir(parents=True)
-    for name, golds in (("headlines", [0, 3, 5]), ("plagiarism", [5, 1, 2])):
-        (folder / f"STS.input.{name}.txt").write_text("banana\tumbrella\nocean\tonion\nbee\tbee\n")
-        (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds))
-
-
 def test_the_dev_mean_is_the_plain_mean_over_the_sts16_sets_whatever_files_of_other_years_are_like(tmp_path):
-    write_sts16(tmp_path / "any" / "STS16-en-test")
+    folder = tmp_path / "any" / "STS16-en-test"
+    folder.mkdir(parents=True)
+    for name, golds in (("headlines", "0\n3\n5\n"), ("plagiarism", "5\n1\n2\n")):
+        (folder / f"STS.input.{name}.txt").write_text("banana\tumbrella\nocean\tonion\nbee\tbee\n")
+        (folder / f"STS.gs.{name}.txt").write_text(golds)
     (tmp_path / "STS14").mkdir()
     (tmp_path / "STS14" / "STS.input.images.txt").write_text("no gold beside it\n")
     scores = dev_scorer(tmp_path)(vowel_counts)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tiny_training import on_cpu
 from transformers import EarlyStoppingCallback
 
 from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArguments
@@ -37,10 +38,8 @@ class Scores:
 
 def trained(folder, evaluator=None, callbacks=None, resume=None, **settings):
     """Trains a small encoder for two epochs."""
-    common = {"use_cpu": True, "report_to": "none", "disable_tqdm": True, "num_train_epochs": 2}
-    args = EncoderTrainingArguments(
-        **{"output_dir": str(folder), "per_device_train_batch_size": 4, **common, **settings}
-    )
+    sizes = {"num_train_epochs": 2, "per_device_train_batch_size": 4}
+    args = on_cpu(EncoderTrainingArguments, folder, **{**sizes, **settings})
     torch.manual_seed(0)
     model, tokenizer = untrained_encoder("avg", PAIRS, None, seed=0)
     trainer = EncoderTrainer(model, args, PAIRS, tokenizer, evaluator=evaluator, callbacks=callbacks)

@@ -16,14 +16,6 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.sources import SourceBuilder
 
-
-def write_all(folder: Path, files: dict[str, str | bytes]) -> None:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-
-
 RULES = "[NP] ||| the man ||| a man ||| PPDB2.0Score=5.2 AGigaSim=NA p(e|f)=0.5 ||| 0-0 1-1 ||| Equivalence\n"
 STS_LINES = 'one , two\tthree\t4\nfour\tfive "six\nseven\teight\n'
 SICK_HEADER = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
@@ -117,7 +109,9 @@ SOURCES: dict[str, tuple[dict[str, str | bytes], list[str], dict[str, int]]] = {
 @pytest.fixture(params=SOURCES)
 def source(request, tmp_path, monkeypatch):
     files, flags, sizes = SOURCES[request.param]
-    write_all(tmp_path, files)
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     monkeypatch.chdir(tmp_path)
     assert main(["prepare", request.param, *flags, "--output", "out"]) == 0
     return request.param, flags, sizes

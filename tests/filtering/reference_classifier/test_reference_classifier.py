@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from small_runs import write_rows
+from tiny_training import on_cpu
 
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainer, ReferenceExamples
@@ -91,9 +92,9 @@ def test_accuracy_equals_counting(tokenizer):
 
 
 def trainer(tokenizer, folder, **options):
-    settings = {"output_dir": str(folder), "report_to": "none", "use_cpu": True, "per_device_train_batch_size": 5}
+    args = on_cpu(EpochTrainingArguments, folder, per_device_train_batch_size=5)
     train, dev = (ReferenceExamples.encode(lists(seed), tokenizer) for seed in (0, 1))
-    return ClassifierTrainer(classifier(seed=5), EpochTrainingArguments(**settings), train, dev, **options)
+    return ClassifierTrainer(classifier(seed=5), args, train, dev, **options)
 
 
 @pytest.mark.parametrize("hardest", [False, True])

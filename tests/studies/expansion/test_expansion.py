@@ -104,11 +104,6 @@ def test_a_damaged_word_is_named_when_it_is_asked_for(wordnet_folder, damage):
         wordnet.senses("dog", "n")
 
 
-@pytest.fixture(scope="module")
-def definitions(wordnet, tagger):
-    return Definitions(wordnet, tagger)
-
-
 @pytest.mark.parametrize(
     ("gloss", "cleaned"),
     [
@@ -138,8 +133,8 @@ def test_remarks_attributions_and_later_clauses_are_dropped(gloss, cleaned):
         ("quickly", "ADV|-", Definition("with rapid movements", "", "RB")),
     ],
 )
-def test_definitions_take_over_the_form_of_the_word(definitions, word, label, expected):
-    assert definitions.find(word, label) == expected
+def test_definitions_take_over_the_form_of_the_word(wordnet, tagger, word, label, expected):
+    assert Definitions(wordnet, tagger).find(word, label) == expected
 
 
 def test_definitions_that_are_evaluation_sentences_give_place_to_the_next_sense(wordnet, tagger, tmp_path):
