@@ -151,18 +151,6 @@ def tiny_wordnet(tmp_path_factory) -> Path:
     return write_wordnet(tmp_path_factory.mktemp("wordnet") / "dict", WORDNET)
 
 
-@pytest.fixture(scope="session")
-def real_wordnet() -> Path:
-    """The folder of an installed WordNet."""
-    from hf_paraphrase.errors import InputError
-    from hf_paraphrase.studies.expansion.wordnet import find_wordnet
-
-    try:
-        return find_wordnet()
-    except InputError as error:
-        pytest.skip(f"{error}: WNSEARCHDIR can name it")
-
-
 @pytest.fixture
 def wordnet_folder(tmp_path):
     """Writes a folder like `tiny_wordnet` that a test may damage: its name, and the version in its files."""

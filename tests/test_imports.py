@@ -104,19 +104,11 @@ def imports():
     return Imports(PACKAGE)
 
 
-def test_every_part_of_the_package_has_a_layer(imports):
+def test_every_part_of_the_package_has_a_layer_and_imports_point_down_the_layers(imports):
     parts = {part_of(module) for module in imports.modules} - {""}
     # Otherwise: give the new part its place in LAYERS.
     assert parts - set().union(*LAYERS) == set()
-
-
-def test_imports_point_down_the_layers(imports):
     assert against_the_arrows(imports, LAYERS) == []
-
-
-def test_nothing_imports_the_commands(imports):
-    users = [module for module, targets in imports.statements.items() if "commands" in map(part_of, targets)]
-    assert [module for module in users if part_of(module) not in ("commands", "__main__")] == []
 
 
 def test_no_module_needs_itself_through_others_not_even_for_types_or_later(imports):

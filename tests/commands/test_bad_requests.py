@@ -11,6 +11,10 @@ PAIRS = "--pairs {pairs} --output out"
 TEXT = "--text {sample}/text.txt"
 TUNE = "tune --dev-data {graded} --data {judged} --output out"
 REQUESTS = {
+    # Near names.
+    "train_nmt_": "unknown verb `train_nmt_` (did you mean train-nmt?",
+    "encode --model buildin --input blank --output out": "did you mean builtin?",
+    f"score --measures lenght {PAIRS}": "did you mean length?",
     # Reports.
     f"analyze gates --model {{avg}} {TEXT} --output out": "a model of type `avg` does not give gates",
     f"analyze gates --model {{gran}} {TEXT} --tagged blank --output out": "give either --text or --tagged",

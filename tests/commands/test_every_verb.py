@@ -141,8 +141,23 @@ sys.exit(main(sys.argv[3:]))
 """Runs a verb in a fresh process, which stops before a change of the file system and leaves a file that says so."""
 
 
-def kill_and_repeat(case, artefacts, tmp_path, at, run_python):
-    """Stops a run at a change of the file system, starts another one, kills the first, and lets a third one finish."""
+MOMENTS = ("middle", "anywhere", "last")
+KILLS = [
+    pytest.param(case, moment, marks=[] if case in KILLED and moment == "middle" else pytest.mark.slow)
+    for case in WRITING
+    for moment in MOMENTS
+]
+
+
+@pytest.mark.parametrize(("case", "moment"), KILLS, ids=lambda value: getattr(value, "name", value))
+def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(
+    case, moment, artefacts, tmp_path, run_python
+):
+    # It stops at a change of the file system, another one starts, the first is killed, and a third one finishes.
+    changes = artefacts.run_of(case.name).changes
+    at = {"middle": changes // 2 + 1, "anywhere": random.Random(case.name).randint(1, changes), "last": changes}[
+        moment
+    ]
     done, words, folder = artefacts[case.name], case.words(artefacts.paths(case)), tmp_path / "run"
     output, sign = folder / case.output, tmp_path / "has stopped"
     folder.mkdir()
@@ -153,7 +168,7 @@ def kill_and_repeat(case, artefacts, tmp_path, at, run_python):
             pytest.fail(f"it has ended before: {stopped.end()}")
     sign.unlink()
     # Soon after its start it may have neither a lock nor work to lose.
-    late = at > artefacts.run_of(case.name).changes // 2
+    late = at > changes // 2
     if not case.in_parts and late:
         assert_refused(run_here(words, folder))
     stopped.kill()
@@ -169,21 +184,6 @@ def kill_and_repeat(case, artefacts, tmp_path, at, run_python):
     assert ended.code == 0 or (ended.code == 2 and not case.resumes and output.exists()), ended
     assert differences(done, output) == []
     assert left_over(folder, *done.parent.iterdir()) == []
-
-
-@pytest.mark.parametrize("case", KILLED, ids=NAME)
-def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(case, artefacts, tmp_path, run_python):
-    changes = artefacts.run_of(case.name).changes
-    kill_and_repeat(case, artefacts, tmp_path, changes // 2 + 1, run_python)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", ["anywhere", "last"])
-@each_output
-def test_a_run_killed_anywhere_is_completed_to_the_same_bytes(case, moment, artefacts, tmp_path, run_python):
-    changes = artefacts.run_of(case.name).changes
-    at = changes if moment == "last" else random.Random(case.name).randint(1, changes)
-    kill_and_repeat(case, artefacts, tmp_path, at, run_python)
 
 
 def with_copy(case, source, artefacts, folder):

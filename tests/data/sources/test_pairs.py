@@ -38,14 +38,6 @@ def as_read(text):
     return re.sub(r"\r+(?=\n|\Z)", "", text).replace("\r", " ")
 
 
-def rows_of(kind, path):
-    """The columns `right` and `left` of a file, with the numbers of their lines."""
-    rows = []
-    for lines, block in read_records(path, kind, {"a": "right", "b": "left"}, LineErrors()):
-        rows += zip(lines.tolist(), *(column.to_pylist() for column in block.values()), strict=True)
-    return rows
-
-
 def read(options):
     with SourceRows(PairsSource(**options)) as rows:
         found = [row for table in rows.tables("train") for row in table.to_pylist()]
@@ -64,8 +56,9 @@ def test_csv_that_python_writes_comes_back_exactly_whatever_the_block_size(tmp_p
     path.write_bytes(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        found = rows_of("csv", path)
-    assert [row[1:] for row in found] == [(as_read(row[1]), as_read(row[0])) for row in rows]
+        blocks = [block for _, block in read_records(path, "csv", {"a": "right", "b": "left"}, LineErrors())]
+    found = [row for block in blocks for row in zip(*(column.to_pylist() for column in block.values()), strict=True)]
+    assert found == [(as_read(row[1]), as_read(row[0])) for row in rows]
 
 
 def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_path):
