@@ -8,8 +8,7 @@ import re
 import sys
 
 import pytest
-from random_texts import write_pairs
-from small_runs import SMALL
+from small_runs import SMALL, write_pairs
 from tqdm.auto import tqdm
 
 from hf_paraphrase import commands
@@ -83,13 +82,6 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
 
 
-class Terminal(io.StringIO):
-    """A stream that somebody watches."""
-
-    def isatty(self):
-        return True
-
-
 def test_a_terminal_has_bars_with_rate_and_time_left_and_a_log_the_messages_alone(monkeypatch, capsys):
     def work(verb, words):
         for _ in tqdm(range(3), desc="outer", disable=False):
@@ -98,9 +90,11 @@ def test_a_terminal_has_bars_with_rate_and_time_left_and_a_log_the_messages_alon
 
     monkeypatch.setattr(commands, "_run_verb", work)
     assert main(["env"]) == 0 and capsys.readouterr().err == "a message\n" * 6
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
     assert main(["env"]) == 0
-    text = sys.stderr.getvalue()
+    text = terminal.getvalue()
     assert re.search(r"outer: 100%.*3/3 \[\d\d:\d\d<\d\d:\d\d, .*it/s\]", text) and text.count("a message") == 6
 
 

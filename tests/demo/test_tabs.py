@@ -257,8 +257,9 @@ def test_a_model_whose_embedding_is_no_mean_of_its_tokens_is_reported(models, mo
         word_vectors(encoder, TEXTS[0])
 
 
-def test_models_are_found_below_a_folder_after_the_built_in_encoders_and_others_are_left_out(models, monkeypatch):
-    catalogue = ModelCatalogue([str(models)])
+def test_models_are_found_below_a_folder_after_the_built_in_encoders_and_others_are_left_out(
+    models, catalogue, monkeypatch
+):
     assert catalogue.encoders == ["builtin", "multilingual", "avg", "damaged", "gran"]
     assert catalogue.translators == ["nmt", "nmt_back"]
     assert catalogue.models["nmt"].languages == ("fr", "en")
@@ -290,10 +291,9 @@ def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
         assert word_shares(first, second).sum() == pytest.approx(cosine, abs=1e-6)
 
 
-def test_a_model_is_opened_once_and_one_that_does_not_open_is_refused_when_it_is_used(models, tmp_path):
+def test_a_model_is_opened_once_and_one_that_does_not_open_is_refused_when_it_is_used(catalogue, tmp_path):
     with pytest.raises(UsageError, match="no sentence encoder"):
         ModelCatalogue([str(tmp_path)])
-    catalogue = ModelCatalogue([str(models)])
     with pytest.raises(ModelError):
         catalogue.encoder("damaged")
     assert catalogue.encoder("avg") is catalogue.encoder("avg") and catalogue.encoder("avg").dimension == 8

@@ -52,18 +52,15 @@ def words():
     return build_word_level_tokenizer(WORDS)
 
 
-def trigrams():
-    return build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:1]), skip_unknown=True)
+def words_and_trigrams():
+    trigrams = build_character_trigram_tokenizer(trigram_vocabulary(TEXTS[:1]), skip_unknown=True)
+    return ConcatenationTokenizer(parts=[words(), trigrams])
 
 
 KINDS = {
     "avg": ("avg", words, {}),
-    "word-trigram": ("concatenation", lambda: ConcatenationTokenizer(parts=[words(), trigrams()]), {}),
-    "joined": (
-        "concatenation",
-        lambda: ConcatenationTokenizer(parts=[words(), trigrams()]),
-        {"part_weights": [0.8, 0.2]},
-    ),
+    "word-trigram": ("concatenation", words_and_trigrams, {}),
+    "joined": ("concatenation", words_and_trigrams, {"part_weights": [0.8, 0.2]}),
     "gran": ("gran", words, {"skip_unknown": True}),
 }
 

@@ -8,8 +8,7 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from random_texts import write_pairs
-from small_runs import tree
+from small_runs import tree, write_pairs
 
 from hf_paraphrase.artefacts.artefact import Card
 from hf_paraphrase.commands import main
