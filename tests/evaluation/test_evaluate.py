@@ -190,21 +190,9 @@ def test_a_suite_of_the_user_joins_by_a_file_and_has_a_table_a_record_and_its_pl
     (tmp_path / "avg" / "README.md").write_text("---\ntags:\n- x\n---\n# avg\n\n## Limits\n")
     words = ["evaluate", "--suite", "toy", "--data", tmp_path, "--model", tmp_path / "avg", "--baseline", "words"]
     output = tmp_path / "results.json"
+    words += ["--split", "mine", "--output", output, "--overwrite", "--update-card"]
     for _ in range(2):
-        assert (
-            run(
-                "--import",
-                tmp_path / "toy.py",
-                *words,
-                "--split",
-                "mine",
-                "--output",
-                output,
-                "--overwrite",
-                "--update-card",
-            )
-            == 0
-        )
+        assert run("--import", tmp_path / "toy.py", *words) == 0
     out = capsys.readouterr().out
     assert out.startswith("| data ") and out.splitlines()[0].endswith("| avg |")
     assert "| toy words mine |" in out and "| sum |" in " ".join(out.split())

@@ -180,9 +180,8 @@ def test_the_folder_is_complete_and_says_how_it_was_made(models, tmp_path, capsy
     assert card.data.license == "cc-by-2.0" and card.data.language == ["en"] and card.data.library_name == "onnx"
     assert {"avg", "onnx", "int8"} <= set(card.data.tags)
     assert f"{results['lowest_cosine']:.6f}" in card.text
-    assert (
-        "### Training\n\nOn pairs; `source_provenance.json` says more." in card.text and "Otherwise." not in card.text
-    )
+    assert "### Training\n\nOn pairs; `source_provenance.json` says more." in card.text
+    assert "Otherwise." not in card.text
 
 
 def test_a_float16_model_folder_opens_like_the_model_and_is_nearly_the_same(models, tmp_path):
@@ -205,9 +204,8 @@ def test_an_int8_model_folder_opens_in_float32_and_is_nearly_the_same(models, tm
     values = load_file(folder / "model.safetensors")
     assert {name: value.dtype.name for name, value in values.items()} == {"embeddings": "int8", "weights": "float32"}
     table = load_file(models["joined"] / "model.safetensors")["embeddings"]
-    assert (
-        np.abs(values["embeddings"] * values["weights"][:, None] - table).max() <= values["weights"].max() / 2 + 1e-9
-    )
+    rounded = values["embeddings"] * values["weights"][:, None]
+    assert np.abs(rounded - table).max() <= values["weights"].max() / 2 + 1e-9
     encoder = SentenceEncoder.from_pretrained(folder)
     assert encoder.model.dtype == torch.float32 and not encoder.model.training
     before, after = SentenceEncoder.from_pretrained(models["joined"]).encode(TEXTS), encoder.encode(TEXTS)
@@ -219,10 +217,8 @@ def test_an_int8_model_folder_opens_in_float32_and_is_nearly_the_same(models, tm
     assert results["lowest_sentence_cosine"] == pytest.approx(min(1, cosines.min()), abs=1e-6)
     assert results["mean_sentence_cosine"] == pytest.approx(cosines.mean(), abs=1e-6)
     card = ModelCard.load(folder / "README.md", ignore_metadata_errors=False)
-    assert (
-        f"{results['lowest_sentence_cosine']:.6f} at least" in card.text
-        and "`transformers.AutoModel` does not" in card.text
-    )
+    assert f"{results['lowest_sentence_cosine']:.6f} at least" in card.text
+    assert "`transformers.AutoModel` does not" in card.text
     # No code travels, and what would take the integers for vectors refuses them.
     assert not any(folder.glob("*.py")) and "hf_paraphrase" in (folder / "modules.json").read_text()
     for name in ("config.json", "tokenizer_config.json"):

@@ -17,15 +17,13 @@ from hf_paraphrase.registry import LOSSES, MEASURES, SELECTIONS, SOURCES, import
 
 CONTRIBUTING = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
 # The file that the page for contributors shows, and a selection by a text.
-OWN = (
-    dict(blocks(CONTRIBUTING.read_text("utf-8")))["python"]
-    + """
+OWN = dict(blocks(CONTRIBUTING.read_text("utf-8")))["python"]
+OWN += """
 
 @SELECTIONS.register("short")
 def short(length, sentence2):
     return (length < 4) & np.array([text != "go" for text in sentence2], dtype=bool)
 """
-)
 REGISTRIES = (LOSSES, MEASURES, SELECTIONS, SOURCES)
 
 
@@ -69,10 +67,8 @@ def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_num
 
 def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, own):
     import_file(own)
-    scorer, keeps = (
-        PairScorer(("marks", "length"), Measures(mark="o")),
-        PairFilter(("calm", "short"), drop_identical=True),
-    )
+    scorer = PairScorer(("marks", "length"), Measures(mark="o"))
+    keeps = PairFilter(("calm", "short"), drop_identical=True)
     table = DataFolder(pairs).table()
     expected = scorer(table).column("marks").to_pylist(), keeps(table).column("sentence2").to_pylist()
     assert expected == ([1, 0, 1, 0, 3, 1], ["wait", None, "no ?"])

@@ -311,22 +311,18 @@ def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stay
 
 
 def test_records_lose_their_paths_and_one_without_any_stays_byte_by_byte(model_folder):
-    settings, short = (
-        {"pairs": "/srv/alice/client_x/pairs", "keep": "bleu<0.9"},
-        {"pairs": "pairs", "keep": "bleu<0.9"},
-    )
-    record = {"command": "hf-paraphrase x", "results": {"text": "/not a path of the settings"}}
+    def record(pairs):
+        settings = {"pairs": pairs, "keep": "bleu<0.9"}
+        kept = {"command": "hf-paraphrase x", "results": {"text": "/not a path of the settings"}}
+        return {**kept, "settings": settings, "evaluations": {"sts": {"settings": settings}}}
+
+    private = record("/srv/alice/client_x/pairs")
     for name in ("provenance.json", "source_provenance.json"):
-        content = {**record, "settings": settings, "evaluations": {"sts": {"settings": settings}}}
-        (model_folder / name).write_text(json.dumps(content))
+        (model_folder / name).write_text(json.dumps(private))
     files = {file.name: file for file in plan_push(model_folder, "ann/best").files}
-    assert json.loads(files["provenance.json"].read()) == {
-        **record,
-        "settings": short,
-        "evaluations": {"sts": {"settings": short}},
-    }
+    assert json.loads(files["provenance.json"].read()) == record("pairs")
     assert files["source_provenance.json"].read() == files["provenance.json"].read()
-    assert json.loads((model_folder / "provenance.json").read_text())["settings"] == settings
+    assert json.loads((model_folder / "provenance.json").read_text()) == private
     text = '{"command": "hf-paraphrase x", "settings": {"pairs": "sets/pairs", "model": "ann/avg"},   "inputs": []}'
     (model_folder / "provenance.json").write_text(text)
     assert {file.name: file for file in plan_push(model_folder, "ann/x").files}["provenance.json"].content is None

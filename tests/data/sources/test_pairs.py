@@ -171,12 +171,8 @@ def test_bitext_is_read_from_whatever_load_dataset_opens(tmp_path, monkeypatch):
     for name in ("opus", "named.parquet"):
         assert main(["prepare", "bitext", "--dataset", name, *words, f"out_{name}"]) == 0
         (row,) = DataFolder(f"out_{name}").table().to_pylist()
-        assert (row["source"], row["target"], row["source_lang"], row["id"]) == (
-            "Un chat.",
-            "A cat.",
-            "fr",
-            "fr-en-0000001",
-        )
+        sides = {"source": "Un chat.", "target": "A cat.", "source_lang": "fr", "target_lang": "en"}
+        assert row == {"id": "fr-en-0000001", **sides}
     record = json.loads((tmp_path / "out_opus" / "provenance.json").read_text())
     assert record["results"]["counts"]["train"]["empty_side"] == 2 and record["inputs"][0]["name"] == "opus"
     problem = "no column for the language `de`.*translation\\.de, de, target; the columns are id, translation"
