@@ -19,21 +19,17 @@ if TYPE_CHECKING:
     from .data.sources.pairs import prepare_pairs
     from .data.sources.pivot import prepare_pivot
     from .data.sources.preparation import prepare
+    from .deduplication.deduplicate import deduplicate, deduplicate_files
     from .demo.run import launch_demo
     from .encoders.distillation.run import distill
     from .encoders.encode_file import SentenceEmbedder, encode
     from .encoders.join import join_encoders
-    from .encoders.search.index import SearchIndex
-    from .encoders.search.run import search
-    from .encoders.search.semantic_search import paraphrase_mining, semantic_search
-    from .encoders.search.server import serve
     from .encoders.sentence_encoder import SentenceEncoder
     from .encoders.train import train_encoder
     from .encoders.vectors import quantize_embeddings
     from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
     from .evaluation.run import evaluate
     from .export.run import export_encoder
-    from .filtering.deduplication.deduplicate import deduplicate, deduplicate_files
     from .filtering.filter import filter_pairs
     from .filtering.measuring import Measures, PairScorer
     from .filtering.reference_classifier.reference_classification import ReferenceScorer
@@ -61,6 +57,10 @@ if TYPE_CHECKING:
         SentenceClassifierConfig,
     )
     from .quickstart_run import quickstart
+    from .searching.index import SearchIndex
+    from .searching.run import search
+    from .searching.semantic_search import paraphrase_mining, semantic_search
+    from .searching.server import serve
     from .studies.analysis.pairs import analyze_pairs
     from .studies.detection.human_scores import analyze_human_scores
     from .studies.detection.neighbours import analyze_neighbours

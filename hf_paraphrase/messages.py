@@ -1,4 +1,4 @@
-"""What the user is shown: log records of the package and results on standard output.
+"""What the user is shown, first of all the log records of the package.
 
 File names, sentences and messages of libraries may hold credentials, and escape sequences that a terminal obeys.
 A filter of the logger, what shows results and the errors of the package take both out.
@@ -10,10 +10,6 @@ import json
 import logging
 import os
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import TextIO
 
 HIDDEN = "<token>"
 INPUT_COPIES: dict[str, str] = {}
@@ -79,25 +75,6 @@ def warn(text: str) -> None:
     """Logs a warning, once for all processes; a Python program that has not set up logging shows it too."""
     if is_main_process():
         LOGGER.warning("%s", text)
-
-
-class ReaderGoneError(BrokenPipeError):
-    """Whoever read standard output reads no more, as `head` does."""
-
-
-@contextmanager
-def standard_output() -> Iterator[TextIO]:
-    """Yields standard output to write data to, and flushes it after the block."""
-    try:
-        yield sys.stdout
-        sys.stdout.flush()
-    except OSError as error:
-        # Else the interpreter would try to write the rest at its end, and complain.
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            raise ReaderGoneError from error
-        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def process_count() -> int:

@@ -173,8 +173,8 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
 
 def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
     from .encoders import SentenceEncoder
-    from .encoders.search.semantic_search import semantic_search
     from .evaluation import evaluate
+    from .searching.semantic_search import semantic_search
 
     output = steps.output
     names = {steps.path(name): name for kind in _MODEL_TYPES for name in (f"untrained/{kind}", kind)} | _BASELINES

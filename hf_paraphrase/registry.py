@@ -25,6 +25,7 @@ T = TypeVar("T")
 BUILTIN, MULTILINGUAL = BUILTINS = ("builtin", "multilingual")
 """The names of the sentence encoders that are installed with the package, for English and for several languages."""
 TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
+"""The variable that is 1 where the code of model folders may run: `hf-paraphrase --trust-remote-code VERB …`."""
 _IMPORTED = "hf_paraphrase_import."
 
 
@@ -89,11 +90,6 @@ def _origin(value: Any) -> str:
     if isinstance(value, str):
         return value
     return f"{getattr(value, '__module__', None)}:{getattr(value, '__qualname__', repr(value))}"
-
-
-def trusts_remote_code() -> bool:
-    """Returns whether the user lets the code of model folders run, by `hf-paraphrase --trust-remote-code VERB …`."""
-    return os.environ.get(TRUST_REMOTE_CODE) == "1"
 
 
 def import_file(path: str | os.PathLike[str]) -> None:

@@ -165,8 +165,33 @@ class Settings:
     GROUP: ClassVar[str] = "flags"
 
     def check(self) -> None:
-        """Refuses values that do not fit; a subclass adds what concerns several fields."""
-        check_fields(self)
+        """Replaces values by plain ones of Python, and refuses those that do not fit; a subclass may refuse more."""
+        hints = types_of_fields(type(self))
+        fields = [field for field in dataclasses.fields(cast(Any, self)) if _CONSTRAINTS in field.metadata]
+        for field in fields:
+            name, constraints, default = flag(field.name), constraints_of(field), default_of(field)
+            value = _plain(getattr(self, field.name), is_list=plain_type(hints[field.name])[1])
+            setattr(self, field.name, value)
+            check_type(name, value, hints[field.name])
+            is_path = constraints.path or _is_written(field)
+            # An empty path would be the current folder.
+            if (value == [] != default) or (is_path and "" in _as_list(value) and default != ""):
+                raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
+            for item in _as_list(value):
+                constraints.check(name, item)
+        for field in fields:
+            if is_given(self, field.name):
+                self._check_others(flag(field.name), constraints_of(field))
+
+    def _check_others(self, name: str, constraints: Constraints) -> None:
+        for other, values in constraints.only_with.items():
+            if not (getattr(self, other) in values if values else is_given(self, other)):
+                spelled = [str(value).lower() if isinstance(value, bool) else value for value in values]
+                wanted = " or ".join(f"{flag(other)} {value}" for value in spelled if value is not None) or flag(other)
+                raise UsageError(f"{name} is for {wanted}", remedy="give that too, or leave it out")
+        for other in constraints.excludes:
+            if is_given(self, other):
+                raise UsageError(f"{name} and {flag(other)} exclude each other", remedy="leave one of them out")
 
     def record(self) -> dict[str, Any]:
         """Returns for the provenance every field that determines the output, without credentials."""
@@ -196,26 +221,6 @@ def _recorded(value: Any) -> Any:
     return without_secrets(as_given(value)) if isinstance(value, str) else value
 
 
-def check_fields(settings: Any) -> None:
-    """Replaces values by plain ones of Python, and checks the type of each field and its constraints."""
-    hints = types_of_fields(type(settings))
-    fields = [field for field in dataclasses.fields(settings) if _CONSTRAINTS in field.metadata]
-    for field in fields:
-        name, constraints, default = flag(field.name), constraints_of(field), default_of(field)
-        value = _plain(getattr(settings, field.name), is_list=plain_type(hints[field.name])[1])
-        setattr(settings, field.name, value)
-        check_type(name, value, hints[field.name])
-        is_path = constraints.path or _is_written(field)
-        # An empty path would be the current folder.
-        if (value == [] != default) or (is_path and "" in _as_list(value) and default != ""):
-            raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
-        for item in _as_list(value):
-            constraints.check(name, item)
-    for field in fields:
-        if is_given(settings, field.name):
-            _check_others(settings, field.name, constraints_of(field))
-
-
 def _plain(value: Any, *, is_list: bool) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
@@ -227,17 +232,6 @@ def _plain(value: Any, *, is_list: bool) -> Any:
         return value
     path = os.fspath(value)  # a path object is never the name of a model in a package
     return os.path.join(os.curdir, path) if path in BUILTINS else path  # noqa: PTH118
-
-
-def _check_others(settings: Any, name: str, constraints: Constraints) -> None:
-    for other, values in constraints.only_with.items():
-        if not (getattr(settings, other) in values if values else is_given(settings, other)):
-            spelled = [str(value).lower() if isinstance(value, bool) else value for value in values]
-            wanted = " or ".join(f"{flag(other)} {value}" for value in spelled if value is not None) or flag(other)
-            raise UsageError(f"{flag(name)} is for {wanted}", remedy="give that too, or leave it out")
-    for other in constraints.excludes:
-        if is_given(settings, other):
-            raise UsageError(f"{flag(name)} and {flag(other)} exclude each other", remedy="leave one of them out")
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:

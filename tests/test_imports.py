@@ -17,7 +17,7 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 LAYERS = (
     {"commands", "__main__"},
     {"studies", "export", "demo", "quickstart_run"},
-    {"translation", "filtering", "encoders", "evaluation", "hub", "metrics"},
+    {"translation", "filtering", "encoders", "searching", "deduplication", "evaluation", "hub", "metrics"},
     {"training", "jobs"},
     {"data", "tokenization"},
     {"artefacts"},
@@ -109,6 +109,14 @@ def test_every_part_of_the_package_has_a_layer_and_imports_point_down_the_layers
     # Otherwise: give the new part its place in LAYERS.
     assert parts - set().union(*LAYERS) == set()
     assert against_the_arrows(imports, LAYERS) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "others"), [("searching", {"encoders"}), ("deduplication", {"encoders", "filtering"})]
+)
+def test_a_part_is_not_imported_by_those_of_its_layer_that_it_is_built_on(imports, part, others):
+    users = {part_of(module) for module, targets in imports.statements.items() if part in map(part_of, targets)}
+    assert users & others == set()
 
 
 def test_no_module_needs_itself_through_others_not_even_for_types_or_later(imports):

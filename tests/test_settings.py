@@ -12,7 +12,7 @@ import pytest
 
 from hf_paraphrase.errors import HfParaphraseError, OutputError, UsageError
 from hf_paraphrase.registry import MEASURES, Registry
-from hf_paraphrase.settings import Settings, check_fields, check_overlap, recipe, setting, words_of
+from hf_paraphrase.settings import Settings, check_overlap, recipe, setting, words_of
 
 KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
 
@@ -81,7 +81,7 @@ def test_a_value_that_does_not_fit_is_refused(fields, problem):
 )
 def test_values_of_numpy_path_objects_and_one_value_for_a_list_become_plain_ones(given, plain):
     settings = Baking(**{"flour": "rye", **given})
-    check_fields(settings)
+    settings.check()
     assert {name: getattr(settings, name) for name in plain} == plain
     assert [type(getattr(settings, name)) for name in plain] == [type(value) for value in plain.values()]
     json.dumps(settings.record())

@@ -19,7 +19,7 @@ from threading import current_thread, main_thread
 from typing import Any, TextIO
 
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
-from ..messages import LOGGER, ReaderGoneError, printable, process_count, shown_line, without_secrets
+from ..messages import LOGGER, printable, process_count, shown_line, without_secrets
 from ..registry import BUILTINS, TRUST_REMOTE_CODE, import_file
 from .parser import parse
 from .results import show
@@ -37,8 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _signals_interrupt():
             _run(words)
         return 0
-    except ReaderGoneError:
-        return 1
     except KeyboardInterrupt:
         _complain("hf-paraphrase: interrupted\n")
         return 130

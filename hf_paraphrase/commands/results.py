@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..messages import escaped, printable, standard_output
+from ..messages import escaped, printable
 
 if TYPE_CHECKING:
-    from ..encoders.search.index import Neighbour
-    from ..encoders.search.run import Searched
+    from ..searching.run import Searched
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def show(text: str) -> None:
     """Writes the result of a verb to standard output, at once."""
-    with standard_output() as stream:
-        text = printable(text)
-        try:
-            text.encode(stream.encoding or "utf-8")
-        except UnicodeEncodeError:
-            text = _NOT_ASCII.sub(escaped, text)
-        stream.write(text)
+    text = printable(text)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = _NOT_ASCII.sub(escaped, text)
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # Else the interpreter would try to write the rest at its end, and complain.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):  # whoever read it, as `head` does, reads no more
+            raise SystemExit(1) from error
+        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def nothing(settings: Any, result: Any) -> Iterator[str]:
@@ -74,16 +84,12 @@ def neighbours(settings: Any, found: Searched) -> Iterator[str]:
         if settings.format == "jsonl":
             record = {"query": query, "neighbours": [item.record() for item in items]}
             yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
-        else:
-            yield ("" if number else "query\trank\tscore\tposition\tsentence\n") + _as_tsv(query, items)
-
-
-def _as_tsv(query: str, found: Sequence[Neighbour]) -> str:
-    """Lays out the neighbours of a query as lines of query, rank (from 1), cosine, position and sentence."""
-    return "".join(
-        f"{_one_line(query)}\t{rank}\t{item.score:.6f}\t{item.position}\t{_one_line(item.sentence)}\n"
-        for rank, item in enumerate(found, start=1)
-    )
+            continue
+        lines = [] if number else ["query\trank\tscore\tposition\tsentence\n"]
+        for rank, item in enumerate(items, start=1):
+            columns = (_one_line(query), rank, f"{item.score:.6f}", item.position, _one_line(item.sentence))
+            lines.append("\t".join(map(str, columns)) + "\n")
+        yield "".join(lines)
 
 
 def _one_line(text: str | None) -> str:

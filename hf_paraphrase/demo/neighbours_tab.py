@@ -10,8 +10,8 @@ from tqdm.auto import tqdm
 
 from ..data.sample import sample_bitext
 from ..data.sentences import SentenceCorpus
-from ..encoders.search.index import Neighbour, SearchIndex, build_index
 from ..errors import InputError, UsageError
+from ..searching.index import Neighbour, SearchIndex, build_index
 from .answers import WITH_MODELS, answered, escaped, named_alone, note, sentence_of, show_example, source_of
 from .model_catalogue import ModelCatalogue
 

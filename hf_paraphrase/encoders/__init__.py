@@ -4,7 +4,7 @@ Pairs of sentences go in, an encoder comes out: `train` is the recipe, `trainer`
 section 4.2), `kinds` and `losses` what can be trained and with what. From the
 encoders of others and plain text one comes out, too: `distillation`; and `join` puts averages side by side. Texts go
 in, embeddings come out: `sentence_encoder` opens every encoder, as `static_tables`, `pooled_transformer` or
-`onnx_encoder`. A corpus goes in, an index to search comes out: `search`.
+`onnx_encoder`; `nearest_neighbours` compares them, for the whole package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .kinds import EncoderKind, new_encoder
     from .losses import ContrastiveLoss, MarginLoss, RankingLoss
     from .negatives import mine_hard_negatives
-    from .search import Neighbour, SearchIndex, build_index
     from .sentence_encoder import SentenceEncoder
     from .train import train_encoder
     from .trainer import EncoderTrainer, EncoderTrainingArguments

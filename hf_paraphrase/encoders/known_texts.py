@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelError
-from .search.nearest_neighbours import nearest_neighbours
+from .nearest_neighbours import nearest_neighbours
 from .sentence_encoder import SentenceEncoder
 
 if TYPE_CHECKING:

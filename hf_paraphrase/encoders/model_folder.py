@@ -22,7 +22,7 @@ from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
 from .kinds import check_own_class, is_own_class
 from .onnx_encoder import OnnxModel
-from .sentence_transformers_files import needs_own_code, write_module_files
+from .sentence_transformers_files import write_module_files
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,7 +47,7 @@ def write_model_files(
     with quiet_transformers():
         model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
         save_tokenizer(tokenizer, folder)
-    write_module_files(folder, _layout(model), model.config.hidden_size)
+    write_module_files(folder, model.config.hidden_size, is_table=not _needs_own_code(model))
 
 
 def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
     """Returns what every card of an encoder says of it."""
     return {
         **model.config.to_dict(),
-        "library_name": "transformers" if needs_own_code(_layout(model)) else "sentence-transformers",
+        "library_name": "transformers" if _needs_own_code(model) else "sentence-transformers",
         "title": name,
         "name": name,
         "parameters": sizes_of(model)["parameters"],
@@ -102,11 +102,10 @@ def name_on_card(name: str | os.PathLike[str]) -> str:
     return repository_name(folder) or folder.resolve().name
 
 
-def _layout(model: PreTrainedModel) -> str:
-    """Names what sentence-transformers is to take the folder for: what a subclass computes is its own affair."""
-    if hasattr(model, "transformer"):  # which sentence-transformers opens without code
-        return "avg"
-    return type(model).__name__ if is_own_class(model) else str(model.config.model_type)
+def _needs_own_code(model: PreTrainedModel) -> bool:
+    """Returns whether sentence-transformers opens the folder only with code: that of an average it has itself."""
+    is_average = model.config.model_type == "avg" and not is_own_class(model)
+    return not is_average and not hasattr(model, "transformer")
 
 
 def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) -> Path:

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..data.pair_rows import PairRows, PairSource
 from ..errors import InputError
 from ..messages import log
-from .search.nearest_neighbours import nearest_neighbours
+from .nearest_neighbours import nearest_neighbours
 from .sentence_encoder import SentenceEncoder
 from .vectors import normalized
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..errors import UsageError, choice_of
 from ..messages import log
-from ..registry import trusts_remote_code
+from ..registry import TRUST_REMOTE_CODE
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
 from .kinds import encoder_class, third_party_type
@@ -131,7 +131,8 @@ class SentenceEncoder:
             trust_remote_code: Run the code that the folder of such a transformer brings; None for what
                 `hf-paraphrase --trust-remote-code` says, by default no.
         """
-        trusted = trusts_remote_code() if trust_remote_code is None else trust_remote_code
+        if trust_remote_code is None:
+            trust_remote_code = os.environ.get(TRUST_REMOTE_CODE) == "1"
         local = model_folder(folder, revision=revision)
         is_third_party = third_party_type(local) is not None
         if is_third_party:
@@ -139,8 +140,8 @@ class SentenceEncoder:
                 from .pooled_transformer import check_settings
 
                 # Of what is refused here the weights are not fetched.
-                check_settings(local, local, trusted)
-            local = model_folder(folder, revision=revision, any_type=True, with_code=trusted)
+                check_settings(local, local, trust_remote_code)
+            local = model_folder(folder, revision=revision, any_type=True, with_code=trust_remote_code)
         prompts, default = read_prompts(local)
         options: dict[str, Any] = {"prompts": prompts, "default_prompt_name": default}
         options |= {"truncate_dim": truncate_dim, "device": device}
@@ -151,7 +152,7 @@ class SentenceEncoder:
         elif is_third_party:
             from .pooled_transformer import open_transformer
 
-            model, tokenizer, reading = open_transformer(local, dtype=dtype, trust_remote_code=trusted)
+            model, tokenizer, reading = open_transformer(local, dtype=dtype, trust_remote_code=trust_remote_code)
             encoder = cls(model, tokenizer, reading=reading, **options)
         else:
             from ..artefacts.model_loading import load_model_folder

@@ -18,8 +18,6 @@ MODULES_FILE = "modules.json"
 TRANSFORMER_FILE = "sentence_bert_config.json"
 _PROMPTS_FILE = "config_sentence_transformers.json"
 _LIBRARY = "sentence_transformers.models"
-_STATIC = "avg"
-"""The one model type that is a table of vectors and nothing else, so that it needs no code of ours."""
 
 
 def optional_json(path: Path) -> dict[str, Any]:
@@ -52,11 +50,6 @@ def read_prompts(folder: Path) -> tuple[dict[str, str], str | None]:
     return prompts, default if default in prompts else None
 
 
-def needs_own_code(model_type: str) -> bool:
-    """Returns whether sentence-transformers opens such a folder only with `trust_remote_code=True`."""
-    return model_type != _STATIC
-
-
 def write_json(path: Path, value: Any) -> None:
     """Writes a file of a module."""
     path.parent.mkdir(exist_ok=True)
@@ -78,14 +71,14 @@ def write_modules(
     return [folder / name for name in names]
 
 
-def write_module_files(folder: Path, model_type: str, hidden_size: int) -> None:
+def write_module_files(folder: Path, hidden_size: int, *, is_table: bool) -> None:
     """Writes `modules.json` and what belongs to it for an encoder of ours.
 
     An average of word vectors is a `StaticEmbedding`, read from `model.safetensors` and `tokenizer.json` beside it,
     which model2vec opens too. Any other encoder is a `Transformer`, that is whatever `AutoModel` opens in the folder,
     and the mean over its tokens, which the contract on `last_hidden_state` makes the sentence embedding.
     """
-    if not needs_own_code(model_type):
+    if is_table:
         write_modules(folder, ["StaticEmbedding"])
         return
     _, pooling = write_modules(folder, ["Transformer", "Pooling"])

@@ -283,12 +283,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         taken = {entry["step"]: entry for entry in entries}
         return [taken[step] for step in sorted(taken)]
 
-    def best_scores(self) -> dict[str, float] | None:
-        """Returns the entry of :meth:`scores` whose weights are kept; None if nothing was scored after a step."""
-        trained = [entry for entry in self.scores() if entry["step"] > 0]
-        choose = min if self.args.greater_is_better is False else max
-        return choose(trained, key=lambda entry: entry[self.criterion], default=None)
-
     # ----- folders
 
     def _save(self, output_dir: str | None = None, state_dict: dict[str, Tensor] | None = None) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from ..encoders.search.bm25 import count_matrix, words_and_marks
+from ..searching.bm25 import count_matrix, words_and_marks
 from .correlation import checked_vectors
 
 Encode = Callable[[list[str]], np.ndarray]

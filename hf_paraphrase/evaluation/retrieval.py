@@ -17,9 +17,9 @@ import numpy as np
 
 from ..artefacts.card_heads import Measurement
 from ..data.text_files import numbered_lines
-from ..encoders.search.bm25 import Bm25
-from ..encoders.search.nearest_neighbours import nearest_neighbours
+from ..encoders.nearest_neighbours import nearest_neighbours
 from ..errors import InputError
+from ..searching.bm25 import Bm25
 from .baselines import Scorer, encode_once
 from .suite import Benchmark, Scores, Suite, format_measurements
 

@@ -13,7 +13,7 @@ from ..artefacts.card_heads import Measurement
 from ..data.fingerprints import normalise_all
 from ..data.folder import DataFolder
 from ..data.same_text import is_blank
-from ..encoders.search.nearest_neighbours import nearest_neighbours
+from ..encoders.nearest_neighbours import nearest_neighbours
 from ..errors import InputError
 from .baselines import Scorer, encode_once
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side

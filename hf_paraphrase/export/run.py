@@ -169,7 +169,7 @@ def _write_weights(folder: Path, model: PreTrainedModel) -> None:
     """Writes a model folder with the weights in the type that they have in the model."""
     with quiet_transformers():
         model.save_pretrained(folder)
-    write_module_files(folder, model.config.model_type, model.config.hidden_size)
+    write_module_files(folder, model.config.hidden_size, is_table=model.config.model_type == "avg")
 
 
 def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:

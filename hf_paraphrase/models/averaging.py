@@ -8,15 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .word_vectors import WordVectorModel, initialize_word_vectors
+from .word_vectors import WordVectorModel
 
 
 class AveragingModel(WordVectorModel):
-    """Means of token vectors, `embeddings` (vocab_size, columns).
-
-    They start from a normal distribution with the configuration's `initializer_range` as standard deviation, or from a
-    uniform one between minus and plus that, by its `initial_distribution` if it has one; the padding row is zero.
-    """
+    """Means of token vectors, `embeddings` (vocab_size, columns)."""
 
     def __init__(self, config: Any, columns: int) -> None:
         if getattr(config, "embedding_dtype", None) == "int8":
@@ -26,13 +22,6 @@ class AveragingModel(WordVectorModel):
             )
         super().__init__(config)
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, columns))
-
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, AveragingModel):
-            uniform = getattr(self.config, "initial_distribution", "normal") == "uniform"
-            initialize_word_vectors(module.embeddings, self.config, uniform=uniform)
-        else:
-            super()._init_weights(module)
 
     def _vectors_and_mean(
         self, input_ids: Tensor, mask: Tensor, return_token_vectors: bool
@@ -44,9 +33,8 @@ class AveragingModel(WordVectorModel):
         if self.training and word_dropout > 0:
             keep = functional.dropout(self.embeddings.new_ones(input_ids.shape), word_dropout)
         elementwise = self.training and self.config.dropout > 0
-        vectors: Tensor | None = None
-        if return_token_vectors or elementwise:
-            vectors = self._token_vectors(input_ids, mask, lengths, keep)
+        needed = return_token_vectors or elementwise
+        vectors = self._token_vectors(input_ids, mask, lengths, keep) if needed else None
         if elementwise and vectors is not None:
             # What is zero stays so.
             vectors = functional.dropout(vectors, self.config.dropout)
@@ -66,11 +54,8 @@ class AveragingModel(WordVectorModel):
         if tokens.numel() == 0:
             return self.embeddings.new_zeros(lengths.shape[0], self.embeddings.shape[1])
         offsets = lengths.cumsum(0) - lengths
-        if keep is None:
-            return functional.embedding_bag(
-                tokens, self.embeddings, offsets, mode="mean", sparse=self.sparse_gradients
-            )
-        total = functional.embedding_bag(
-            tokens, self.embeddings, offsets, mode="sum", per_sample_weights=keep, sparse=self.sparse_gradients
+        mode = "mean" if keep is None else "sum"
+        bags = functional.embedding_bag(
+            tokens, self.embeddings, offsets, mode=mode, per_sample_weights=keep, sparse=self.sparse_gradients
         )
-        return total / lengths.clamp_min(1).unsqueeze(1).to(total.dtype)
+        return bags if keep is None else bags / lengths.clamp_min(1).unsqueeze(1).to(bags.dtype)

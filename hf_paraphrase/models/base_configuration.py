@@ -23,12 +23,13 @@ class ModelConfig(PreTrainedConfig):
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {}
     """The allowed values of fields that name one of several kinds."""
-    exclusive_dropouts: ClassVar[bool] = True
     # As `register_for_auto_class` sets it: the code is saved with the weights.
     _auto_class = "AutoConfig"
 
     pad_token_id: int | None = 0
     initializer_range: float = 0.01
+    id2label: dict[int, str] | None = None
+    label2id: dict[str, int] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Checks the fields."""
@@ -39,11 +40,13 @@ class ModelConfig(PreTrainedConfig):
         for name, probability in dropouts.items():
             if not 0.0 <= probability < 1.0:
                 raise ValueError(f"{name} must be at least 0 and below 1, not {probability}")
-        if self.exclusive_dropouts and sum(probability > 0 for probability in dropouts.values()) > 1:
+        if sum(probability > 0 for probability in dropouts.values()) > 1:
             raise ValueError(f"{', '.join(dropouts)} exclude each other: set all but one of them to 0")
         if getattr(self, "skip_unknown", False) and self.unk_token_id is None:
             raise ValueError("skip_unknown needs unk_token_id, the id that it skips")
         super().__post_init__(**kwargs)
+        if self.label2id is None and self.id2label is not None:
+            self.label2id = {label: number for number, label in self.id2label.items()}
 
 
 class RecurrentLayersConfig(ModelConfig):
@@ -88,6 +91,11 @@ class RecurrentLayersConfig(ModelConfig):
     dropout: float = 0.0
     word_dropout: float = 0.0
     variational_dropout: float = 0.0
+
+    @property
+    def initial_distribution(self) -> str:
+        """The distribution of the random initial word vectors."""
+        return "uniform" if self.cell == "gru" else "normal"
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Fills in `peepholes` and checks that the fields fit together."""

@@ -28,20 +28,16 @@ class ReferenceClassifierConfig(ModelConfig):
     unk_token_id: int | None = 1
     dropout: float = 0.0
     initializer_range: float = 0.1
-    id2label: dict[int, str] | None = None
-    label2id: dict[str, int] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Fills in `hidden_size` and the labels, and checks the fields."""
-        if self.hidden_size is None:
-            self.hidden_size = self.embedding_size
+        self.hidden_size = self.embedding_size if self.hidden_size is None else self.hidden_size
         if self.body == "avg" and self.hidden_size != self.embedding_size:
-            message = f"an average of vectors of {self.embedding_size} components cannot have {self.hidden_size}"
-            raise ValueError(message)
+            raise ValueError(
+                f"an average of vectors of {self.embedding_size} components cannot have {self.hidden_size}"
+            )
         if self.id2label is None:
             self.id2label = dict(_LABELS)
         super().__post_init__(**kwargs)
-        if self.label2id is None:
-            self.label2id = {label: number for number, label in self.id2label.items()}
         if self.num_labels != len(_LABELS):
             raise ValueError(f"there are two labels, translation and reference, not {self.num_labels}")

@@ -34,7 +34,6 @@ class RnnSearchConfig(ModelConfig):
     keys_to_ignore_at_inference = ["past_key_values", "encoder_last_hidden_state"]  # noqa: RUF012
 
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"initialization": ("reference", "xavier")}
-    exclusive_dropouts: ClassVar[bool] = False
 
     vocab_size: int = 30_000
     source_vocab_size: int | None = None

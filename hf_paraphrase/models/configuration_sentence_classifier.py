@@ -41,8 +41,6 @@ class SentenceClassifierConfig(ModelConfig):
     score_mean: float = 0.0
     score_deviation: float = 1.0
     dropout: float = 0.0
-    id2label: dict[int, str] | None = None
-    label2id: dict[str, int] | None = None
 
     def __post_init__(self, **kwargs: Any) -> None:
         """Fills in what follows from the encoder and the objective, and checks the fields."""
@@ -61,8 +59,6 @@ class SentenceClassifierConfig(ModelConfig):
         expected = names.get(self.objective)
         if self.id2label is None and expected is not None:
             self.id2label = {place: str(name) for place, name in enumerate(expected)}
-        if self.id2label is not None and self.label2id is None:
-            self.label2id = {label: int(number) for number, label in self.id2label.items()}
         # The text-classification pipeline reads it.
         self.problem_type = "regression" if self.objective == "regression" else "single_label_classification"
         super().__post_init__(**kwargs)

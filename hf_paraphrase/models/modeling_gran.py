@@ -15,7 +15,7 @@ from transformers.utils import can_return_tuple
 from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .configuration_gran import GranConfig
 from .packed_sentences import PackedSentences
-from .recurrent_layers import RecurrentWordModel, make_cell
+from .recurrent_layers import RecurrentWordModel
 from .word_vectors import counted_tokens
 
 
@@ -44,11 +44,8 @@ class GranModel(RecurrentWordModel):
     base_model_prefix = "gran"
 
     def __init__(self, config: GranConfig) -> None:
-        super().__init__(config)
         size = config.hidden_size
-        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, size))
-        self.recurrent = make_cell(config, size, size)
-        self.recurrent_backward = make_cell(config, size, size) if config.bidirectional else None
+        super().__init__(config, size, size)
         concatenated = config.bidirectional and config.direction_merge == "concat"
         self.merge = nn.Linear(2 * size, size) if concatenated else None
         self.gate_input = nn.Linear(size, size)
@@ -74,25 +71,19 @@ class GranModel(RecurrentWordModel):
         """
         mask, counted = counted_tokens(input_ids, attention_mask, self.config)
         sentences = PackedSentences.of_mask(counted)
-        vectors, gates = self._vectors_and_gates(sentences.pack(input_ids), sentences)
-        gated = vectors * gates
-        pooled = sentences.mean(gated)
-        token_vectors: Tensor | None = None
-        if return_token_vectors:
-            token_vectors = sentences.unpack(gated, mask if self.config.skip_unknown else None)
-        shown = sentences.unpack(gates) if output_gates else None
-        return GranOutput(last_hidden_state=token_vectors, pooler_output=pooled, gates=shown)
-
-    def _vectors_and_gates(self, tokens: Tensor, sentences: PackedSentences) -> tuple[Tensor, Tensor]:
-        """Computes x_t and its gate, both (total, hidden_size), for packed tokens (total,)."""
-        vectors = functional.embedding(tokens, self.embeddings, sparse=self.sparse_gradients)
-        config = self.config
-        averaged = vectors
-        vectors = self._dropped(vectors, sentences)
-        if config.variational_dropout == 0 or config.variational_dropout_of == "words":
-            averaged = vectors
-        states, *backward = self._states(vectors, sentences)
+        words = functional.embedding(sentences.pack(input_ids), self.embeddings, sparse=self.sparse_gradients)
+        read = self._dropped(words, sentences)
+        if self.config.variational_dropout == 0 or self.config.variational_dropout_of == "words":
+            words = read
+        states, *backward = self._states(read, sentences)
         if backward:
-            both = [states, backward[0][sentences.reversal()]]
-            states = both[0] + both[1] if self.merge is None else self.merge(torch.cat(both, dim=1)).tanh()
-        return averaged, (self.gate_input(vectors) + self.gate_state(states)).sigmoid()
+            second = backward[0][sentences.reversal()]
+            states = states + second if self.merge is None else self.merge(torch.cat([states, second], dim=1)).tanh()
+        gates = (self.gate_input(read) + self.gate_state(states)).sigmoid()
+        gated = words * gates
+        shown = mask if self.config.skip_unknown else None
+        return GranOutput(
+            last_hidden_state=sentences.unpack(gated, shown) if return_token_vectors else None,
+            pooler_output=sentences.mean(gated),
+            gates=sentences.unpack(gates) if output_gates else None,
+        )

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence
-from transformers import initialization
 from transformers.modeling_outputs import ModelOutput
 from transformers.utils import can_return_tuple
 
@@ -17,7 +16,7 @@ from transformers.utils import can_return_tuple
 from .base_configuration import ModelConfig as ModelConfig
 from .configuration_parallel_bigru import ParallelBiGruConfig
 from .packed_sentences import PackedSentences
-from .word_vectors import WordVectorModel, initialize_recurrent, initialize_word_vectors, present_tokens
+from .word_vectors import WordVectorModel, present_tokens
 
 
 @dataclass
@@ -42,8 +41,7 @@ class ParallelBiGruModel(WordVectorModel):
 
     A sentence is encoded once and can be scored in any number of pairs: see :meth:`score`.
 
-    Initialisation, on which the paper is silent: word vectors N(0, `initializer_range`), matrices Xavier uniform,
-    those of the recurrent states orthogonal, gate by gate; biases 0.
+    The paper is silent on the initialisation, which is that of `WordVectorModel`.
 
     Attributes:
         source_embeddings: The word vectors of the source language (source_vocab_size, embedding_size).
@@ -72,21 +70,6 @@ class ParallelBiGruModel(WordVectorModel):
             self.score_weight = nn.Parameter(torch.empty(1, config.score_hidden_size))
         self.score_bias = nn.Parameter(torch.empty(1))
         self.post_init()
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, ParallelBiGruModel):
-            for embeddings in (module.source_embeddings, module.target_embeddings):
-                initialize_word_vectors(embeddings, self.config)
-            initialization.xavier_uniform_(module.score_weight)
-            initialization.zeros_(module.score_bias)
-        elif isinstance(module, nn.GRU):
-            initialize_recurrent(module)
-        elif isinstance(module, nn.Linear):
-            initialization.xavier_uniform_(module.weight)
-            initialization.zeros_(module.bias)
-        elif isinstance(module, nn.Embedding):
-            super()._init_weights(module)
 
     def encode_source(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
         """Computes the vectors of source sentences (batch, 2 * hidden_size); zero for one without tokens.

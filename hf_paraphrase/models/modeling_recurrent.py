@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.utils import can_return_tuple
@@ -14,7 +14,7 @@ from transformers.utils import can_return_tuple
 from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .configuration_recurrent import RecurrentConfig
 from .packed_sentences import PackedSentences
-from .recurrent_layers import RecurrentWordModel, make_cell
+from .recurrent_layers import RecurrentWordModel
 from .word_vectors import counted_tokens
 
 
@@ -38,13 +38,9 @@ class RecurrentModel(RecurrentWordModel):
     base_model_prefix = "recurrent_encoder"
 
     def __init__(self, config: RecurrentConfig) -> None:
-        super().__init__(config)
         assert config.embedding_size is not None
-        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, config.embedding_size))
         halved = config.bidirectional and config.direction_merge == "concat"
-        size = config.hidden_size // 2 if halved else config.hidden_size
-        self.recurrent = make_cell(config, config.embedding_size, size)
-        self.recurrent_backward = make_cell(config, config.embedding_size, size) if config.bidirectional else None
+        super().__init__(config, config.embedding_size, config.hidden_size // 2 if halved else config.hidden_size)
         self.post_init()
 
     @can_return_tuple
@@ -68,7 +64,7 @@ class RecurrentModel(RecurrentWordModel):
         parts = self._states(self._dropped(vectors, sentences), sentences)
         last = self.config.pooling == "last"
         pooled = self._merged([sentences.last(part) if last else sentences.mean(part) for part in parts])
-        token_vectors: Tensor | None = None
+        token_vectors = None
         if return_token_vectors:
             terms = [sentences.contributions(part) for part in parts] if last else parts
             shown = mask if self.config.skip_unknown else None

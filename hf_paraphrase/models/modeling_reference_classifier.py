@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import initialization
 from transformers.modeling_outputs import SequenceClassifierOutput
 from transformers.utils import can_return_tuple
 
@@ -17,7 +15,7 @@ from .averaging import AveragingModel
 from .base_configuration import ModelConfig as ModelConfig
 from .configuration_reference_classifier import ReferenceClassifierConfig
 from .packed_sentences import PackedSentences
-from .word_vectors import initialize_recurrent, present_tokens
+from .word_vectors import present_tokens
 
 
 class ReferenceClassifier(AveragingModel):
@@ -28,8 +26,7 @@ class ReferenceClassifier(AveragingModel):
         P(label | sentence) = softmax(W v + b)
 
     A sentence without words has v = 0. The paper does not describe its LSTM further; this one is `torch.nn.LSTM` with
-    one layer. Initialisation: word vectors N(0, `initializer_range`), input matrices and W Xavier uniform, recurrent
-    matrices orthogonal for each gate, biases 0 but 1 for the forget gate.
+    one layer. The initialisation is that of `WordVectorModel`.
 
     Attributes:
         embeddings: The word vectors (vocab_size, embedding_size).
@@ -44,19 +41,9 @@ class ReferenceClassifier(AveragingModel):
         assert config.hidden_size is not None
         self.lstm: nn.LSTM | None = None
         if config.body == "lstm":
-            self.lstm = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True)
+            self.lstm = nn.LSTM(config.embedding_size, config.hidden_size)
         self.classifier = nn.Linear(config.hidden_size, config.num_labels)
         self.post_init()
-
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.LSTM):
-            initialize_recurrent(module, forget_bias=1.0)
-        elif isinstance(module, nn.Linear):
-            initialization.xavier_uniform_(module.weight)
-            initialization.zeros_(module.bias)
-        else:
-            super()._init_weights(module)
 
     @can_return_tuple
     def forward(
@@ -74,19 +61,13 @@ class ReferenceClassifier(AveragingModel):
         if self.lstm is None:
             _, vectors = self._vectors_and_mean(input_ids, mask, return_token_vectors=False)
         else:
-            vectors = self._states_behind(input_ids, mask)
+            sentences = PackedSentences.of_mask(mask)
+            words = functional.embedding(sentences.pack(input_ids), self.embeddings)
+            vectors = words.new_zeros(len(mask), self.lstm.hidden_size)
+            if sentences.batch_sizes:
+                words = functional.dropout(words, self.config.dropout, self.training)
+                # Padded, for a CPU has no fast kernel for packed sequences.
+                vectors = sentences.last(sentences.unpad(self.lstm(sentences.pad(words))[0]))
         logits = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
         loss = None if labels is None else functional.cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
-
-    def _states_behind(self, input_ids: Tensor, mask: Tensor) -> Tensor:
-        """Computes the LSTM's states behind the last words (batch, hidden_size)."""
-        assert self.lstm is not None
-        sentences = PackedSentences.of_mask(mask)
-        vectors = functional.embedding(sentences.pack(input_ids), self.embeddings)
-        if not sentences.batch_sizes:
-            return vectors.new_zeros(len(mask), self.config.hidden_size)
-        vectors = functional.dropout(vectors, self.config.dropout, self.training)
-        # Padded, for a CPU has no fast kernel for packed sequences.
-        states = self.lstm(sentences.pad(vectors).transpose(0, 1))[0]
-        return sentences.last(sentences.unpad(states.transpose(0, 1)))

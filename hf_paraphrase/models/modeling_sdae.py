@@ -130,35 +130,17 @@ class SdaeModel(WordVectorModel):
             self.decoder.embeddings = self._get_resized_embeddings(own, layer.weight.shape[0]).weight
         return layer
 
-    @torch.no_grad()
-    def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Embedding):
-            super()._init_weights(module)
-            return
-        # Only a module's own parameters, each by a function that leaves loaded ones alone.
-        for name, parameter in module.named_parameters(recurse=False):
-            values = torch.empty_like(parameter)
-            if name == "bias":
-                values.zero_()
-            elif name == "embeddings":
-                values.normal_(0.0, self.config.initializer_range)
-                if isinstance(module, SdaeModel):
-                    values[self.config.pad_token_id] = 0.0
+    def _draw(self, values: Tensor, name: str, rows: int) -> None:
+        reference = self.config.initialization == "reference"
+        for gate, matrix in enumerate(values.split(rows)):
+            # In the authors' code the context's matrices of both gates are one, which is not square.
+            square = matrix.shape[0] == matrix.shape[1] and (name != "weight_context" or gate == 2)
+            if name == "weight_state" or (square and reference):
+                initialization.orthogonal_(matrix)
+            elif reference:
+                matrix.normal_(0.0, self.config.initializer_range)
             else:
-                gates = 3 if isinstance(module, SingleBiasGru) else 1
-                for number, block in enumerate(values.chunk(gates)):
-                    self._draw(block, name, candidate=number == 2)
-            initialization.copy_(parameter, values)
-
-    def _draw(self, block: Tensor, name: str, *, candidate: bool) -> None:
-        """Draws one matrix; in the authors' code the context's matrices of both gates are one, which is not square."""
-        square = block.shape[0] == block.shape[1] and (name != "weight_context" or candidate)
-        if name == "weight_state" or (square and self.config.initialization == "reference"):
-            nn.init.orthogonal_(block)
-        elif self.config.initialization == "reference":
-            block.normal_(0.0, self.config.initializer_range)
-        else:
-            nn.init.xavier_uniform_(block)
+                initialization.xavier_uniform_(matrix)
 
     @can_return_tuple
     def forward(
@@ -181,14 +163,12 @@ class SdaeModel(WordVectorModel):
         vectors = functional.embedding(sentences.pack(input_ids), self.embeddings)
         states = self.recurrent(vectors, sentences)
         pooled = sentences.last(states)
-        loss: Tensor | None = None
+        loss = None
         if labels is not None:
             if self.decoder is None:
                 raise ValueError("this model has no decoder, so that it cannot reconstruct sentences")
             total = self.decoder(pooled[: len(labels)], labels, self.embeddings)
             loss = total / max(len(labels), 1)
-        token_vectors: Tensor | None = None
-        if return_token_vectors:
-            shown = mask if self.config.skip_unknown else None
-            token_vectors = sentences.unpack(sentences.contributions(states), shown)
+        shown = mask if self.config.skip_unknown else None
+        token_vectors = sentences.unpack(sentences.contributions(states), shown) if return_token_vectors else None
         return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled)

@@ -144,9 +144,7 @@ class SentenceClassifier(PreTrainedModel):
 
     def _scale(self, like: Tensor) -> Tensor:
         """Returns the whole numbers of the scale (labels,), of a tensor's kind."""
-        return torch.arange(
-            self.config.lowest_score, self.config.highest_score + 1, dtype=like.dtype, device=like.device
-        )
+        return like.new_tensor(range(self.config.lowest_score, self.config.highest_score + 1))
 
 
 def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:

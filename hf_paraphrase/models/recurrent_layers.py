@@ -7,12 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import initialization
 
 from .packed_sentences import PackedSentences
-from .word_vectors import WordVectorModel, initialize_word_vectors
-
-_STANDARD_DEVIATION = 0.1
+from .word_vectors import WordVectorModel
 
 
 class SingleBiasLstm(nn.Module):
@@ -189,17 +186,17 @@ class RecurrentWordModel(WordVectorModel):
         recurrent_backward: The one that reads them from their end; None without.
     """
 
-    recurrent: SingleBiasLstm | BiaslessGateGru
-    recurrent_backward: SingleBiasLstm | BiaslessGateGru | None
+    def __init__(self, config: Any, embedding_size: int, size: int) -> None:
+        super().__init__(config)
+        self.embeddings = nn.Parameter(torch.empty(config.vocab_size, embedding_size))
+        self.recurrent = make_cell(config, embedding_size, size)
+        self.recurrent_backward = make_cell(config, embedding_size, size) if config.bidirectional else None
 
-    def _init_weights(self, module: nn.Module) -> None:
-        uniform = self.config.cell == "gru"
-        if isinstance(module, WordVectorModel):
-            initialize_word_vectors(module.embeddings, self.config, uniform=uniform)
-        elif isinstance(module, nn.Embedding):
-            super()._init_weights(module)
+    def _draw(self, values: Tensor, name: str, rows: int) -> None:
+        if self.config.cell == "gru":
+            super()._draw(values, name, rows)
         else:
-            initialize_layer(module, xavier=uniform)
+            values.normal_(0.0, 0.1)
 
     def _dropped(self, vectors: Tensor, sentences: PackedSentences) -> Tensor:
         """Drops what the configuration says of packed word vectors (total, dim), in training; scales the rest up."""
@@ -240,22 +237,3 @@ def make_cell(config: Any, input_size: int, size: int) -> SingleBiasLstm | Biasl
     return BiaslessGateGru(
         input_size, size, activation=config.candidate_activation, negative_slope=config.negative_slope
     )
-
-
-@torch.no_grad()
-def initialize_layer(module: nn.Module, *, xavier: bool) -> None:
-    """Draws the initial weights of a recurrent or linear layer."""
-    if not isinstance(module, (SingleBiasLstm, BiaslessGateGru, nn.Linear)):
-        return
-    for name, parameter in module.named_parameters(recurse=False):
-        if name.startswith("bias"):
-            initialization.zeros_(parameter)
-        elif xavier and name != "peepholes":
-            # Stacked matrices are drawn one by one, each with its own bound.
-            rows = parameter.shape[0] if isinstance(module, nn.Linear) else module.size
-            values = torch.empty_like(parameter)
-            for block in values.split(rows):
-                initialization.xavier_uniform_(block)
-            initialization.copy_(parameter, values)
-        else:
-            initialization.normal_(parameter, 0.0, _STANDARD_DEVIATION)

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedConfig, PreTrainedModel
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,6 @@ def model_class(model_type: str) -> type[PreTrainedModel]:
     return model
 
 
-def tokenizer_class(model_type: str) -> type[PreTrainedTokenizerBase] | None:
-    """Imports the tokenizer class of a model type; None if it has none of its own."""
-    name = MODELS[model_type].tokenizer
-    return None if name is None else _imported("tokenization", model_type, name)
-
-
 def _imported(kind: str, model_type: str, name: str) -> Any:
     return getattr(importlib.import_module(f"{__package__}.{kind}_{model_type}"), name)
 
@@ -91,10 +85,9 @@ def _register_in(module: ModuleType) -> None:
             module.AutoConfig.register(model_type, config, exist_ok=True)
         elif part == "modeling_auto":
             getattr(module, entry.auto_class).register(config, model_class(model_type), exist_ok=True)
-        elif tokenizer := tokenizer_class(model_type):
-            is_fast = "TokenizersBackend" in {base.__name__ for base in tokenizer.mro()}
-            kind = "fast_tokenizer_class" if is_fast else "slow_tokenizer_class"
-            module.AutoTokenizer.register(config, **{kind: tokenizer}, exist_ok=True)
+        elif entry.tokenizer is not None:
+            tokenizer = _imported("tokenization", model_type, entry.tokenizer)
+            module.AutoTokenizer.register(config, tokenizer_class=tokenizer, exist_ok=True)
 
 
 class _AutoModuleFinder(MetaPathFinder):

@@ -12,6 +12,10 @@ from transformers import PreTrainedModel, initialization
 class WordVectorModel(PreTrainedModel):
     """A model whose word vectors are a parameter of its own, by default `embeddings` (vocab_size, dim).
 
+    Word vectors start from N(0, `initializer_range`), or uniform in ± that where the configuration's
+    `initial_distribution` says so, and zero for padding. Matrices start Xavier uniform, those from state to state
+    orthogonal, and biases 0, but 1 for the forget gate; a subclass may have another :meth:`_draw`.
+
     Attributes:
         sparse_gradients: Whether the gradient of `embeddings` is a sparse tensor. A training switch, not saved.
     """
@@ -33,6 +37,35 @@ class WordVectorModel(PreTrainedModel):
         assert isinstance(weight, nn.Parameter)
         setattr(self, self.embeddings_name, weight)
 
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        if isinstance(module, nn.Embedding):  # transformers makes one to resize the word vectors
+            super()._init_weights(module)
+            return
+        size: Any = module.hidden_size if isinstance(module, nn.RNNBase) else getattr(module, "size", None)
+        for name, parameter in module.named_parameters(recurse=False):
+            values = torch.zeros_like(parameter)
+            if name.endswith("embeddings"):
+                bound = self.config.initializer_range
+                uniform = getattr(self.config, "initial_distribution", "normal") == "uniform"
+                values.uniform_(-bound, bound) if uniform else values.normal_(0.0, bound)
+                if isinstance(module, WordVectorModel) and self.config.pad_token_id is not None:
+                    values[self.config.pad_token_id] = 0.0
+            elif "bias" not in name:
+                self._draw(values, name, size or len(values))
+            elif isinstance(module, nn.LSTM):
+                values[size : 2 * size] = 0.5  # two biases are added to one another
+            # A function that leaves loaded weights alone.
+            initialization.copy_(parameter, values)
+
+    def _draw(self, values: Tensor, name: str, rows: int) -> None:
+        """Draws the parameter of a name, matrices of so many rows below one another."""
+        for matrix in values.split(rows):
+            if name.startswith("weight_hh"):
+                initialization.orthogonal_(matrix)
+            else:
+                initialization.xavier_uniform_(matrix)
+
 
 def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
     """Returns an embedding layer whose weight is the given parameter (words, dim)."""
@@ -40,40 +73,6 @@ def embedding_layer(vectors: nn.Parameter) -> nn.Embedding:
     layer = nn.Embedding(words, dim, _weight=vectors.detach())
     layer.weight = vectors
     return layer
-
-
-@torch.no_grad()
-def initialize_word_vectors(embeddings: nn.Parameter, config: Any, *, uniform: bool = False) -> None:
-    """Draws the initial word vectors; that of padding is zero.
-
-    The configuration's `initializer_range` is the standard deviation, or the bound of a uniform distribution.
-    """
-    vectors = torch.empty_like(embeddings)
-    bound = config.initializer_range
-    if uniform:
-        vectors.uniform_(-bound, bound)
-    else:
-        vectors.normal_(0.0, bound)
-    if config.pad_token_id is not None:
-        vectors[config.pad_token_id] = 0.0
-    initialization.copy_(embeddings, vectors)
-
-
-@torch.no_grad()
-def initialize_recurrent(layer: nn.RNNBase, *, forget_bias: float = 0.0) -> None:
-    """Draws each gate's matrices, Xavier uniform or of states orthogonal, and biases, 0 but that of forgetting."""
-    size = layer.hidden_size
-    for name, parameter in layer.named_parameters(recurse=False):
-        values = torch.zeros_like(parameter)
-        if name.startswith("bias"):
-            # Gates are in the order input, forget, …; two biases are added to one another.
-            values[size : 2 * size] = forget_bias / 2
-        for gate in values.split(size) if values.dim() == 2 else ():
-            if name.startswith("weight_hh"):
-                initialization.orthogonal_(gate)
-            else:
-                initialization.xavier_uniform_(gate)
-        initialization.copy_(parameter, values)
 
 
 def present_tokens(input_ids: Tensor, attention_mask: Tensor | None, config: Any) -> Tensor:

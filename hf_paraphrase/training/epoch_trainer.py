@@ -224,7 +224,8 @@ class EpochTrainer(Trainer):
         return [{name.removeprefix("eval_"): value for name, value in entry.items()} for entry in entries]
 
     def best_scores(self) -> dict[str, float] | None:
-        """Returns the entry of :meth:`scores` whose weights are kept, the earliest of equals; None without any."""
+        """Returns the entry of :meth:`scores` after a step whose weights are kept, the earliest of equals, or None."""
         chosen = (self.args.metric_for_best_model or self.criterion).removeprefix("eval_")
         best = min if self.args.greater_is_better is False else max
-        return best(self.scores(), key=lambda entry: entry[chosen], default=None)
+        trained = [entry for entry in self.scores() if entry["step"] > 0]
+        return best(trained, key=lambda entry: entry[chosen], default=None)

@@ -20,6 +20,8 @@ from hf_paraphrase.commands.verbs import JOURNEYS, Verb, all_recipes
 
 PACKAGES = {
     "encoders": "Sentence encoders",
+    "searching": "Search",
+    "deduplication": "Deduplication",
     "data": "Data",
     "tokenization": "Tokenizers",
     "translation": "Translation",

@@ -13,8 +13,8 @@ import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.encoders.search.index import SearchIndex
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.searching.index import SearchIndex
 
 LINES = ["w1 w2", "w2 w1", "w3\u2028w4", "", "W1  w2", "w5 | w6", "w1 w2", "w7", "unheard of"]
 KEPT = ["w1 w2", "w2 w1", "w3\u2028w4", "W1  w2", "w5 | w6", "w7", "unheard of"]

@@ -15,9 +15,9 @@ import torch
 
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.search.index import Neighbour
-from hf_paraphrase.encoders.search.run import Searched, search
 from hf_paraphrase.errors import HfParaphraseError
+from hf_paraphrase.searching.index import Neighbour
+from hf_paraphrase.searching.run import Searched, search
 from hf_paraphrase.settings import recipe
 from hf_paraphrase.training.devices import EnvironmentSettings
 

@@ -185,7 +185,7 @@ class Bare:
 
 sys.meta_path.insert(0, Bare())
 import hf_paraphrase as hp
-from hf_paraphrase.encoders.search.index import build_index
+from hf_paraphrase.searching.index import build_index
 
 encoder = hp.SentenceEncoder.from_pretrained()
 texts = ["A doctor bought a car.", "It rains.", "A farmer sold a horse."]

@@ -98,6 +98,22 @@ def test_embeddings_that_are_set_are_used(model_type, settings):
     assert not torch.equal(output_of(model, [3, 8]), before)
 
 
+@pytest.mark.parametrize("model_type", ["parallel_bigru", "reference_classifier"])
+def test_recurrent_layers_of_torch_start_gate_by_gate_and_remember(model_type):
+    size = {"embedding_size": 20, "hidden_size": 30}
+    model = small_model(model_type, {**size, "body": "lstm"} if model_type == "reference_classifier" else size)
+    layer = next(module for module in model.modules() if isinstance(module, nn.RNNBase))
+    for name, values in layer.named_parameters():
+        for number, gate in enumerate(values.split(30)):
+            if name.startswith("weight_hh"):
+                torch.testing.assert_close(gate @ gate.T, torch.eye(30), atol=1e-5, rtol=0)
+            elif name.startswith("weight_ih"):
+                assert 0.9 * (6 / 50) ** 0.5 < gate.abs().max() <= (6 / 50) ** 0.5
+            else:
+                # Two biases add up to 1 for the gate that forgets.
+                assert (gate == (0.5 if isinstance(layer, nn.LSTM) and number == 1 else 0)).all()
+
+
 def test_a_smaller_concatenation_loses_tokens_of_its_last_part_only():
     model = small_model("concatenation", SETTINGS["concatenation"][0])
     model.resize_token_embeddings(6)

@@ -13,10 +13,10 @@ from tqdm.auto import tqdm
 from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
-from ...encoders.search.index import Neighbour, SearchIndex, build_index, text_keys
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...filtering.tokens import tokenize
+from ...searching.index import Neighbour, SearchIndex, build_index, text_keys
 from ...settings import recipe, setting
 from ...tables import format_table, plain_markdown, short_names
 from ..report import ReportSettings, report

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoders.known_texts import KnownTexts
-from ...encoders.search.index import SearchIndex
-from ...encoders.search.nearest_neighbours import unit_vectors
+from ...encoders.nearest_neighbours import unit_vectors
 from ...errors import InputError
 from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
+from ...searching.index import SearchIndex
 from ...settings import recipe
 from ...tables import format_table, plain_markdown, short_names
 from ..report import report

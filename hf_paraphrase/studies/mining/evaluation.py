@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
-from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...encoders.nearest_neighbours import nearest_neighbours
 from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe, setting

@@ -14,7 +14,7 @@ from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...data.sentences import naming
-from ...encoders.search.nearest_neighbours import nearest_neighbours
+from ...encoders.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import is_main_process, log

@@ -28,7 +28,7 @@ from scipy.special import expit
 from tqdm.auto import tqdm
 
 from ...encoders.known_texts import KnownTexts
-from ...encoders.search.nearest_neighbours import cosine_of_rows, nearest_neighbours
+from ...encoders.nearest_neighbours import cosine_of_rows, nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...encoders.vectors import npy_writer, open_vectors
 from ...errors import InputError

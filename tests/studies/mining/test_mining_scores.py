@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.encoders.search.nearest_neighbours import nearest_neighbours
+from hf_paraphrase.encoders.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.studies.mining.collections import Collection, TaskPart, read_collection, read_gold, write_side

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.same_text import combining_marks
+from ..data.same_text import combining_marks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

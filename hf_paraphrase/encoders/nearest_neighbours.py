@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError, UsageError
-from ..vectors import check_counts
+from ..errors import InputError, UsageError
+from .vectors import check_counts
 
 _PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
 _COSINES_AT_A_TIME = 8192

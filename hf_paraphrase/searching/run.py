@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ...artefacts.artefact import Artefact, Card, check_early
-from ...artefacts.hub_models import BUILTIN, model_folder
-from ...artefacts.provenance import inherited_metadata
-from ...artefacts.remote_paths import to_path
-from ...data.folder import DataFolder, write_split
-from ...data.sentences import SentenceCorpus, naming
-from ...data.text_blocks import PLAIN_OR_COMPRESSED
-from ...errors import InputError, UsageError
-from ...messages import log
-from ...settings import is_given, recipe, setting
-from ...training.devices import DeviceSettings
+from ..artefacts.artefact import Artefact, Card, check_early
+from ..artefacts.hub_models import BUILTIN, model_folder
+from ..artefacts.provenance import inherited_metadata
+from ..artefacts.remote_paths import to_path
+from ..data.folder import DataFolder, write_split
+from ..data.sentences import SentenceCorpus, naming
+from ..data.text_blocks import PLAIN_OR_COMPRESSED
+from ..errors import InputError, UsageError
+from ..messages import log
+from ..settings import is_given, recipe, setting
+from ..training.devices import DeviceSettings
 from .filters import passing_rows
 
 if TYPE_CHECKING:
-    from ...data.batch_function import Progress
-    from ..sentence_encoder import SentenceEncoder
+    from ..data.batch_function import Progress
+    from ..encoders.sentence_encoder import SentenceEncoder
     from .index import IndexSettings, Neighbour, SearchIndex
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
@@ -320,7 +320,7 @@ def _open(settings: SearchSettings) -> SearchIndex:
 
 
 def _encoder(settings: SearchSettings) -> SentenceEncoder:
-    from ..sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
     return SentenceEncoder.from_pretrained(str(settings.model), device=settings.device)
 

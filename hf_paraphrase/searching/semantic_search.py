@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from ...errors import UsageError
-from ...tokenization.token_lookup import list_of_texts
-from ..vectors import check_counts
-from .nearest_neighbours import cosine_of_rows, float32_error, nearest_neighbours, unit_vectors
+from ..encoders.nearest_neighbours import cosine_of_rows, float32_error, nearest_neighbours, unit_vectors
+from ..encoders.vectors import check_counts
+from ..errors import UsageError
+from ..tokenization.token_lookup import list_of_texts
 
 if TYPE_CHECKING:
     import torch

@@ -18,9 +18,9 @@ from hf_paraphrase import SentenceEncoder, deduplicate, deduplicate_files
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.same_text import is_blank, same_text
+from hf_paraphrase.deduplication import duplicates, near_vectors
+from hf_paraphrase.deduplication.duplicates import find_duplicates
 from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.filtering.deduplication import duplicates, near_vectors
-from hf_paraphrase.filtering.deduplication.duplicates import find_duplicates
 
 QUESTIONS = ["How do I reset my password?", "how do I reset my  password?", "How can I reset my password?", "So what?"]
 

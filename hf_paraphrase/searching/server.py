@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from ...artefacts.hub_models import BUILTIN
-from ...artefacts.provenance import read_provenance
-from ...errors import UsageError
-from ...messages import log
-from ...settings import recipe, setting
-from ...tokenization.token_lookup import list_of_texts
-from ...training.devices import DeviceSettings
-from ..sentence_encoder import SentenceEncoder
-from ..vectors import normalized
+from ..artefacts.hub_models import BUILTIN
+from ..artefacts.provenance import read_provenance
+from ..encoders.sentence_encoder import SentenceEncoder
+from ..encoders.vectors import normalized
+from ..errors import UsageError
+from ..messages import log
+from ..settings import recipe, setting
+from ..tokenization.token_lookup import list_of_texts
+from ..training.devices import DeviceSettings
 from .index import SearchIndex
 
 HOST = "127.0.0.1"

@@ -11,10 +11,10 @@ import torch
 from tiny_encoders import write_average
 
 from hf_paraphrase.encoders.known_texts import KnownTexts
-from hf_paraphrase.encoders.search.approximate import LISTS_FILE
-from hf_paraphrase.encoders.search.index import SearchIndex, build_index
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
+from hf_paraphrase.searching.approximate import LISTS_FILE
+from hf_paraphrase.searching.index import SearchIndex, build_index
 
 WORDS = [f"w{number}" for number in range(40)]
 

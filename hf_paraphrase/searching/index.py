@@ -17,24 +17,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...artefacts.artefact import Artefact, Card, is_ours
-from ...artefacts.files import read_json_object
-from ...artefacts.provenance import inherited_metadata, read_provenance
-from ...data.batch_function import Progress, no_progress
-from ...data.folder import DataFolder, write_split
-from ...data.same_text import is_blank, same_texts
-from ...data.schema import int64_array
-from ...data.sentences import SentenceCorpus
-from ...errors import InputError, ModelError, OutputError, UsageError
-from ...settings import Constraints, Settings
-from ...tokenization.token_lookup import list_of_texts
-from ..known_texts import KnownTexts
-from ..sentence_encoder import SentenceEncoder
-from ..vectors import NpyWriter, check_counts, npy_writer, open_vectors
+from ..artefacts.artefact import Artefact, Card, is_ours
+from ..artefacts.files import read_json_object
+from ..artefacts.provenance import inherited_metadata, read_provenance
+from ..data.batch_function import Progress, no_progress
+from ..data.folder import DataFolder, write_split
+from ..data.same_text import is_blank, same_texts
+from ..data.schema import int64_array
+from ..data.sentences import SentenceCorpus
+from ..encoders.known_texts import KnownTexts
+from ..encoders.nearest_neighbours import cosine_of_rows, nearest_neighbours
+from ..encoders.sentence_encoder import SentenceEncoder
+from ..encoders.vectors import NpyWriter, check_counts, npy_writer, open_vectors
+from ..errors import InputError, ModelError, OutputError, UsageError
+from ..settings import Constraints, Settings
+from ..tokenization.token_lookup import list_of_texts
 from .approximate import LISTS_FILE, InvertedLists, build_lists
 from .bm25 import Bm25, reciprocal_rank_fusion
 from .filters import passing_rows
-from .nearest_neighbours import cosine_of_rows, nearest_neighbours
 from .semantic_search import MinedPairs, Pairs, best_pairs, similar_pairs
 
 ENCODER_FOLDER = "encoder"

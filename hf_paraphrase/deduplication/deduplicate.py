@@ -12,19 +12,19 @@ import numpy as np
 import pyarrow as pa
 from tqdm.auto import tqdm
 
-from ...artefacts.artefact import Artefact, Card
-from ...artefacts.hub_models import BUILTIN
-from ...artefacts.provenance import inherited_metadata
-from ...data.folder import DataFolder, write_split
-from ...data.records import arrow_tables, open_rows, text_columns, texts_of
-from ...data.schema import columns_named
-from ...errors import InputError, UsageError
-from ...inputs import copied_inputs
-from ...messages import log, shown_line
-from ...settings import recipe, setting
-from ...tables import format_table, plain_markdown
-from ...tokenization.token_lookup import list_of_texts
-from ...training.devices import DeviceSettings
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.hub_models import BUILTIN
+from ..artefacts.provenance import inherited_metadata
+from ..data.folder import DataFolder, write_split
+from ..data.records import arrow_tables, open_rows, text_columns, texts_of
+from ..data.schema import columns_named
+from ..errors import InputError, UsageError
+from ..inputs import copied_inputs
+from ..messages import log, shown_line
+from ..settings import recipe, setting
+from ..tables import format_table, plain_markdown
+from ..tokenization.token_lookup import list_of_texts
+from ..training.devices import DeviceSettings
 from .duplicates import Duplicates, find_duplicates
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class _Work:
     """The rows, their texts, and which of them are duplicates."""
 
     def __init__(self, settings: DeduplicateSettings, opened: Sequence[Any], names: Sequence[str]) -> None:
-        from ...encoders.sentence_encoder import SentenceEncoder
+        from ..encoders.sentence_encoder import SentenceEncoder
 
         self.settings, self.rows = settings, opened[0]
         by = columns_named(settings.by, self.rows.column_names)

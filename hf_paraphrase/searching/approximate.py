@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError, UsageError
-from .nearest_neighbours import nearest_neighbours
+from ..encoders.nearest_neighbours import nearest_neighbours
+from ..errors import InputError, UsageError
 
 LISTS_FILE = "index.faiss"
 _REMEDY = "build it again with --method approximate, or search exactly (--method exact)"

@@ -11,18 +11,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.batch_function import available_cores, mapped_in_order, no_progress
-from ...data.fingerprints import as_texts
-from ...data.row_selection import text_keys
-from ...data.same_text import has_words, same_texts
-from ...encoders.known_texts import KnownTexts
-from ...encoders.search.nearest_neighbours import cosine_of_rows
-from ...errors import ModelError
-from ...training.threads import one_blas_thread
+from ..data.batch_function import available_cores, mapped_in_order, no_progress
+from ..data.fingerprints import as_texts
+from ..data.row_selection import text_keys
+from ..data.same_text import has_words, same_texts
+from ..encoders.known_texts import KnownTexts
+from ..encoders.nearest_neighbours import cosine_of_rows
+from ..errors import ModelError
+from ..training.threads import one_blas_thread
 from .near_vectors import NearVectors, PlacedVectors
 
 if TYPE_CHECKING:
-    from ...encoders.sentence_encoder import SentenceEncoder
+    from ..encoders.sentence_encoder import SentenceEncoder
 
 _SAMPLED_TEXTS = 30_000
 _CHECKED_TEXTS = 1000

@@ -9,11 +9,11 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.encoders.search.bm25 import Bm25
-from hf_paraphrase.encoders.search.filters import passing_rows
-from hf_paraphrase.encoders.search.index import SearchIndex, build_index
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
+from hf_paraphrase.searching.bm25 import Bm25
+from hf_paraphrase.searching.filters import passing_rows
+from hf_paraphrase.searching.index import SearchIndex, build_index
 
 WORDS = [f"w{number}" for number in range(12)]
 TEXTS = [" ".join(np.random.default_rng(row).choice(WORDS, size=1 + row % 5)) + f" r{row}" for row in range(200)]

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.schema import is_number
-from ...errors import UsageError
+from ..data.schema import is_number
+from ..errors import UsageError
 
 _FILTER = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<operator><=|>=|!=|==|=|<|>)\s*(?P<value>.*?)\s*", re.DOTALL)
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.search.nearest_neighbours import cosine_of_rows, float32_error
-from ...training.threads import available_threads, in_threads
+from ..encoders.nearest_neighbours import cosine_of_rows, float32_error
+from ..training.threads import available_threads, in_threads
 
 MOST_EXACT = 100_000
 """Up to so many vectors all are compared with all."""

@@ -18,9 +18,9 @@ import pytest
 from tiny_encoders import write_average
 
 import hf_paraphrase
-from hf_paraphrase.encoders.search.index import SearchIndex, build_index
-from hf_paraphrase.encoders.search.server import MAX_BODY, MAX_TEXTS, Service, running
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.searching.index import SearchIndex, build_index
+from hf_paraphrase.searching.server import MAX_BODY, MAX_TEXTS, Service, running
 
 WORDS = [f"w{number}" for number in range(30)]
 CORPUS = pa.table(

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hf_paraphrase.encoders.vectors import open_vectors
+from hf_paraphrase.errors import InputError
+from hf_paraphrase.searching.semantic_search import best_pairs, semantic_search, similar_pairs
+
+
+def vectors(rows, dimension=8, seed=0, scale=1.0):
+    return (scale * np.random.default_rng(seed).normal(size=(rows, dimension))).astype(np.float32)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("row", [0, 2])
+def test_vectors_with_nan_or_infinity_are_refused_by_the_name_of_their_side(side, value, row):
+    sides = [vectors(4, 3), vectors(4, 3, 1)]
+    sides[side][row, 1] = value
+    name = ("query", "corpus")[side]
+    with pytest.raises(InputError, match=f"^{name}_embeddings with NaN or infinity, the first in row {row} "):
+        semantic_search(*sides, query_chunk_size=2, corpus_chunk_size=2)
+
+
+@pytest.mark.parametrize("rows", [4096, 64, 7])
+def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, rows):
+    monkeypatch.setattr("hf_paraphrase.searching.semantic_search._ROWS", rows)
+    unit = vectors(300, 6)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    unit[200] = unit[3]
+    np.save(tmp_path / "v.npy", unit)
+    cosines = np.triu(unit.astype(float) @ unit.T.astype(float), 1)
+    expected = set(zip(*np.nonzero(cosines >= 0.7), strict=True))
+    pairs = [
+        (i, j)
+        for one, two, _ in similar_pairs(open_vectors(tmp_path / "v.npy"), 0.7)
+        for i, j in zip(one, two, strict=True)
+    ]
+    assert len(pairs) == len(set(pairs)) > 300 and set(pairs) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([0.5, 0.75, 1.0]), max_size=5), max_size=6), st.integers(1, 8))
+def test_the_best_pairs_of_a_stream_are_those_of_a_sort(blocks, limit):
+    parts, every, row = [], [], 0
+    for scores in blocks:
+        first = np.arange(row, row + len(scores))
+        row += len(scores)
+        parts.append((first, first + 1, np.array(scores)))
+        every += zip((-score for score in scores), first.tolist(), strict=True)
+    mined = best_pairs(parts, limit)
+    assert list(zip((-mined.scores).tolist(), mined.first.tolist(), strict=True)) == sorted(every)[:limit]
+    assert mined.found == len(every) and (mined.second == mined.first + 1).all()
