@@ -13,7 +13,7 @@ TUNE = "tune --dev-data {graded} --data {judged} --output out"
 REQUESTS = {
     # Near names.
     "train_nmt_": "unknown verb `train_nmt_` (did you mean train-nmt?",
-    "encode --model buildin --input blank --output out": "did you mean builtin?",
+    "encode --model buildin --input blank --output out.npy": "did you mean builtin?",
     f"score --measures lenght {PAIRS}": "did you mean length?",
     # Reports.
     f"analyze gates --model {{avg}} {TEXT} --output out": "a model of type `avg` does not give gates",

@@ -35,9 +35,9 @@ def write_binary(folder, negative="rt-polarity.neg", positive="rt-polarity.pos",
         file.writelines(f"{text} a a a\n" for text in words(2, count))
 
 
-def write_msrp(folder, *parts):
-    folder.mkdir(parents=True, exist_ok=True)
-    for part, count in parts:
+def write_msrp(folder):
+    folder.mkdir()
+    for part, count in (("train", 80), ("test", 40)):
         lines = ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
         for i, (a, b) in enumerate(zip(words(3, count), words(4, count), strict=True)):
             lines.append(f"{i % 2}\t{i}\t{i + 1000}\t{a}\t{a if i % 2 else b + ' h h'}")
@@ -83,7 +83,7 @@ def test_the_classes_are_those_of_a_naive_loop_over_penalties_and_nested_folds()
 def test_each_family_learns_what_its_vectors_show_and_gives_its_measures(tmp_path):
     write_binary(tmp_path / "MR")
     write_trec(tmp_path / "TREC")
-    write_msrp(tmp_path / "MSRP", ("train", 80), ("test", 40))
+    write_msrp(tmp_path / "MSRP")
     tasks, missing, _ = find_transfer_tasks(tmp_path, TASKS)
     results = {result["task"]: result for result in evaluate_tasks(encode, tasks, folds=2)}
     assert list(results) == ["MR", "TREC", "MRPC"] and missing == ["CR", "SUBJ", "MPQA"]

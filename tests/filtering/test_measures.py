@@ -146,18 +146,8 @@ TEXT = st.text(
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXT, max_size=6))
-@example(
-    [
-        "don't 'tis rock'n'roll ''",
-        "a'",
-        "'b",
-        "a''b",
-        "e\u0301'a",
-        "it's we'll I'd’ve n't nn’t can'ts 'sn't n't's",
-        "x'r",
-        "n",
-    ]
-)
+@example(["don't 'tis rock'n'roll ''", "a'", "'b", "a''b", "e\u0301'a", "x'r", "n"])
+@example(["a", "it's we'll I'd’ve n't nn’t can'ts 'sn't n't's", "b"])
 @example(["'"])
 @example(["n't"])
 def test_spans_are_the_tokens_of_the_regular_expression(texts):
