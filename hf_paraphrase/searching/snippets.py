@@ -16,9 +16,9 @@ from .bm25 import words_and_marks
 
 _MOST_CHARACTERS = 200
 _LEAST_CHARACTERS = 20
-_NO_SENTENCE_END = r"(?<!\b[A-Za-z])(?<!\bDr)(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bSt)"
+_NO_SENTENCE_END = r"(?<!\b[A-Za-z].)(?<!\bDr.)(?<!\bMr.)(?<!\bMrs.)(?<!\bMs.)(?<!\bSt.)"
 _SENTENCE_END = re.compile(
-    rf"{_NO_SENTENCE_END}[.!?…؟।॥]['\"”’»)\]]{{0,3}}(?=\s)"  # a space follows
+    rf"[.!?…؟।॥]{_NO_SENTENCE_END}['\"”’»)\]]{{0,3}}(?=\s)"  # a space follows
     r"|[。！？｡]+[」』”’）]*"  # in Chinese and Japanese none does
     r"|\n\s*\n"  # a heading or a paragraph ends
 )
@@ -47,6 +47,9 @@ def passages(text: str) -> list[str]:
 
 
 def _windows(sentence: str) -> list[str]:
+    sentence = sentence.strip()
+    if len(sentence) <= _MOST_CHARACTERS:
+        return [sentence] if sentence else []
     found, first, last = [], 0, -1
     spans = [match.span() for match in _units().finditer(sentence)]
     while last + 1 < len(spans):
