@@ -151,24 +151,25 @@ def tiny_wordnet(tmp_path_factory) -> Path:
     return write_wordnet(tmp_path_factory.mktemp("wordnet") / "dict", WORDNET)
 
 
-@pytest.fixture(scope="session")
-def real_wordnet() -> Path:
-    """The folder of an installed WordNet."""
-    from hf_paraphrase.errors import InputError
-    from hf_paraphrase.studies.expansion.wordnet import find_wordnet
-
-    try:
-        return find_wordnet()
-    except InputError as error:
-        pytest.skip(f"{error}: WNSEARCHDIR can name it")
-
-
 @pytest.fixture
 def wordnet_folder(tmp_path):
     """Writes a folder like `tiny_wordnet` that a test may damage: its name, and the version in its files."""
     from sample import write_wordnet
 
     return lambda name, version="3.0": write_wordnet(tmp_path / name, WORDNET, version)
+
+
+@pytest.fixture
+def two_cards(monkeypatch):
+    """A machine with two GPUs, as far as torch tells, once it is called."""
+
+    def begin():
+        import torch
+
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+
+    return begin
 
 
 @pytest.fixture

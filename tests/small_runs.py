@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pyarrow as pa
 
 from hf_paraphrase.commands import main
@@ -32,6 +33,35 @@ def write(folder, split="train", **columns):
     table = pa.table(columns)
     write_split(folder, split, [table], table.schema)
     return folder
+
+
+def write_rows(folder, split, names, rows):
+    """The same from rows."""
+    return write(folder, split, **dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def random_sentences(count, shortest=0, longest=8):
+    """Sentences of the words w0 to w11, the same in every run."""
+    generator = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(12)]
+    return [" ".join(generator.choice(words, size=generator.integers(shortest, longest + 1))) for _ in range(count)]
+
+
+def write_pairs(folder, rows, test=slice(0, 0), **settings):
+    """Writes numbered pairs of them in row groups of odd sizes, and some as a split `test`; returns the folder."""
+    texts = random_sentences(2 * rows)
+    sides = {"sentence1": texts[:rows], "sentence2": [*texts[rows:-1], None]}
+    table = pa.table({**sides, "note": list(range(rows))})
+    write_split(folder, "train", table.to_batches(max_chunksize=17), table.schema, **settings)
+    write_split(folder, "test", [table.slice(test.start, test.stop - test.start)], table.schema)
+    return folder
+
+
+def tree(folder):
+    """The files of a folder, which name the place where it lies as if it lay nowhere."""
+    place = str(folder.parent).encode()
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes().replace(place, b"") for path in files}
 
 
 def record(folder):

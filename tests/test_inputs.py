@@ -119,21 +119,12 @@ TEXTS = [{"sentence1": f"the dog {n % 5} barks", "sentence2": f"a hound {n % 5} 
 
 def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(artefacts, tmp_path):
     dev = Dataset.from_list([{**row, "label": number % 2} for number, row in enumerate(TEXTS)])
-    encoder = train_encoder(
-        pairs=Dataset.from_list(TEXTS),
-        initial_model=SentenceEncoder.from_pretrained(artefacts["avg"]),
-        dev_data=dev,
-        output=tmp_path / "model",
-        epochs=4,
-        patience=1,
-    )
+    given = {"pairs": Dataset.from_list(TEXTS), "initial_model": SentenceEncoder.from_pretrained(artefacts["avg"])}
+    encoder = train_encoder(**given, dev_data=dev, output=tmp_path / "model", epochs=4, patience=1)
     assert encoder.encode(["the dog"]).shape[0] == 1 and "dev_best" in encoder.results
     record = json.loads((tmp_path / "model/provenance.json").read_text())
-    assert [item["name"] for item in record["inputs"]] == [
-        "Dataset (pairs)",
-        "SentenceEncoder (initial_model)",
-        "Dataset (dev_data)",
-    ]
+    names = ["Dataset (pairs)", "SentenceEncoder (initial_model)", "Dataset (dev_data)"]
+    assert [item["name"] for item in record["inputs"]] == names
     assert record["inputs"][1]["license"] and record["settings"]["pairs"] == "Dataset (pairs)"
     scored = Dataset.from_list([{**row, "score": float(number % 3)} for number, row in enumerate(TEXTS)])
     found = hf_paraphrase.evaluate(models=[encoder, "builtin"], data=DatasetDict({"test": scored}), suite="graded")

@@ -82,8 +82,9 @@ def test_an_error_is_one_line_with_file_line_value_and_remedy_also_from_another_
         assert str(found) == "a.tsv:3: bad value `x` (fix it)" and isinstance(found, HfParaphraseError)
 
 
-class OutOfMemoryError(RuntimeError):
-    """As that of torch, which is known by its name."""
+# As that of torch, which is known by its name.
+OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {})
+HALF_A_PAIR = UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed")
 
 
 @pytest.mark.parametrize(
@@ -95,11 +96,7 @@ class OutOfMemoryError(RuntimeError):
         (Exception("I/O error: File too large (os error 27)"), OutputError, "cannot write: File too large"),
         (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (try a smaller --batch-size"),
         (OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (try a smaller --batch"),
-        (
-            UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allowed"),
-            InputError,
-            "not valid UTF-8: a\\udcff",
-        ),
+        (HALF_A_PAIR, InputError, "not valid UTF-8: a\\udcff"),
     ],
 )
 def test_what_the_system_refuses_is_explained_however_deep_in_a_chain(error, kind, text):

@@ -137,9 +137,3 @@ def test_what_one_process_must_do_alone_is_refused_in_several(monkeypatch, capsy
     assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "`filter` runs in one process, and 2 were started" in err
-
-
-def test_an_unknown_verb_is_one_line_on_standard_error_and_exit_code_2(capsys):
-    assert main(["train_nmt_"]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and "unknown verb" in err and "did you mean train-nmt?" in err

@@ -234,20 +234,13 @@ REMARKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, run_python):
-    """Where the commands of the page have run, in their order, with the file that it shows beside them."""
-    path = tmp_path_factory.mktemp("newcomer")
-    code = dict(blocks(CONTRIBUTING.read_text("utf-8")))
-    (path / "mine.py").write_text(code["python"])
-    (path / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in REMARKS.items()))
+def test_the_examples_run_as_they_are_printed_one_after_the_other(tmp_path, run_python):
+    folder, code = tmp_path, dict(blocks(CONTRIBUTING.read_text("utf-8")))
+    (folder / "mine.py").write_text(code["python"])
+    (folder / "pairs.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in REMARKS.items()))
     for command in commands_of(code["bash"]):
-        done = run_python(MAIN, *shlex.split(command)[1:], folder=path)
+        done = run_python(MAIN, *shlex.split(command)[1:], folder=folder)
         assert done.returncode == 0, f"{command}\n{done.stderr}"
-    return path
-
-
-def test_the_examples_run_as_they_are_printed_one_after_the_other(folder):
     scored = DataFolder(folder / "scored").table()
     assert scored.column("marks").to_pylist() == [0, 0, 1, 0, 0]
     # The question went by its mark, the repetition by its BLEU.

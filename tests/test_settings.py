@@ -114,11 +114,6 @@ class Nuts:
     nuts: int = setting("how many nuts", 0, at_least=0)
 
 
-@dataclass
-class Olives:
-    olives: int = setting("how many olives", 0, at_least=0)
-
-
 def test_options_of_what_is_registered_are_fields_of_a_recipe_also_after_it_was_made():
     toppings = Registry("topping", {"nuts": f"{__name__}:Nuts"})
 
@@ -129,7 +124,12 @@ def test_options_of_what_is_registered_are_fields_of_a_recipe_also_after_it_was_
     assert "nuts" in inspect.signature(top).parameters and top(flour="rye", nuts=3).record()["nuts"] == 3
     with pytest.raises(TypeError, match="olives"):
         top(flour="rye", olives=1)
-    toppings.register("olives")(Olives)
+
+    @toppings.register("olives")
+    @dataclass
+    class Olives:
+        olives: int = setting("how many olives", 0, at_least=0)
+
     assert top(flour="rye", olives=1).olives == 1
     with pytest.raises(UsageError, match="--olives must be at least 0, not -1"):
         top(flour="rye", olives=-1)

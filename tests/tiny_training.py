@@ -38,10 +38,15 @@ def make(kind="avg", **settings):
     return AvgModel(AvgConfig(**sizes)) if kind == "avg" else GranModel(GranConfig(cell=kind, **sizes))
 
 
+def on_cpu(arguments_class, folder, **settings):
+    """Arguments of a Trainer that reports and shows nothing."""
+    common = {"output_dir": str(folder), "use_cpu": True, "report_to": "none", "disable_tqdm": True}
+    return arguments_class(**{**common, **settings})
+
+
 def arguments(folder, **settings):
-    options = {"num_train_epochs": 2, "per_device_train_batch_size": 10, "learning_rate": 0.02, "use_cpu": True}
-    options |= {"report_to": "none", "disable_tqdm": True, "seed": 5, **settings}
-    return EncoderTrainingArguments(output_dir=str(folder), **options)
+    options = {"num_train_epochs": 2, "per_device_train_batch_size": 10, "learning_rate": 0.02, "seed": 5}
+    return on_cpu(EncoderTrainingArguments, folder, **{**options, **settings})
 
 
 def trainer_of(folder, data, model=None, evaluator=None, **settings):

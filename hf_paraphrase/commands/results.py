@@ -85,9 +85,11 @@ def neighbours(settings: Any, found: Searched) -> Iterator[str]:
             record = {"query": query, "neighbours": [item.record() for item in items]}
             yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
             continue
-        lines = [] if number else ["query\trank\tscore\tposition\tsentence\n"]
+        names = ["query", "rank", "score", "position", "sentence", *(["snippet"] if settings.snippets else [])]
+        lines = [] if number else ["\t".join(names) + "\n"]
         for rank, item in enumerate(items, start=1):
-            columns = (_one_line(query), rank, f"{item.score:.6f}", item.position, _one_line(item.sentence))
+            columns = [_one_line(query), rank, f"{item.score:.6f}", item.position, _one_line(item.sentence)]
+            columns += [_one_line(item.snippet)] if settings.snippets else []
             lines.append("\t".join(map(str, columns)) + "\n")
         yield "".join(lines)
 

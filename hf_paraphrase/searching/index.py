@@ -36,6 +36,7 @@ from .approximate import LISTS_FILE, InvertedLists, build_lists
 from .bm25 import Bm25, reciprocal_rank_fusion
 from .filters import passing_rows
 from .semantic_search import MinedPairs, Pairs, best_pairs, similar_pairs
+from .snippets import best_passages
 
 ENCODER_FOLDER = "encoder"
 SETTINGS_FILE = "index.json"
@@ -44,6 +45,7 @@ SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
 """A corpus: each sentence, and its place in the input, from 1; other columns of the input come after them."""
 _ROWS_PER_GROUP = 10_000
 _QUERIES_PER_BLOCK = 1024
+_QUERIES_WITH_SNIPPETS = 64
 _HYBRID_DEPTH = 100
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
@@ -107,6 +109,7 @@ class Neighbour:
         row: Its row in the index, from 0.
         position: Its line or row in the input of the index, from 1; what was added later is counted on.
         columns: Its values in the other columns of that input.
+        snippet: Its passage that answers the query best; None where none was asked for.
     """
 
     sentence: str
@@ -114,10 +117,11 @@ class Neighbour:
     row: int
     position: int
     columns: dict[str, Any] = field(default_factory=dict, hash=False)
+    snippet: str | None = None
 
     def record(self) -> dict[str, Any]:
         """Returns the fields that have a value, for JSON."""
-        return {name: value for name, value in vars(self).items() if name != "columns" or value}
+        return {name: value for name, value in vars(self).items() if value or name not in ("columns", "snippet")}
 
 
 class SearchIndex:
@@ -224,6 +228,7 @@ class SearchIndex:
         probes: int | None = None,
         filters: str | Sequence[str] = (),
         hybrid: bool = False,
+        snippets: bool = False,
         batch_size: int = 256,
     ) -> Iterator[list[Neighbour]]:
         """Finds the sentences of the corpus that are nearest to each query.
@@ -235,6 +240,8 @@ class SearchIndex:
             probes: How many lists the approximate search reads.
             filters: What the columns of a neighbour must be, e.g. `year>=2020`; see :func:`~.filters.passing_rows`.
             hybrid: Rank the sentences by their words too, and fuse the two rankings.
+            snippets: Give with each neighbour the passage of it that is nearest to the query: a sentence, or about 200
+                characters; see :func:`~.snippets.passages`.
             batch_size: Queries in a padded batch of the encoder.
 
         Yields:
@@ -244,9 +251,8 @@ class SearchIndex:
         queries = list_of_texts(queries)
         among = passing_rows(self.sentences, filters) if filters else None
         depth = max(k, _HYBRID_DEPTH) if hybrid else k
-        for first in range(0, len(queries), _QUERIES_PER_BLOCK):
-            block = queries[first : first + _QUERIES_PER_BLOCK]
-            vectors = self._texts.embed(block, batch_size=batch_size)
+
+        def hits_of(block: Sequence[str], vectors: NDArray[np.float32]) -> Iterator[list[Neighbour]]:
             found = zip(*self.nearest(vectors, depth, method=method, probes=probes, among=among), strict=True)
             for query, (rows, scores) in zip(block, found, strict=True):
                 rows, scores = rows[rows >= 0], scores[rows >= 0]
@@ -257,6 +263,19 @@ class SearchIndex:
                     Neighbour(record.pop("sentence"), score, row, record.pop("position"), record)
                     for record, score, row in zip(records, scores.tolist(), rows.tolist(), strict=True)
                 ]
+
+        step = _QUERIES_WITH_SNIPPETS if snippets else _QUERIES_PER_BLOCK
+        for first in range(0, len(queries), step):
+            block = queries[first : first + step]
+            vectors = self._texts.embed(block, batch_size=batch_size)
+            if not snippets:
+                yield from hits_of(block, vectors)
+                continue
+            hits = list(hits_of(block, vectors))
+            texts = [[neighbour.sentence for neighbour in neighbours] for neighbours in hits]
+            best = best_passages(block, vectors, texts, partial(self._texts.embed, batch_size=batch_size))
+            for neighbours, parts in zip(hits, best, strict=True):
+                yield [replace(item, snippet=part) for item, part in zip(neighbours, parts, strict=True)]
 
     def nearest(
         self,

@@ -100,9 +100,13 @@ class SearchSettings(DeviceSettings):
         "rank by the words of the queries (BM25) too; the score is then the sum of the reciprocal ranks",
         False,
     )
+    snippets: bool = setting(
+        "show the passage of each neighbour that is nearest to the query too: a sentence, or about 200 characters",
+        False,
+    )
     format: str = setting(
-        "layout of the neighbours: tsv = query, rank, score, position in the corpus, sentence; jsonl has the other "
-        "columns of the corpus too",
+        "layout of the neighbours: tsv = query, rank, score, position in the corpus, sentence and, with --snippets, "
+        "snippet; jsonl has the other columns of the corpus too",
         "tsv",
         choices=["tsv", "jsonl"],
     )
@@ -131,12 +135,12 @@ class SearchSettings(DeviceSettings):
         """Checks that the settings fit together."""
         super().check()
         queries, changes = bool(self.query or self.query_file), bool(self.add or self.remove)
-        for_queries = any(is_given(self, name) for name in ("top_k", "format", "filter", "hybrid"))
+        for_queries = any(is_given(self, name) for name in ("top_k", "format", "filter", "hybrid", "snippets"))
         rules = (
             (self.corpus is None and self.index is None, "give either --corpus or --index"),
             (not (queries or changes or self.output), "name the folder to make with --output, or give --query"),
             (self.index and not (queries or changes or self.mine), "give --query, --mine or --add for the index"),
-            (for_queries and not queries, "--top-k, --format, --filter and --hybrid are for queries"),
+            (for_queries and not queries, "--top-k, --format, --filter, --hybrid and --snippets are for queries"),
             ((self.columns or self.split) and not (self.corpus or changes), "--columns and --split are for --corpus"),
         )
         for is_wrong, message in rules:
@@ -257,7 +261,7 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
     without = 0
-    options = {name: getattr(settings, name) for name in ("method", "hybrid", "batch_size")}
+    options = {name: getattr(settings, name) for name in ("method", "hybrid", "snippets", "batch_size")}
     neighbours = index.neighbours(queries, settings.top_k, filters=settings.filter, **options)
     for query, found in zip(queries, neighbours, strict=True):
         without += not found

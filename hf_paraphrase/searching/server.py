@@ -111,10 +111,12 @@ class Service:
         filters = [filters] if isinstance(filters, str) else filters
         if not isinstance(filters, list) or not all(isinstance(item, str) for item in filters):
             raise UsageError("filter must be a text such as year>=2020, or a list of such")
-        if not isinstance(hybrid := body.get("hybrid", False), bool):
-            raise UsageError("hybrid must be true or false")
+        options = {name: body.get(name, False) for name in ("hybrid", "snippets")}
+        for name, value in options.items():
+            if not isinstance(value, bool):
+                raise UsageError(f"{name} must be true or false")
         with self._lock:
-            found = list(self._index.neighbours(queries, k, filters=filters, hybrid=hybrid))
+            found = list(self._index.neighbours(queries, k, filters=filters, **options))
         neighbours = [[item.record() for item in items] for items in found]
         pairs = zip(queries, neighbours, strict=True)
         return {"results": [{"query": query, "neighbours": items} for query, items in pairs]}

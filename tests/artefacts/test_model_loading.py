@@ -26,15 +26,9 @@ TEXTS = ["one two", "three"]
 WORDS = ["the", "cat", "sat", "down"]
 
 
-@pytest.fixture(scope="module")
-def good(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("good") / "avg"
-    return write_average(folder, ["one", "two", "three"], hidden_size=4, initializer_range=1.0)
-
-
 @pytest.fixture
-def folder(good, tmp_path):
-    return shutil.copytree(good, tmp_path / "avg")
+def folder(tmp_path):
+    return write_average(tmp_path / "avg", ["one", "two", "three"], hidden_size=4, initializer_range=1.0)
 
 
 def change(path, **values):

@@ -8,7 +8,7 @@ import sys
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from random_texts import write_pairs
+from small_runs import write_pairs
 
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
-from small_runs import job, train, write
+from small_runs import job, train, write_rows
 from tiny_encoders import write_translator
 
 from hf_paraphrase.data.schema import BITEXT
@@ -21,8 +20,7 @@ def numbers(count, offset):
 def _write_bitext(folder, **splits):
     for split, pairs in splits.items():
         rows = [(f"{split}-{index}", *pair, "fr", "en") for index, pair in enumerate(pairs)]
-        columns = [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
-        write(folder, split, **dict(zip(BITEXT.names, columns, strict=True)))
+        write_rows(folder, split, " ".join(BITEXT.names), rows)
     return folder
 
 
@@ -75,14 +73,3 @@ def translated(tiny_model, awkward_bitext, tmp_path_factory):
     output = tmp_path_factory.mktemp("translated") / "pairs"
     assert job(tiny_model, awkward_bitext, output, "--max-source-tokens", "50") == 0
     return output
-
-
-@pytest.fixture
-def plots_undrawn(monkeypatch):
-    """Leaves the plots of a report empty: drawing them takes longer than all else in it. Other tests look at them."""
-
-    def save(self, path, **settings):
-        head = b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<?xml version='1.0'?><svg/>"
-        path.write_bytes(head)
-
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)

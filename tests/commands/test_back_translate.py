@@ -134,14 +134,6 @@ def bitext(write_bitext, number_pairs, tmp_path_factory):
     return write_bitext(tmp_path_factory.mktemp("bitext") / "numbers", train=number_pairs(12, 50))
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tiny_model, bitext, tmp_path_factory):
-    """An undisturbed job."""
-    output = tmp_path_factory.mktemp("translated") / "pairs"
-    assert job(tiny_model, bitext, output) == 0
-    return output
-
-
 @pytest.mark.parametrize(
     "error",
     [
@@ -150,9 +142,10 @@ def undisturbed(tiny_model, bitext, tmp_path_factory):
     ],
 )
 def test_a_sentence_that_is_too_much_for_the_memory_is_recorded_and_the_others_are_translated(
-    tiny_model, bitext, undisturbed, tmp_path, monkeypatch, error
+    tiny_model, bitext, tmp_path, monkeypatch, error
 ):
-    rows = DataFolder(undisturbed).table().to_pylist()
+    assert job(tiny_model, bitext, tmp_path / "undisturbed") == 0
+    rows = DataFolder(tmp_path / "undisturbed").table().to_pylist()
     bad = rows[len(rows) // 2]
     _, tokenizer = load_translation_model(tiny_model)
     ids = list(tokenizer(bad["source"])["input_ids"])

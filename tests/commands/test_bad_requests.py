@@ -11,6 +11,10 @@ PAIRS = "--pairs {pairs} --output out"
 TEXT = "--text {sample}/text.txt"
 TUNE = "tune --dev-data {graded} --data {judged} --output out"
 REQUESTS = {
+    # Near names.
+    "train_nmt_": "unknown verb `train_nmt_` (did you mean train-nmt?",
+    "encode --model buildin --input blank --output out.npy": "did you mean builtin?",
+    f"score --measures lenght {PAIRS}": "did you mean length?",
     # Reports.
     f"analyze gates --model {{avg}} {TEXT} --output out": "a model of type `avg` does not give gates",
     f"analyze gates --model {{gran}} {TEXT} --tagged blank --output out": "give either --text or --tagged",
@@ -22,11 +26,15 @@ REQUESTS = {
     "evaluate --data {sample}/pairs.csv --baseline words": "not recognised",
     "evaluate --data absent --baseline words": "no such file or folder",
     "evaluate --data {sts} --suite sts --split train --baseline words": "--split is for --suite",
+    "evaluate --data {sts} --suite sts --seeds 3 --baseline words": "--seeds is for --suite paraphrase",
     "evaluate --data {graded} --baseline words --update-card": "--update-card is for --model",
     "evaluate --data {graded} --model multilingual --update-card": "a folder of that name is ./multilingual",
     "evaluate --data {graded} --model {avg} absent --output out": "no such model folder",
     "evaluate --data {graded} --model x={avg} x={gran}": "another name for each model",
     "evaluate-mining --task {sample}/de-en --encoder {avg} --output out": "no such file of known pairs",
+    "export --model {gran} --format safetensors --weights int8 --output out": "int8 are for avg and concatenation",
+    "export --model {avg} --format safetensors --sentences nowhere.txt --output out": "nowhere.txt: no such file",
+    "export --model {translator} --output out": "`rnn_search` is not a sentence encoder",
     # Data.
     "prepare": "no kind of raw data",
     "prepare cake": "unknown kind `cake`",

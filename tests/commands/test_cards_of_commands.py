@@ -23,17 +23,11 @@ DATA = [*FROM_BACK_TRANSLATION, "bitext", "labelled", "msrp"]
 """A folder of each template, and of each part of one that only some have."""
 
 
-@pytest.fixture
-def copied(artefacts, tmp_path, monkeypatch):
-    """Copies an artefact into the working folder, with a cache of its own for data sets, and returns the copy."""
+@pytest.mark.parametrize("name", [*MODELS, *DATA])
+def test_a_card_is_tidy_its_code_runs_and_on_the_hub_it_opens_the_repository(artefacts, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    return lambda name: shutil.copytree(artefacts[name], tmp_path / name)
-
-
-@pytest.mark.parametrize("name", [*MODELS, *DATA])
-def test_a_card_is_tidy_its_code_runs_and_on_the_hub_it_opens_the_repository(copied, name):
-    card = (copied(name) / "README.md").read_text()
+    card = (shutil.copytree(artefacts[name], tmp_path / name) / "README.md").read_text()
     assert "{{" not in card and "{%" not in card and card.endswith("\n") and card[-2] != "\n"
     assert not re.search(r"[^\n]\n## |\n## .*\n[^\n]", card)  # a heading stands by itself
     # An example with a transformers class of the folder's own code says which version it needs.

@@ -44,12 +44,6 @@ def interrupt():
     raise KeyboardInterrupt
 
 
-def copied(source, folder):
-    """Copies an output, with what belongs to it, and returns the copy."""
-    shutil.copytree(source.parent, folder)
-    return folder / source.name
-
-
 def work_of(folder):
     """Reads all files but locks, which a killed run leaves and the next one removes."""
     return {name: content for name, content in contents(folder).items() if not name.endswith(".lock")}
@@ -89,7 +83,7 @@ def test_its_output_says_how_it_was_made(case, artefacts):
 @each_output
 def test_an_output_that_exists_is_refused_and_replaced_only_on_request(case, artefacts, tmp_path):
     done = artefacts[case.name]
-    output = copied(done, tmp_path / "run")
+    output = shutil.copytree(done.parent, tmp_path / "run") / done.name
     before = contents(tmp_path / "run")
     words = case.words(artefacts.paths(case))
     again = run_here(words, tmp_path / "run")
@@ -147,26 +141,34 @@ sys.exit(main(sys.argv[3:]))
 """Runs a verb in a fresh process, which stops before a change of the file system and leaves a file that says so."""
 
 
-def stopped_at(at, words, folder, run_python):
-    """Starts a run of a verb and waits until it has stopped at a change of the file system."""
+MOMENTS = ("middle", "anywhere", "last")
+KILLS = [
+    pytest.param(case, moment, marks=[] if case in KILLED and moment == "middle" else pytest.mark.slow)
+    for case in WRITING
+    for moment in MOMENTS
+]
+
+
+@pytest.mark.parametrize(("case", "moment"), KILLS, ids=lambda value: getattr(value, "name", value))
+def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(
+    case, moment, artefacts, tmp_path, run_python
+):
+    # It stops at a change of the file system, another one starts, the first is killed, and a third one finishes.
+    changes = artefacts.run_of(case.name).changes
+    at = {"middle": changes // 2 + 1, "anywhere": random.Random(case.name).randint(1, changes), "last": changes}[
+        moment
+    ]
+    done, words, folder = artefacts[case.name], case.words(artefacts.paths(case)), tmp_path / "run"
+    output, sign = folder / case.output, tmp_path / "has stopped"
     folder.mkdir()
-    sign = folder.with_name("has stopped")
-    running = run_python.start(STOPPED, sign, at, *words, folder=folder, environment={"TMPDIR": str(folder.parent)})
+    stopped = run_python.start(STOPPED, sign, at, *words, folder=folder, environment={"TMPDIR": str(tmp_path)})
     while not sign.exists():
         time.sleep(0.005)
-        if not Path(f"/proc/{running.pid}").exists():
-            pytest.fail(f"it has ended before: {running.end()}")
+        if not Path(f"/proc/{stopped.pid}").exists():
+            pytest.fail(f"it has ended before: {stopped.end()}")
     sign.unlink()
-    return running
-
-
-def kill_and_repeat(case, artefacts, tmp_path, at, run_python):
-    """Stops a run at a change of the file system, starts another one, kills the first, and lets a third one finish."""
-    done, words, folder = artefacts[case.name], case.words(artefacts.paths(case)), tmp_path / "run"
-    output = folder / case.output
-    stopped = stopped_at(at, words, folder, run_python)
     # Soon after its start it may have neither a lock nor work to lose.
-    late = at > artefacts.run_of(case.name).changes // 2
+    late = at > changes // 2
     if not case.in_parts and late:
         assert_refused(run_here(words, folder))
     stopped.kill()
@@ -182,21 +184,6 @@ def kill_and_repeat(case, artefacts, tmp_path, at, run_python):
     assert ended.code == 0 or (ended.code == 2 and not case.resumes and output.exists()), ended
     assert differences(done, output) == []
     assert left_over(folder, *done.parent.iterdir()) == []
-
-
-@pytest.mark.parametrize("case", KILLED, ids=NAME)
-def test_a_killed_run_is_completed_to_the_same_bytes_and_keeps_others_out(case, artefacts, tmp_path, run_python):
-    changes = artefacts.run_of(case.name).changes
-    kill_and_repeat(case, artefacts, tmp_path, changes // 2 + 1, run_python)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", ["anywhere", "last"])
-@each_output
-def test_a_run_killed_anywhere_is_completed_to_the_same_bytes(case, moment, artefacts, tmp_path, run_python):
-    changes = artefacts.run_of(case.name).changes
-    at = changes if moment == "last" else random.Random(case.name).randint(1, changes)
-    kill_and_repeat(case, artefacts, tmp_path, at, run_python)
 
 
 def with_copy(case, source, artefacts, folder):

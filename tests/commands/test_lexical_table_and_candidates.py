@@ -90,8 +90,6 @@ def test_a_table_of_another_model_with_as_many_units_is_refused_and_one_that_nam
     assert not (tmp_path / "out").exists()
     dataclasses.replace(LexicalTable.load(table), units=None).save(other)
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "out", *words, str(other)) == 0
-
-
-def test_the_fingerprint_of_units_changes_with_their_numbers():
+    # The fingerprint of units changes with their numbers.
     tokenizers = [train_bpe_tokenizer(["one two", "two three"], 20), train_bpe_tokenizer(["one two", "two four"], 20)]
     assert len({unit_fingerprint(tokenizer) for tokenizer in [*tokenizers, tokenizers[0]]}) == 2

@@ -7,30 +7,20 @@ import json
 import re
 import sys
 
-import numpy as np
-import pyarrow as pa
 import pytest
-from small_runs import SMALL
+from small_runs import SMALL, write_pairs
 from tqdm.auto import tqdm
 
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.jobs import shards as shards_module
 from hf_paraphrase.messages import log
-
-WORDS = ["one", "two", "three", "four", "five", "six"]
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    generator = np.random.default_rng(0)
-    texts = [" ".join(generator.choice(WORDS, size=generator.integers(1, 7))) for _ in range(120)]
-    table = pa.table({"sentence1": texts[:60], "sentence2": [*texts[60:119], None], "number": list(range(60))})
-    folder = tmp_path_factory.mktemp("data") / "pairs"
-    write_split(folder, "train", table.to_batches(max_chunksize=13), table.schema)
-    write_split(folder, "test", [table.slice(5, 9)], table.schema)
-    return folder
+    return write_pairs(tmp_path_factory.mktemp("data") / "pairs", 60, slice(5, 14))
 
 
 @pytest.fixture
@@ -92,13 +82,6 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
     assert run([*words, "--precision", "fp32"], tmp_path / "out", "--shard", "2/2") == 0
 
 
-class Terminal(io.StringIO):
-    """A stream that somebody watches."""
-
-    def isatty(self):
-        return True
-
-
 def test_a_terminal_has_bars_with_rate_and_time_left_and_a_log_the_messages_alone(monkeypatch, capsys):
     def work(verb, words):
         for _ in tqdm(range(3), desc="outer", disable=False):
@@ -107,9 +90,11 @@ def test_a_terminal_has_bars_with_rate_and_time_left_and_a_log_the_messages_alon
 
     monkeypatch.setattr(commands, "_run_verb", work)
     assert main(["env"]) == 0 and capsys.readouterr().err == "a message\n" * 6
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
     assert main(["env"]) == 0
-    text = sys.stderr.getvalue()
+    text = terminal.getvalue()
     assert re.search(r"outer: 100%.*3/3 \[\d\d:\d\d<\d\d:\d\d, .*it/s\]", text) and text.count("a message") == 6
 
 

@@ -16,10 +16,9 @@ from forks import run_here
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.decontamination import LIST_HEADER
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import HubError, UsageError
+from hf_paraphrase.errors import HubError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.training.devices import check_device, devices
 
 
 def test_the_list_has_the_documented_fingerprints_sorted_and_each_once(tmp_path):
@@ -39,25 +38,6 @@ def test_env_names_the_versions_and_devices(capsys):
     assert facts["torch"] == torch.__version__ and facts["accelerators"]
     assert main(["env"]) == 0
     assert f"torch{' ' * 17}{torch.__version__}" in capsys.readouterr().out
-
-
-@pytest.fixture
-def two_cards(monkeypatch):
-    """A machine with two GPUs, as far as torch tells, once it is called."""
-
-    def begin():
-        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-
-    return begin
-
-
-def test_the_cpu_is_always_there_and_others_are_those_of_the_machine(two_cards):
-    two_cards()
-    assert devices()[:4] == ["cpu", "cuda", "cuda:0", "cuda:1"]
-    assert check_device("cuda:1") == "cuda:1"
-    with pytest.raises(UsageError, match=r"no --device cuda:2 here \(did you mean cuda:1\? One of cpu, cuda, cuda:0"):
-        check_device("cuda:2")
 
 
 @pytest.mark.parametrize("name", ["score", "encode", "sts", "index", "mine", "mining", "neighbours", "gates"])

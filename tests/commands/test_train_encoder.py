@@ -6,7 +6,6 @@ import json
 import shutil
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from huggingface_hub import ModelCard
@@ -17,8 +16,6 @@ from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders.initial_vectors import principal_components
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
@@ -42,15 +39,6 @@ def pairs(tmp_path_factory):
 def dev(tmp_path_factory):
     sides = {"sentence1": sentences("a", 1, 40) * 2, "sentence2": [*sentences("b", 1, 40), *sentences("b", 2, 40)]}
     return write(tmp_path_factory.mktemp("data") / "dev", "validation", **sides, score=[5.0] * 40 + [0.0] * 40)
-
-
-@pytest.fixture(scope="module")
-def vectors(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "vectors.txt"
-    generator = np.random.default_rng(0)
-    words = [*(f"a{x}" for x in range(30)), *(f"b{x}" for x in range(25)), "elsewhere", "Cased"]
-    path.write_text("".join(f"{word} {' '.join(f'{x:.4f}' for x in generator.normal(size=6))}\n" for word in words))
-    return path
 
 
 def run(pairs, output, *flags):
@@ -88,8 +76,10 @@ def test_leaves_a_complete_folder_with_scores_card_and_provenance(pairs, dev, tm
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, vectors, tmp_path, capsys):
-    output = tmp_path / "untrained"
+def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, dev, tmp_path, capsys):
+    output, vectors, generator = tmp_path / "untrained", tmp_path / "vectors.txt", np.random.default_rng(0)
+    words = [*(f"a{x}" for x in range(30)), *(f"b{x}" for x in range(25)), "elsewhere", "Cased"]
+    vectors.write_text("".join(f"{word} {' '.join(f'{x:.4f}' for x in generator.normal(size=6))}\n" for word in words))
     assert run(pairs, output, "--epochs", 0, "--initial-vectors", vectors, "--dev-data", dev, "--seed", 1) == 0
     assert "56 of 61 words have a vector" in capsys.readouterr().err
     vocabulary = AutoTokenizer.from_pretrained(output).get_vocab()
@@ -190,26 +180,21 @@ def few_words(tmp_path_factory):
     return write(tmp_path_factory.mktemp("data") / "pairs", sentence1=FIRST, sentence2=SECOND)
 
 
-@pytest.fixture(scope="module")
-def teacher(tmp_path_factory):
-    torch.manual_seed(2)
-    folder = tmp_path_factory.mktemp("teacher")
-    words = [f"{letter}{number}" for letter in "ab" for number in range(11)]
-    tokenizer = build_word_level_tokenizer([*words, "common", "extra"])
-    sizes = {"hidden_size": 12, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
-    BertModel(config, add_pooling_layer=False).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    return folder
-
-
 def table_of(folder):
     vocabulary = AutoTokenizer.from_pretrained(folder).get_vocab()
     table = load_file(folder / "model.safetensors")["embeddings"]
     return {word: table[row] for word, row in vocabulary.items()}, table
 
 
-def test_a_distilled_start_holds_the_projected_vectors_of_all_words(few_words, teacher, tmp_path, capsys):
+def test_a_distilled_start_holds_the_projected_vectors_of_all_words(few_words, tmp_path, capsys):
+    torch.manual_seed(2)
+    teacher = tmp_path / "teacher"
+    words = [f"{letter}{number}" for letter in "ab" for number in range(11)]
+    tokenizer = build_word_level_tokenizer([*words, "common", "extra"])
+    sizes = {"hidden_size": 12, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
+    BertModel(config, add_pooling_layer=False).save_pretrained(teacher)
+    save_tokenizer(tokenizer, teacher)
     (tmp_path / "words").write_text("extra\nCased\n")
     flags = ("--initial-vectors", teacher, "--hidden-size", 5, "--word-list", tmp_path / "words")
     assert run(few_words, tmp_path / "m", "--epochs", 0, *flags) == 0
@@ -288,7 +273,7 @@ def folder(tmp_path_factory):
     generator = np.random.default_rng(0)
     rows = [generator.integers(20, size=4) for _ in range(60)]
     sides = [[" ".join(f"{letter}{x}" for x in row) for row in rows] for letter in "ab"]
-    write_split(path / "pairs", "train", [pa.table({"sentence1": sides[0], "sentence2": sides[1]})], PAIRS)
+    write(path / "pairs", sentence1=sides[0], sentence2=sides[1])
     (path / "text.txt").write_text("a1 a2\nb3\n")
     return path
 

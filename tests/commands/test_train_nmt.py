@@ -21,10 +21,6 @@ from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.trainer import TranslationTrainer
 
 
-def weights(folder):
-    return (folder / "model.safetensors").read_bytes()
-
-
 def results(folder):
     return json.loads((folder / "provenance.json").read_text())["results"]
 
@@ -83,7 +79,8 @@ def test_a_run_killed_in_its_warm_up_goes_on_with_the_schedule_of_an_undisturbed
     assert train(tiny_bitext, tmp_path / "resumed", *words, "--resume") == 0
     assert len(rates["whole"]) == 16 and dict(rates["resumed"]) == dict(rates["whole"])
     assert len(rates["resumed"]) == 17, "the step behind the last checkpoint is made again"
-    assert weights(tmp_path / "whole") == weights(tmp_path / "resumed")
+    whole, resumed = ((tmp_path / name / "model.safetensors").read_bytes() for name in rates)
+    assert whole == resumed
 
 
 # ----- settings of the reference
@@ -145,7 +142,9 @@ def evaluate(model, bitext, *words):
     return main(["evaluate-nmt", "--model", str(model), "--bitext", str(bitext), *words])
 
 
-def test_scores_equal_sacrebleu_on_the_translations(tiny_model, tiny_bitext, tmp_path, capfd):
+def test_scores_equal_sacrebleu_on_the_translations_and_case_split_and_limit_are_followed(
+    tiny_model, tiny_bitext, tmp_path, capfd
+):
     words = ["--num-beams", "1", "3", "--output", str(tmp_path / "s.json"), "--translations", str(tmp_path / "t.txt")]
     assert evaluate(tiny_model, tiny_bitext, *words) == 0
     out, err = capfd.readouterr()
@@ -163,12 +162,9 @@ def test_scores_equal_sacrebleu_on_the_translations(tiny_model, tiny_bitext, tmp
     assert len(lines) == 4 and re.match(r"beam   1  BLEU +\d+\.\d\d  chrF2 +\d+\.\d\d$", lines[0])
     assert lines[2].startswith("BLEU  nrefs:1|case:lc") and lines[3].startswith("chrF2 nrefs:1")
     assert "scores: " in err and "8/8" not in out
-
-
-def test_case_split_and_limit_are_followed(tiny_model, tiny_bitext, tmp_path):
-    words = ["--split", "validation", "--max-sentences", "3", "--cased", "--output", str(tmp_path / "s.json")]
+    words = ["--split", "validation", "--max-sentences", "3", "--cased", "--output", str(tmp_path / "cased.json")]
     assert evaluate(tiny_model, tiny_bitext, *words) == 0
-    (entry,) = json.loads((tmp_path / "s.json").read_text())
+    (entry,) = json.loads((tmp_path / "cased.json").read_text())
     assert entry["sentences"] == 3 and "case:mixed" in entry["bleu_signature"] and entry["num_beams"] == 5
 
 

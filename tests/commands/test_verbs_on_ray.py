@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from small_runs import tree
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -78,13 +79,6 @@ def score_lively(pairs, tmp_path, cluster, monkeypatch):
     yield words
     for name in [name for name in sys.modules if name.endswith("_mine")]:
         del sys.modules[name]
-
-
-def tree(folder):
-    """The files of a folder, which name the place where it lies as if it lay nowhere."""
-    place = str(folder.parent).encode()
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes().replace(place, b"") for path in files}
 
 
 def reports(folder):

@@ -32,13 +32,10 @@ from hf_paraphrase.errors import InputError
 
 def by_the_description(text: str) -> str | None:
     """The words of the description, slowly: letters, marks and digits after NFKC and case folding, four or more."""
-    characters = [c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in same_text(nfkc(text))]
+    text = same_text(unicodedata.normalize("NFKC", text))
+    characters = [c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text]
     words = "".join(characters).split()
     return hashlib.sha256(" ".join(words).encode()).hexdigest()[:16] if len(words) >= 4 else None
-
-
-def nfkc(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.text("aB 9_-.é\u0130ﬁ²\u00a0ß", max_size=30)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hf_paraphrase.data.same_text as module
 from hf_paraphrase.data.same_text import has_words, is_blank, same_text, same_texts, words_of, words_of_all
 
 INVISIBLE = "\u200b\ufeff\u200e\xad\u2060\u3164\u2800\x07\x00\u200d"
@@ -52,3 +53,5 @@ def test_a_text_of_invisible_characters_is_empty(text):
 def test_words_are_runs_of_letters_marks_and_digits():
     assert words_of("Two men's DOGS -- run_fast! ²") == "two men s dogs run fast 2"
     assert words_of("करता है।") == unicodedata.normalize("NFC", "करता है")
+    marks = set(module.combining_marks())
+    assert {"\u0301", "\u093f"} < marks and not {"a", "क"} & marks

@@ -3,6 +3,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -30,11 +31,8 @@ HARD_LINE = st.one_of(
 )
 
 
-def zstd(data: bytes) -> bytes:
-    return pa.compress(data, codec="zstd", asbytes=True)
-
-
-PACKERS = [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), (".zst", zstd)]
+PACKERS = [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
+PACKERS += [(".zst", partial(pa.compress, codec="zstd", asbytes=True))]
 
 
 def lines_of(path: Path, policy: str = "raise") -> list[str | None]:

@@ -20,10 +20,6 @@ from hf_paraphrase.errors import UsageError
 from hf_paraphrase.hub.publishing import plan_push
 
 
-def error_of(capfd):
-    return [line for line in capfd.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error: ")][-1]
-
-
 def test_the_page_is_served_until_it_is_interrupted(gradio, models, capfd, monkeypatch, free_port):
     port, seen = free_port, []
 
@@ -59,18 +55,15 @@ def test_a_port_that_is_taken_is_refused(gradio, models, capfd):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert main(["demo", "--models", str(models), "--port", str(taken.getsockname()[1])]) == 2
-    assert "cannot be used (give another --port, or 0)" in error_of(capfd)
+    assert "cannot be used (give another --port, or 0)" in capfd.readouterr().err
 
 
-@pytest.fixture
-def space(gradio, tmp_path, capfd):
-    folder = tmp_path / "space"
-    assert main(["demo", "--models", "builtin", "someone/nmt", "--output", str(folder)]) == 0
+def test_a_space_is_what_push_sends_its_requirements_can_be_installed_and_its_package_works_alone(
+    gradio, tmp_path, capfd, run_python
+):
+    space = tmp_path / "space"
+    assert main(["demo", "--models", "builtin", "someone/nmt", "--output", str(space)]) == 0
     assert "push --path" in capfd.readouterr().err
-    return folder
-
-
-def test_a_space_is_what_push_sends(gradio, space):
     plan = plan_push(space, "someone/demo")
     assert plan.repo_type == "space"
     names = {file.name for file in plan.files}
@@ -79,9 +72,6 @@ def test_a_space_is_what_push_sends(gradio, space):
     head = yaml.safe_load((space / "README.md").read_text().split("---")[1])
     assert (head["sdk"], head["app_file"], head["models"]) == ("gradio", "app.py", ["someone/nmt"])
     assert head["sdk_version"] == gradio.__version__
-
-
-def test_the_requirements_of_a_space_can_be_installed(space):
     requirements = [Requirement(line) for line in (space / "requirements.txt").read_text().splitlines()]
     names = {requirement.name for requirement in requirements}
     assert {"torch", "transformers", "gradio"} <= names and "pytest" not in names
@@ -89,9 +79,6 @@ def test_the_requirements_of_a_space_can_be_installed(space):
     assert "hf-paraphrase" not in names
     for requirement in requirements:
         assert requirement.specifier.contains(metadata.version(requirement.name)), requirement
-
-
-def test_the_package_in_a_space_works_alone(space, tmp_path, run_python):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import hf_paraphrase as package; from hf_paraphrase.artefacts.cards import template_path;"

@@ -11,13 +11,13 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from safetensors.numpy import load_file, save_file
+from small_runs import write
 
 from hf_paraphrase import paraphrase
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.demo import neighbours_tab
 from hf_paraphrase.demo.answers import answered, sentences_of
 from hf_paraphrase.demo.data_tab import MeasureValues, open_data, read_measures, shown
@@ -60,13 +60,8 @@ def test_the_command_keeps_as_many_pairs_as_the_page_says(pairs, tmp_path):
 
 
 def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
-    schema = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
-    rows = {
-        "sentence1": ["a", "b", "c", "d"],
-        "sentence2": ["a", "b", "c", "d"],
-        "score": [0.1, None, 0.30000000000000004, 0.9],
-    }
-    write_split(tmp_path / "a folder", "dev", [pa.table(rows, schema=schema)], schema)
+    texts, scores = ["a", "b", "c", "d"], [0.1, None, 0.30000000000000004, 0.9]
+    write(tmp_path / "a folder", "dev", sentence1=texts, sentence2=texts, score=scores)
     found = read_measures(DataFolder(tmp_path / "a folder"), "dev", ["score"])
     measure = found.measures["score"]
     assert numbers_kept(found, {"score": (measure.low, measure.high)}, tmp_path / "all") == (4, 4)
@@ -150,10 +145,6 @@ def test_an_unreadable_file_is_refused_by_its_name_alone(catalogue, tmp_path, co
     assert message in shown and str(tmp_path) not in shown
 
 
-def words_of(picture):
-    return html.unescape(re.sub(r"<[^>]*>", " ", picture))
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -168,7 +159,7 @@ def test_texts_that_cannot_be_compared_are_refused_in_words(text, said):
 
 
 def test_sentences_of_which_the_encoder_knows_no_word_are_named(catalogue):
-    shown = words_of(compared(catalogue, "avg", "the car\nquark strangeness"))
+    shown = html.unescape(re.sub(r"<[^>]*>", " ", compared(catalogue, "avg", "the car\nquark strangeness")))
     assert "no word of “quark strangeness” is in the encoder's vocabulary: cosines with it are meaningless" in shown
 
 
@@ -188,8 +179,7 @@ def test_errors_are_answered_in_words_and_so_are_faults():
     assert "not enough memory" in handler(MemoryError("Unable to allocate 9 GiB"))[0]
 
 
-def test_the_example_is_similar_where_it_should_be_under_the_encoder_that_is_selected_first(models):
-    catalogue = ModelCatalogue([str(models)])
+def test_the_example_is_similar_where_it_should_be_under_the_encoder_that_is_selected_first(catalogue):
     cosines = catalogue.encoder(catalogue.encoders[0]).similarity(*[EXAMPLE.splitlines()] * 2)
     assert min(cosines[0, 1], cosines[2, 3]) > 0.4 > 0.2 > cosines[:2, 2:].max()
 
@@ -197,28 +187,16 @@ def test_the_example_is_similar_where_it_should_be_under_the_encoder_that_is_sel
 SOURCE, REFERENCE = "le médecin a acheté une voiture .", "the doctor bought a car ."
 
 
-@pytest.fixture(scope="module")
-def translator(models):
+def test_the_list_has_ranks_scores_and_measures(models):
     model, tokenizer = load_translation_model(models / "nmt", device="cpu")
-    return model.eval(), tokenizer
-
-
-@pytest.fixture(scope="module")
-def nbest(translator):
-    return nbest_list(*translator, SOURCE, REFERENCE, beams=4)
-
-
-def test_the_list_has_ranks_scores_and_measures(nbest):
+    nbest = nbest_list(model.eval(), tokenizer, SOURCE, REFERENCE, beams=4)
     assert nbest.column("rank").to_pylist() == list(range(nbest.num_rows)) and 1 < nbest.num_rows <= 4
     costs, log_probs, lengths = (nbest.column(name).to_numpy() for name in ("cost", "log_prob", "num_tokens"))
     np.testing.assert_allclose(costs, -log_probs / lengths)
     assert set(nbest.column("sentence1").to_pylist()) == {REFERENCE}
     assert all(0 <= value <= 1 for value in nbest.column("bleu").to_pylist() + nbest.column("overlap_1").to_pylist())
-    assert shown_rows(nbest, ["rank", "sentence2", "cost"])[0] == [
-        0,
-        nbest.column("sentence2")[0].as_py(),
-        round(costs[0], 3),
-    ]
+    best = [0, nbest.column("sentence2")[0].as_py(), round(costs[0], 3)]
+    assert shown_rows(nbest, ["rank", "sentence2", "cost"])[0] == best
 
 
 def test_a_round_trip_is_chosen_by_the_languages_of_the_models(models, tmp_path):
@@ -231,17 +209,15 @@ def test_a_round_trip_is_chosen_by_the_languages_of_the_models(models, tmp_path)
     assert round_trip(ModelCatalogue([str(models / "nmt")], languages=languages)) == ("nmt", "nmt")
 
 
-def test_paraphrases_are_those_of_the_verb_and_its_command_is_shown(models):
-    catalogue = ModelCatalogue([str(models)])
-    sentence = "the doctor bought a car ."
-    summary, pairs = paraphrased(catalogue, "nmt_back", "nmt", sentence, 2)
+def test_paraphrases_are_those_of_the_verb_and_its_command_is_shown(models, catalogue):
+    summary, pairs = paraphrased(catalogue, "nmt_back", "nmt", REFERENCE, 2)
     folders = [str(models / "nmt_back"), str(models / "nmt")]
-    expected = paraphrase(sentence, models=folders, num=2)[0]
+    expected = paraphrase(REFERENCE, models=folders, num=2)[0]
     assert pairs.column("sentence2").to_pylist() == expected
     assert f"{len(expected)} paraphrases from " in summary
     assert f"hf-paraphrase paraphrase --models {' '.join(folders)} --num 2" in summary
     with pytest.raises(UsageError, match="one model alone"):
-        paraphrased(catalogue, "nmt", "nmt", sentence, 2)
+        paraphrased(catalogue, "nmt", "nmt", REFERENCE, 2)
 
 
 TEXTS = ["the doctor bought a car .", "the rain is falling ."]
@@ -281,8 +257,9 @@ def test_a_model_whose_embedding_is_no_mean_of_its_tokens_is_reported(models, mo
         word_vectors(encoder, TEXTS[0])
 
 
-def test_models_are_found_below_a_folder_after_the_built_in_encoders_and_others_are_left_out(models, monkeypatch):
-    catalogue = ModelCatalogue([str(models)])
+def test_models_are_found_below_a_folder_after_the_built_in_encoders_and_others_are_left_out(
+    models, catalogue, monkeypatch
+):
     assert catalogue.encoders == ["builtin", "multilingual", "avg", "damaged", "gran"]
     assert catalogue.translators == ["nmt", "nmt_back"]
     assert catalogue.models["nmt"].languages == ("fr", "en")
@@ -314,13 +291,9 @@ def test_tables_of_other_libraries_are_offered_too(models, tmp_path):
         assert word_shares(first, second).sum() == pytest.approx(cosine, abs=1e-6)
 
 
-def test_a_place_without_models_is_refused(tmp_path):
+def test_a_model_is_opened_once_and_one_that_does_not_open_is_refused_when_it_is_used(catalogue, tmp_path):
     with pytest.raises(UsageError, match="no sentence encoder"):
         ModelCatalogue([str(tmp_path)])
-
-
-def test_a_model_is_opened_once_and_one_that_does_not_open_is_refused_when_it_is_used(models):
-    catalogue = ModelCatalogue([str(models)])
     with pytest.raises(ModelError):
         catalogue.encoder("damaged")
     assert catalogue.encoder("avg") is catalogue.encoder("avg") and catalogue.encoder("avg").dimension == 8

@@ -28,21 +28,16 @@ def run_tutorial(tmp_path_factory):
         monkeypatch.setenv("HF_DATASETS_CACHE", str(folder / "cache"))
         for each in [*CONTINUES.get(name, []), name]:
             if each not in finished:
-                run_blocks((TUTORIALS / f"{each}.md").read_text(encoding="utf-8"), monkeypatch)
+                names = {}
+                for language, code in quick_blocks((TUTORIALS / f"{each}.md").read_text(encoding="utf-8")):
+                    if language == "bash":
+                        for line in commands_of(code):
+                            run_line(line, monkeypatch)
+                    elif language == "python":
+                        exec(compile(code, "a tutorial", "exec"), names)
                 finished.add(each)
-        return folder
 
     return run
-
-
-def run_blocks(text, monkeypatch):
-    names = {}
-    for language, code in quick_blocks(text):
-        if language == "bash":
-            for line in commands_of(code):
-                run_line(line, monkeypatch)
-        elif language == "python":
-            exec(compile(code, "a tutorial", "exec"), names)
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in TUTORIALS.glob("*.md")))

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from small_runs import write
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.dev import dev_scorer
@@ -17,19 +17,15 @@ def vowel_counts(texts):
 
 def write_graded(folder, split, scores):
     words = ["banana", "umbrella", "ocean", "onion"]
-    table = pa.table({"sentence1": words, "sentence2": words[::-1], "score": pa.array(scores, pa.float64())})
-    write_split(folder, split, [table], table.schema)
-
-
-def write_sts16(folder):
-    folder.mkdir(parents=True)
-    for name, golds in (("headlines", [0, 3, 5]), ("plagiarism", [5, 1, 2])):
-        (folder / f"STS.input.{name}.txt").write_text("banana\tumbrella\nocean\tonion\nbee\tbee\n")
-        (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds))
+    write(folder, split, sentence1=words, sentence2=words[::-1], score=scores)
 
 
 def test_the_dev_mean_is_the_plain_mean_over_the_sts16_sets_whatever_files_of_other_years_are_like(tmp_path):
-    write_sts16(tmp_path / "any" / "STS16-en-test")
+    folder = tmp_path / "any" / "STS16-en-test"
+    folder.mkdir(parents=True)
+    for name, golds in (("headlines", "0\n3\n5\n"), ("plagiarism", "5\n1\n2\n")):
+        (folder / f"STS.input.{name}.txt").write_text("banana\tumbrella\nocean\tonion\nbee\tbee\n")
+        (folder / f"STS.gs.{name}.txt").write_text(golds)
     (tmp_path / "STS14").mkdir()
     (tmp_path / "STS14" / "STS.input.images.txt").write_text("no gold beside it\n")
     scores = dev_scorer(tmp_path)(vowel_counts)
@@ -48,12 +44,11 @@ def test_of_a_graded_folder_the_validation_split_is_taken_and_never_test(tmp_pat
 @pytest.mark.parametrize("column", ["score", "label"])
 def test_a_file_of_pairs_gives_what_its_rows_as_a_folder_give(tmp_path, column):
     sides = ["banana", "umbrella", "ocean", "onion"], ["onion", "ocean", "umbrella", "bee"]
-    table = pa.table({"sentence1": sides[0], "sentence2": sides[1], column: [1, 0, 1, 0]})
-    write_split(tmp_path / "folder", "validation", [table], table.schema)
-    pyarrow.csv.write_csv(table, tmp_path / "dev.csv")
-    assert dev_scorer(tmp_path / "dev.csv")(vowel_counts)["dev_mean"] == pytest.approx(
-        dev_scorer(tmp_path / "folder")(vowel_counts)["dev_mean"]
-    )
+    columns = {"sentence1": sides[0], "sentence2": sides[1], column: [1, 0, 1, 0]}
+    folder, file = write(tmp_path / "folder", "validation", **columns), tmp_path / "dev.csv"
+    pyarrow.csv.write_csv(pa.table(columns), file)
+    found, expected = (dev_scorer(path)(vowel_counts)["dev_mean"] for path in (file, folder))
+    assert found == pytest.approx(expected)
 
 
 def test_raw_sets_without_sts16_give_their_dev_parts_alone(tmp_path):
@@ -77,15 +72,14 @@ def test_folders_without_anything_to_tune_on_are_refused(tmp_path):
 
 def test_a_bitext_is_scored_by_how_many_sentences_find_their_translation(tmp_path):
     columns = {"source": ["banane", "ombrelle", "île"], "target": ["aaa", "oe", "ii"]}
-    write_split(tmp_path, "validation", [pa.table(columns)], pa.table(columns).schema)
+    write(tmp_path, "validation", **columns)
     places = {"banane": 0, "aaa": 0, "ombrelle": 1, "oe": 1, "île": 2, "ii": 1}
     scores = dev_scorer(tmp_path)(lambda texts: np.eye(3, dtype=np.float32)[[places[text] for text in texts]])
     # The third source is near no target, so that the first one is found; two targets share a source.
     expected = {"source_to_target": 200 / 3, "target_to_source": 200 / 3, "dev_mean": 200 / 3}
     assert scores == pytest.approx(expected)
-    write_split(tmp_path / "train_alone", "train", [pa.table(columns)], pa.table(columns).schema)
     with pytest.raises(InputError, match="no rows in a split `validation`"):
-        dev_scorer(tmp_path / "train_alone")
+        dev_scorer(write(tmp_path / "train_alone", **columns))
 
 
 def test_the_card_has_the_dev_score_only_if_there_was_a_dev_set():

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
+import small_runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.pair_sets import (
     read_graded_folder,
@@ -19,9 +18,7 @@ from hf_paraphrase.evaluation.pair_sets import (
 def write(folder, split="test", **columns):
     count = len(next(iter(columns.values())))
     texts = {"sentence1": [f"a {i}" for i in range(count)], "sentence2": [f"b {i}" for i in range(count)]}
-    table = pa.table({**texts, **columns})
-    write_split(folder, split, [table], table.schema)
-    return folder
+    return small_runs.write(folder, split, **{**texts, **columns})
 
 
 def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_path):

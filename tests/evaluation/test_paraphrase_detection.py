@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from small_runs import write_rows
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation import pair_classifier
 from hf_paraphrase.evaluation.baselines import Scorer
@@ -28,8 +27,7 @@ def few_epochs(monkeypatch):
 
 
 def write(folder, split, rows):
-    table = pa.table(dict(zip(("sentence1", "sentence2", "label"), zip(*rows, strict=True), strict=True)))
-    write_split(folder, split, [table.cast(table.schema)], table.schema)
+    write_rows(folder, split, "sentence1 sentence2 label", rows)
 
 
 def numbered(start, count):

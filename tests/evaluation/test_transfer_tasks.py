@@ -4,14 +4,13 @@ import gzip
 import json
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from small_runs import write
 
 import hf_paraphrase
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.transfer import PENALTIES, evaluate_tasks, predict_classes, read_labelled_texts
 from hf_paraphrase.evaluation.transfer_tasks import TASKS, find_transfer_tasks
@@ -36,9 +35,9 @@ def write_binary(folder, negative="rt-polarity.neg", positive="rt-polarity.pos",
         file.writelines(f"{text} a a a\n" for text in words(2, count))
 
 
-def write_msrp(folder, *parts):
-    folder.mkdir(parents=True, exist_ok=True)
-    for part, count in parts:
+def write_msrp(folder):
+    folder.mkdir()
+    for part, count in (("train", 80), ("test", 40)):
         lines = ["\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
         for i, (a, b) in enumerate(zip(words(3, count), words(4, count), strict=True)):
             lines.append(f"{i % 2}\t{i}\t{i + 1000}\t{a}\t{a if i % 2 else b + ' h h'}")
@@ -84,7 +83,7 @@ def test_the_classes_are_those_of_a_naive_loop_over_penalties_and_nested_folds()
 def test_each_family_learns_what_its_vectors_show_and_gives_its_measures(tmp_path):
     write_binary(tmp_path / "MR")
     write_trec(tmp_path / "TREC")
-    write_msrp(tmp_path / "MSRP", ("train", 80), ("test", 40))
+    write_msrp(tmp_path / "MSRP")
     tasks, missing, _ = find_transfer_tasks(tmp_path, TASKS)
     results = {result["task"]: result for result in evaluate_tasks(encode, tasks, folds=2)}
     assert list(results) == ["MR", "TREC", "MRPC"] and missing == ["CR", "SUBJ", "MPQA"]
@@ -112,8 +111,8 @@ def test_bad_files_are_named(tmp_path, capsys):
 def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_the_classes(tmp_path):
     train = {"text": ["good", "bad", "neither"] * 30, "label": ["good", "bad", "neither"] * 30}
     test = {"text": ["good", "bad", "bad", "neither"], "label": ["good", "good", "bad", "neither"]}
-    for split, rows in (("train", train), ("test", test)):
-        write_split(tmp_path / "kinds", split, [pa.table(rows)], pa.table(rows).schema)
+    write(tmp_path / "kinds", **train)
+    write(tmp_path / "kinds", "test", **test)
     found = hf_paraphrase.evaluate(data=[tmp_path / "kinds"], baseline=["words"])
     (task,) = found.record["results"][0]["tasks"]
     assert found.suite == "classification" and (task["tested_on"], task["train"], task["test"]) == ("test", 90, 4)

@@ -97,13 +97,6 @@ class NaiveModel:
         )
 
 
-def model_of(sentences, tmp_path_factory):
-    kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
-    path = tmp_path_factory.mktemp("model") / "model.arpa"
-    write_arpa(path, estimate(counted(sentences)))
-    return kenlm.Model(str(path))
-
-
 def test_discounts_follow_chen_and_goodman():
     counts = np.repeat([1, 2, 3, 4, 5, 9], [100, 40, 20, 12, 5, 5])
     y = 100 / (100 + 2 * 40)
@@ -117,11 +110,12 @@ def test_discounts_follow_chen_and_goodman():
 @given(st.lists(SENTENCE, min_size=1, max_size=12).filter(lambda text: any(text)), st.lists(SENTENCE, max_size=5))
 @example(random_text(), random_text(100, seed=1))
 def test_queries_equal_a_model_of_dictionaries(tmp_path_factory, text, queries):
-    queries = [*queries, "a unseen b", "unseen", ""]
-    model, naive = model_of(text, tmp_path_factory), NaiveModel(text)
-    assert [model.score(query) for query in queries] == pytest.approx(
-        [naive.log10(query) for query in queries], abs=2e-5
-    )
+    kenlm = pytest.importorskip("kenlm", reason="kenlm is not installed")
+    path, naive = tmp_path_factory.mktemp("model") / "model.arpa", NaiveModel(text)
+    write_arpa(path, estimate(counted(text)))
+    queries, model = [*queries, "a unseen b", "unseen", ""], kenlm.Model(str(path))
+    expected = [naive.log10(query) for query in queries]
+    assert [model.score(query) for query in queries] == pytest.approx(expected, abs=2e-5)
 
 
 def test_the_pieces_in_which_a_text_comes_do_not_change_the_model():

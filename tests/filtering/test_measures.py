@@ -144,31 +144,16 @@ TEXT = st.text(
 ) | st.text(max_size=10)
 
 
-def texts_of(spans, sentences):
-    joined = "\n".join(sentences).replace("\u2019", "'")
-    return [joined[start : start + size] for start, size in zip(spans.starts, spans.sizes, strict=True)]
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXT, max_size=6))
-@example(
-    [
-        "don't 'tis rock'n'roll ''",
-        "a'",
-        "'b",
-        "a''b",
-        "e\u0301'a",
-        "it's we'll I'd’ve n't nn’t can'ts 'sn't n't's",
-        "x'r",
-        "n",
-    ]
-)
+@example(["don't 'tis rock'n'roll ''", "a'", "'b", "a''b", "e\u0301'a", "x'r", "n"])
+@example(["a", "it's we'll I'd’ve n't nn’t can'ts 'sn't n't's", "b"])
 @example(["'"])
 @example(["n't"])
 def test_spans_are_the_tokens_of_the_regular_expression(texts):
     lowered = [text.lower() for text in texts]
-    spans = TokenSpans(lowered)
-    tokens = texts_of(spans, lowered)
+    spans, joined = TokenSpans(lowered), "\n".join(lowered).replace("\u2019", "'")
+    tokens = [joined[start : start + size] for start, size in zip(spans.starts, spans.sizes, strict=True)]
     found = [tokens[first : first + count] for first, count in zip(spans.first, spans.counts, strict=True)]
     assert found == [tokenize(text) for text in lowered]
     assert spans.sizes.tolist() == [len(token) for tokens in found for token in tokens]

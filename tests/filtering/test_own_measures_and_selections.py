@@ -2,42 +2,29 @@ from __future__ import annotations
 
 import pickle
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from documented_blocks import blocks
 from fresh_python import MAIN
 
 import hf_paraphrase
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering import Measures, PairFilter, PairScorer
-from hf_paraphrase.registry import MEASURES, SELECTIONS, import_file
+from hf_paraphrase.registry import LOSSES, MEASURES, SELECTIONS, SOURCES, import_file
 
-OWN = '''
-import numpy as np
-from dataclasses import dataclass
+CONTRIBUTING = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
+# The file that the page for contributors shows, and a selection by a text.
+OWN = dict(blocks(CONTRIBUTING.read_text("utf-8")))["python"]
+OWN += """
 
-from hf_paraphrase.filtering import Measure, PairBatch
-from hf_paraphrase.registry import MEASURES, SELECTIONS
-from hf_paraphrase.settings import setting
-
-
-@MEASURES.register("marks")
-@dataclass(frozen=True)
-class Marks(Measure):
-    """Counts a mark in the translation."""
-
-    columns = ("marks",)
-    mark: str = setting("the mark to count", "!")
-
-    def compute(self, batch):
-        return {"marks": np.array([text.count(self.mark) for text in batch.texts("sentence2")])}
-
-
-@SELECTIONS.register("calm")
-def calm(marks, length, sentence2):
-    return (marks < 1) & (length < 4) & np.array([text != "go" for text in sentence2], dtype=bool)
-'''
+@SELECTIONS.register("short")
+def short(length, sentence2):
+    return (length < 4) & np.array([text != "go" for text in sentence2], dtype=bool)
+"""
+REGISTRIES = (LOSSES, MEASURES, SELECTIONS, SOURCES)
 
 
 @pytest.fixture
@@ -54,9 +41,9 @@ def own(tmp_path):
     """A file of the user's, and the registries as they were afterwards."""
     path = tmp_path / "mine.py"
     path.write_text(OWN)
-    before = [dict(registry.data) for registry in (MEASURES, SELECTIONS)]
+    before = [dict(registry.data) for registry in REGISTRIES]
     yield path
-    for registry, entries in zip((MEASURES, SELECTIONS), before, strict=True):
+    for registry, entries in zip(REGISTRIES, before, strict=True):
         registry.data = entries
     sys.modules.pop("hf_paraphrase_import.mine", None)
 
@@ -80,14 +67,15 @@ def test_a_measure_of_ones_own_is_a_column_with_its_option_for_a_flag_in_any_num
 
 def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, own):
     import_file(own)
-    scorer, keeps = PairScorer(("marks", "length"), Measures(mark="o")), PairFilter(("calm",), drop_identical=True)
+    scorer = PairScorer(("marks", "length"), Measures(mark="o"))
+    keeps = PairFilter(("calm", "short"), drop_identical=True)
     table = DataFolder(pairs).table()
     expected = scorer(table).column("marks").to_pylist(), keeps(table).column("sentence2").to_pylist()
     assert expected == ([1, 0, 1, 0, 3, 1], ["wait", None, "no ?"])
     assert keeps(table).column_names[2:] == ["length", "marks"], "what a selection looks at is computed and stays"
     dumped = pickle.dumps((scorer, keeps))
-    for registry in (MEASURES, SELECTIONS):
-        registry.data.pop("marks", None), registry.data.pop("calm", None)
+    for registry, name in ((MEASURES, "marks"), (SELECTIONS, "calm"), (SELECTIONS, "short")):
+        del registry.data[name]
     sys.modules.pop("hf_paraphrase_import.mine")
     again, kept = pickle.loads(dumped)
     assert (again(table).column("marks").to_pylist(), kept(table).column("sentence2").to_pylist()) == expected

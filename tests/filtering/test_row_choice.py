@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
-from random_texts import random_sentences
+from small_runs import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.filtering.row_choice import FilterSteps, choose_rows, draw_shared, kept_batches

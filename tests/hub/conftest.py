@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import huggingface_hub
 import numpy as np
@@ -101,15 +100,3 @@ def known_texts(artefacts):
         return ids.count(tokenizer.unk_token_id) / len(ids), text
 
     return sorted(set(DataFolder(artefacts["pairs"]).table()["sentence1"].to_pylist()), key=unknown_share)[:5]
-
-
-@pytest.fixture
-def open_elsewhere(tmp_path, run_python):
-    """Runs the jobs of `opens_elsewhere.py` in a process that cannot import the package."""
-
-    def run(jobs):
-        (tmp_path / "jobs.json").write_text(json.dumps(jobs))
-        program = Path(__file__).with_name("opens_elsewhere.py").read_text(encoding="utf-8")
-        return run_python(program, "jobs.json", folder=tmp_path)
-
-    return run

@@ -12,6 +12,7 @@ import torch
 from huggingface_hub import errors
 from huggingface_hub.utils import filter_repo_objects
 from safetensors.torch import save
+from small_runs import tree
 from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts import hub_models
@@ -22,10 +23,6 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError, ModelError
 from hf_paraphrase.hub.pushed_files import list_files
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-
-
-def files_of(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +40,7 @@ def encoder_folder(tmp_path_factory):
 @pytest.fixture
 def published(hub, encoder_folder, tmp_path, monkeypatch):
     """A Hub with that encoder, in a working folder of its own."""
-    hub.make("ann/avg", files=files_of(encoder_folder))
+    hub.make("ann/avg", files=tree(encoder_folder))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return hub
@@ -54,7 +51,7 @@ def test_a_model_gives_the_vectors_of_its_folder_and_no_code_pickle_or_checkpoin
 ):
     others = ("weights.pkl", "a.bin", "run.sh", "checkpoint-5/model.safetensors", "data/huge.json", "onnx/fp16.onnx")
     parts = {"1_Pooling/config.json", "onnx/model.onnx", "source_tokenizer/tokenizer.json"}
-    own = files_of(encoder_folder)
+    own = tree(encoder_folder)
     published.make("ann/avg", files=own | dict.fromkeys((*others, *parts), b"much"))
     texts = ["w1 w2", "w3"]
     vectors = SentenceEncoder.from_pretrained("ann/avg").encode(texts)

@@ -80,10 +80,10 @@ JOBS = {
 }
 
 
-@pytest.fixture(scope="module")
-def other_folders(artefacts, tmp_path_factory):
-    """Models that are no encoders as the commands write them."""
-    root = tmp_path_factory.mktemp("others")
+def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
+    encoder_folders, artefacts, known_texts, tmp_path, run_python
+):
+    root = tmp_path
     labelled = (f"the {word} bought {row},{word}" for row, word in enumerate(["doctor", "cat"] * 20))
     (root / "labelled.csv").write_text("\n".join(["text,label", *labelled, ""]))
     lines = {
@@ -93,20 +93,16 @@ def other_folders(artefacts, tmp_path_factory):
     }
     for name, line in lines.items():
         assert main([*line.split(), "--output", str(root / name)]) == 0, line
-    return {name: root / name if name in lines else artefacts[name] for name in JOBS}
-
-
-def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_the_package_cannot_be_imported(
-    encoder_folders, other_folders, known_texts, open_elsewhere
-):
     texts = [*known_texts, "", "A zebra sat on the café, quietly"]
     jobs = [encoder_job(folder, texts) for folder in encoder_folders.values()]
-    jobs += [JOBS[name](folder, known_texts) for name, folder in other_folders.items()]
+    jobs += [job(root / name if name in lines else artefacts[name], known_texts) for name, job in JOBS.items()]
     if importlib.util.find_spec("sentence_transformers") is not None:
         names = ("gran", "recurrent", "sdae", "word_trigram")
         odd = [*known_texts, *UNKNOWN, *ODD]
         jobs += [encoder_job(encoder_folders[name], odd, "sentence_transformer") for name in names]
-    done = open_elsewhere(jobs)
+    (root / "jobs.json").write_text(json.dumps(jobs))
+    program = Path(__file__).with_name("opens_elsewhere.py").read_text(encoding="utf-8")
+    done = run_python(program, "jobs.json", folder=root)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("equal:") == len(jobs)
     types = {json.loads((Path(job["folder"]) / "config.json").read_text())["model_type"] for job in jobs}

@@ -8,7 +8,7 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from random_texts import write_pairs
+from small_runs import tree, write_pairs
 
 from hf_paraphrase.artefacts.artefact import Card
 from hf_paraphrase.commands import main
@@ -24,13 +24,6 @@ def pairs(tmp_path_factory):
 
 def score(pairs, output, *words):
     return main(["score", "--pairs", str(pairs), "--output", str(output), "--shard-size", "9", *words])
-
-
-def tree(folder):
-    """The files of a folder, which name the place where it lies as if it lay nowhere."""
-    place = str(folder.parent).encode()
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes().replace(place, b"") for path in files}
 
 
 @pytest.fixture(scope="module")

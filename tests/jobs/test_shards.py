@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
-from random_texts import write_pairs
+from small_runs import write_pairs
 
 from hf_paraphrase.data.batch_function import BatchFunction, no_progress
 from hf_paraphrase.data.folder import DataFolder

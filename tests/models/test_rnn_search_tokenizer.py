@@ -33,6 +33,13 @@ def test_a_call_that_fails_on_the_target_side_does_not_leave_the_tokenizer_there
     assert tokenizer.encode(SOURCES[0]) == expected == read(tokenizer, "source")[0]
 
 
+def test_the_source_side_is_given_by_one_of_its_two_names(tokenizer):
+    source = tokenizer._source_tokenizer
+    for given in ({}, {"source_tokenizer_file": "source.json", "source_tokenizer_object": source}):
+        with pytest.raises(ValueError, match="give either"):
+            type(tokenizer)(**given)
+
+
 @pytest.mark.parametrize(
     "duplicate", [copy.copy, copy.deepcopy, lambda tokenizer: pickle.loads(pickle.dumps(tokenizer))]
 )

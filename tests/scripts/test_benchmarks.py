@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from functools import partial
 
 import datasets
-import pyarrow as pa
 import pytest
+from small_runs import write
 from tiny_encoders import write_average
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.sts import evaluate_sts
 from hf_paraphrase.evaluation.sts_files import find_sts_sets
@@ -128,8 +126,7 @@ def test_all_ways_of_preparing_keep_the_same_rows(ratios, load_script, monkeypat
 
 
 def test_the_loop_agrees_with_the_measures(ratios, tmp_path):
-    table = pa.table({"sentence1": ["A cat sat .", "dogs bark", ""], "sentence2": ["the cat sat .", "dogs", "x y z"]})
-    write_split(tmp_path, "train", [table], table.schema)
+    write(tmp_path, sentence1=["A cat sat .", "dogs bark", ""], sentence2=["the cat sat .", "dogs", "x y z"])
     lines, found = ratios("score", "--pairs", tmp_path, "--rows", 50, "--loop-rows", 9, "--rounds", 1)
     assert any("agree to 1e-9" in line for line in lines) and found["score_vs_plain_loop"] > 0
 
@@ -149,19 +146,14 @@ UPDATES = ["--train-hidden", 4, 8, "--train-vocabulary", 30, "--train-batch", 2,
 TRANSLATION = [*SEARCH, "--source", 4, "--steps", 3, *UPDATES, "--rounds", 1]
 
 
-@pytest.fixture
-def stand_in(tmp_path):
-    """An interpreter whose JoeyNMT takes 1,000 s for everything."""
-    path = tmp_path / "python"
-    path.write_text(
+def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidden_sizes(ratios, tmp_path):
+    # An interpreter whose JoeyNMT takes 1,000 s for everything.
+    stand_in = tmp_path / "python"
+    stand_in.write_text(
         '#!/bin/sh\necho \'{"version": "0.0"}\'\nwhile read order; do echo "$order" >> "$0.orders"; '
         "echo '{\"seconds\": 1000}'; done\n"
     )
-    path.chmod(0o755)
-    return path
-
-
-def test_with_joeynmt_the_last_line_has_every_ratio_and_the_lowest_over_the_hidden_sizes(ratios, stand_in):
+    stand_in.chmod(0o755)
     lines, found = ratios("translate", *TRANSLATION, "--joeynmt-python", stand_in)
     names = [line[:46].strip() for line in lines]
     assert "12 candidates, bf16" in names and "plain generate, fp32" in names and names.count("training, fp32") == 2
@@ -208,39 +200,18 @@ def sentence(place):
     return f"w{place % 20} w{place * 3 % 20} w{place * 7 % 11}"
 
 
-@pytest.fixture
-def model(tmp_path):
-    return write_average(tmp_path / "model", WORDS, hidden_size=8)
-
-
-@pytest.fixture
-def data(tmp_path):
-    folder = tmp_path / "data"
+def test_the_scores_are_those_of_evaluate_and_absent_peers_are_named(run_script, tmp_path, capsys, monkeypatch):
+    for name in PEERS:
+        monkeypatch.setitem(sys.modules, name, None)
+    model, data = write_average(tmp_path / "model", WORDS, hidden_size=8), tmp_path / "data"
     for year, name in (("12", "MSRpar"), ("13", "OnWN"), ("16", "headlines")):
-        at = folder / f"STS{year}-en-test"
+        at = data / f"STS{year}-en-test"
         at.mkdir(parents=True)
         pairs = [f"{sentence(place)}\t{sentence(place * int(year) + 1)}\n" for place in range(12)]
         (at / f"STS.input.{name}.txt").write_text("".join(pairs))
         (at / f"STS.gs.{name}.txt").write_text("".join(f"{place % 5}\n" for place in range(12)))
-    return folder
-
-
-@pytest.fixture
-def bench(run_script, data, monkeypatch):
-    """Runs the benchmark on the data with one short round."""
-    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")
-    words = ["--data", data, "--rounds", 1, "--seconds", "0.01", "--sentences", 20]
-    return partial(run_script, "benchmarks/quality_speed", *words)
-
-
-@pytest.fixture
-def no_peers(monkeypatch):
-    for name in PEERS:
-        monkeypatch.setitem(sys.modules, name, None)
-
-
-def test_the_scores_are_those_of_evaluate_and_absent_peers_are_named(bench, data, model, no_peers, tmp_path, capsys):
-    assert bench("--model", model, "--plot", tmp_path / "picture.png") == 0
+    words = ["--data", data, "--rounds", 1, "--seconds", "0.01", "--sentences", 20, "--model", model]
+    assert run_script("benchmarks/quality_speed", *words, "--plot", tmp_path / "picture.png") == 0
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("wordllama is left out: ") for line in lines)
     report = json.loads(lines[-1])

@@ -7,13 +7,13 @@ import shlex
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import yaml
+from small_runs import write
 
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import recipe_and_flags
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.evaluation.verdicts import FEWEST_SEEDS
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
@@ -67,11 +67,9 @@ def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     first = [f"a{x} c{x % 7} b{(x * 5) % 11}" for x in range(40)]
     second = [f"b{(x * 5) % 11} d{x % 7} a{x}" for x in range(40)]
-    pairs = pa.table({"sentence1": first, "sentence2": second})
-    write_split(folder / "pairs", "train", [pairs], pairs.schema)
-    judged = pa.table({"sentence1": first, "sentence2": second[:20] + second[25:] + second[20:25]})
-    judged = judged.append_column("score", pa.array([4.0] * 20 + [1.0] * 20))
-    write_split(folder / "judged", "dev", [judged], judged.schema)
+    write(folder / "pairs", sentence1=first, sentence2=second)
+    sides = {"sentence1": first, "sentence2": second[:20] + second[25:] + second[20:25]}
+    write(folder / "judged", "dev", **sides, score=[4.0] * 20 + [1.0] * 20)
     for year, name in (("STS12-en-test", "MSRpar"), ("STS16-en-test", "headlines")):
         at = folder / "sts" / year
         at.mkdir(parents=True)
@@ -312,9 +310,7 @@ FOLDER = Path(__file__).parents[2] / "scripts" / "configs"
 @pytest.mark.parametrize("config", sorted(FOLDER.rglob("*.yaml")), ids=lambda path: str(path.relative_to(FOLDER)))
 def test_every_configuration_gives_its_verb_its_settings(config, tmp_path):
     (tmp_path / "vectors.txt").write_text("a1 1 2 3\n")
-    words = (
-        ["train-sdae", "--text", "lines.txt"] if config.parent.name == "sdae" else ["train-encoder", "--pairs", "p"]
-    )
+    words = ("train-sdae --text lines.txt" if config.parent.name == "sdae" else "train-encoder --pairs p").split()
     values = yaml.safe_load(config.read_text(encoding="utf-8"))
     if values.get("fixed_vectors"):
         words += ["--initial-vectors", str(tmp_path / "vectors.txt")]

@@ -172,33 +172,27 @@ def test_few_texts_of_each_label_get_their_own_paraphrases_or_as_many_copies(mak
     assert any(draw != draws[0] for draw in draws)
 
 
-@pytest.fixture
-def vectors(tmp_path):
+def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_cosines_as_their_number_allows(
+    tmp_path, make
+):
     pairs = [f"a{x} c{x % 7} b{(x * 5) % 11}" for x in range(40)]
     write(tmp_path / "pairs", sentence1=pairs, sentence2=pairs[::-1])
     at = tmp_path / "sts" / "STS16-en-test"
     at.mkdir(parents=True)
     (at / "STS.input.headlines.txt").write_text("".join(f"{text}\t{pairs[3]}\n" for text in pairs))
     (at / "STS.gs.headlines.txt").write_text("".join(f"{x % 5}\n" for x in range(40)))
-    words = sorted({word for text in pairs for word in text.split()})
-    (tmp_path / "glove.txt").write_text("".join(f"{word} 1 2 3 4\n" for word in [*words, "elsewhere"]))
-    return tmp_path
-
-
-def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_cosines_as_their_number_allows(
-    vectors, make
-):
-    words = ["used", "--pairs", vectors / "pairs", "--data", vectors / "sts"]
-    some = ["--vectors", vectors / "glove.txt", "--output", vectors / "used.txt"]
-    assert make(*words, *some) == 0
-    assert (vectors / "used.txt").read_text() == (vectors / "glove.txt").read_text().replace("elsewhere 1 2 3 4\n", "")
+    names = sorted({word for text in pairs for word in text.split()})
+    lines = [f"{word} 1 2 3 4\n" for word in [*names, "elsewhere"]]
+    (tmp_path / "glove.txt").write_text("".join(lines))
+    words = ["used", "--pairs", tmp_path / "pairs", "--data", tmp_path / "sts"]
+    assert make(*words, "--vectors", tmp_path / "glove.txt", "--output", tmp_path / "used.txt") == 0
+    assert (tmp_path / "used.txt").read_text() == "".join(lines[:-1])
     words += ["--vectors", "builtin"]
-    names = [line.split()[0] for line in (vectors / "glove.txt").read_text().splitlines()[:-1]]
     whole = read_initial_vectors("builtin", names)
     kept = {}
     for count in (2, 60):
-        assert make(*words, "--components", count, "--output", vectors / "few.txt") == 0
-        found = read_initial_vectors(vectors / "few.txt", names)
+        assert make(*words, "--components", count, "--output", tmp_path / "few.txt") == 0
+        found = read_initial_vectors(tmp_path / "few.txt", names)
         assert found.matrix.shape[1] == count and set(found.words) == set(whole.words)
         order = [whole.words.index(word) for word in found.words]
         pairs = np.array([[one, (one * 7 + 3) % len(order)] for one in range(len(order))])

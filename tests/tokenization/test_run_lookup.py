@@ -285,15 +285,11 @@ def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypa
         np.testing.assert_array_equal(found.offsets, alone.offsets)
 
 
-@pytest.fixture
-def asked(monkeypatch):
-    """The texts that the library is asked for by any lookup."""
-    texts_of, asking = [], run_lookup.library_ids
-    monkeypatch.setattr(run_lookup, "library_ids", lambda own, texts: asking(own, texts_of.extend(texts) or texts))
-    return texts_of
-
-
-def test_each_different_run_is_looked_up_once_also_a_few_new_ones_among_those_of_the_call_before(tokenizer, asked):
+def test_each_different_run_is_looked_up_once_also_a_few_new_ones_among_those_of_the_call_before(
+    tokenizer, monkeypatch
+):
+    asked, asking = [], run_lookup.library_ids
+    monkeypatch.setattr(run_lookup, "library_ids", lambda own, texts: asking(own, asked.extend(texts) or texts))
     lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
     texts = ["the cat sat", "the mat sat"] * 10
     for more in ([], ["a cat"], ["the", " dog", "a dog"], []):

@@ -7,20 +7,14 @@ import torch
 from transformers import TrainingArguments
 
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.training.devices import AcceleratorSettings
+from hf_paraphrase.training.devices import AcceleratorSettings, check_device, devices
 from hf_paraphrase.training.threads import in_threads, one_thread
 
 settings = AcceleratorSettings
 
 
-@pytest.fixture
-def two_cards(monkeypatch):
-    """A machine with two GPUs, as far as torch tells."""
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-
-
 def test_a_training_takes_the_kind_of_device_that_is_named_and_else_a_gpu_where_there_is_one(two_cards, monkeypatch):
+    two_cards()
     monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
     settings(device="cuda").check()
     assert not settings(device="cuda").is_on_cpu and not settings().is_on_cpu and settings(device="cpu").is_on_cpu
@@ -28,10 +22,13 @@ def test_a_training_takes_the_kind_of_device_that_is_named_and_else_a_gpu_where_
     assert settings().is_on_cpu
 
 
-def test_an_absent_device_and_one_of_several_are_refused(request):
+def test_an_absent_device_and_for_a_training_one_of_several_are_refused(two_cards):
     with pytest.raises(UsageError, match="there is no --device cuda here"):
         settings(device="cuda").check()
-    request.getfixturevalue("two_cards")
+    two_cards()
+    assert devices()[:4] == ["cpu", "cuda", "cuda:0", "cuda:1"] and check_device("cuda:1") == "cuda:1"
+    with pytest.raises(UsageError, match=r"no --device cuda:2 here \(did you mean cuda:1\? One of cpu, cuda, cuda:0"):
+        check_device("cuda:2")
     with pytest.raises(UsageError, match="takes the first GPU"):
         settings(device="cuda:1").check()
 

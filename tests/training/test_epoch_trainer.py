@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from tiny_training import on_cpu
 
 from hf_paraphrase.training import epoch_trainer
 from hf_paraphrase.training.batches import EpochBatches
@@ -36,8 +37,7 @@ def collate(items):
 
 
 def trainer_of(folder, batch=2, **options):
-    common = {"output_dir": str(folder), "use_cpu": True, "report_to": "none", "disable_tqdm": True}
-    args = EpochTrainingArguments(**{**common, **options})
+    args = on_cpu(EpochTrainingArguments, folder, **options)
     return LineTrainer(Line(), args, EpochBatches(len(ITEMS), batch, seed=0), collate, dev_size=None)
 
 

@@ -101,11 +101,12 @@ def test_the_models_own_generation_config_holds(folders, tmp_path):
     model, tokenizer = load_translation_model(folder, device="cpu", **LANGUAGES["t5"])
     (text,) = translate(model, tokenizer, SOURCES[:1])
     banned = [[unit] for unit in tokenizer(text, add_special_tokens=False)["input_ids"]]
-    model.generation_config.update(bad_words_ids=banned, max_length=3)
+    model.generation_config.update(bad_words_ids=banned, max_length=3, eos_token_id=[1, 0])
     model.generation_config.save_pretrained(folder)
     model, tokenizer = load_translation_model(folder, device="cpu", **LANGUAGES["t5"])
     (nbest,) = translate_batch(model, tokenizer, source_units(model, tokenizer, SOURCES[:1]), SearchOptions(2, 1))
     assert nbest[0].num_tokens <= 2 and not set(nbest[0].text.split()) & set(text.split())
+    assert model.generation_config.eos_token_id == [1, 0]
 
 
 def test_several_end_units_all_end_a_translation(folders):

@@ -15,12 +15,8 @@ from hf_paraphrase.translation.beam_search import search_batches, translate, tra
 SOURCES = ["un", "deux trois un deux trois un deux", "trois un"]
 
 
-def ids_of(tokenizer, texts):
-    return [list(ids) for ids in tokenizer(texts)["input_ids"]]
-
-
 def search(model, tokenizer, texts=SOURCES, *, num_beams=4, n=4, scorer=True, **settings):
-    ids, options = ids_of(tokenizer, texts), SearchOptions(num_beams, n, **settings)
+    ids, options = [list(ids) for ids in tokenizer(texts)["input_ids"]], SearchOptions(num_beams, n, **settings)
     return translate_batch(model, tokenizer, ids, options, scorer=model if scorer is True else scorer)
 
 

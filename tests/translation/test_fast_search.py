@@ -41,17 +41,10 @@ def search(model, batch, *, num_beams, limits=None, plain=False, **settings):
     """Searches, by `generate` if asked; returns lists of (units, score) of the hypotheses that end."""
     limits = limits or [9] * len(batch["input_ids"])
     if plain:
-        output = model.generate(
-            **batch,
-            num_beams=num_beams,
-            num_return_sequences=num_beams,
-            max_new_tokens=max(limits) + 1,
-            do_sample=False,
-            output_scores=True,
-            return_dict_in_generate=True,
-            logits_processor=LogitsProcessorList([SentenceLengths(limits, num_beams, 1, [END])]),
-            **settings,
-        )
+        settings |= {"num_beams": num_beams, "num_return_sequences": num_beams, "max_new_tokens": max(limits) + 1}
+        settings |= {"do_sample": False, "output_scores": True, "return_dict_in_generate": True}
+        lengths = LogitsProcessorList([SentenceLengths(limits, num_beams, 1, [END])])
+        output = model.generate(**batch, **settings, logits_processor=lengths)
         size = len(limits), num_beams
         units, scores = output.sequences[:, 1:].unflatten(0, size), output.sequences_scores.view(size)
     else:

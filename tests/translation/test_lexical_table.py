@@ -53,16 +53,9 @@ sentences = st.lists(
 @given(pairs=sentences, tension=st.sampled_from([0.0, 4.0]), iterations=st.integers(0, 4))
 def test_the_table_equals_that_of_a_naive_expectation_maximisation(pairs, tension, iterations):
     sources, targets = [list(side) for side in zip(*pairs, strict=True)]
-    table = estimate_from_units(
-        sources,
-        targets,
-        source_vocab_size=6,
-        target_vocab_size=7,
-        iterations=iterations,
-        tension=tension,
-        min_probability=0.0,
-    )
-    expected = naive(sources, targets, iterations=iterations, tension=tension)
+    sizes, options = {"source_vocab_size": 6, "target_vocab_size": 7}, {"iterations": iterations, "tension": tension}
+    table = estimate_from_units(sources, targets, **sizes, **options, min_probability=0.0)
+    expected = naive(sources, targets, **options)
     found = {(unit, target): value for unit in range(6) for target, value in table.translations(unit)}
     assert found.keys() == {key for key in expected if key[0] != NULL}
     for key, value in found.items():

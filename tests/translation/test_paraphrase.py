@@ -19,6 +19,7 @@ from hf_paraphrase.translation.paraphrasing import Paraphraser, RoundTrip
 
 LANGUAGES = {"language": "eng_Latn", "pivots": ["fra_Latn", "deu_Latn"]}
 TEXTS = ["one cat", "two four three", "", "three"]
+GARDEN = "the dog sleeps in the garden"
 
 
 class Table:
@@ -78,7 +79,7 @@ def test_copies_loops_near_copies_and_dissimilar_texts_are_counted_and_left_out(
         "stock markets fell sharply": -1.3,
         "in the garden a dog is sleeping": -1.4,
     }
-    texts = ["the dog sleeps in the garden", "no way back", ""]
+    texts = [GARDEN, "no way back", ""]
     function = made(({texts[0]: {"x": -1.0}, texts[1]: {"y": -1.0}}, {"x": candidates}), min_similarity=0.6)
     pairs, report = reported(function, texts)
     assert pairs.column("sentence2").to_pylist() == ["in the garden a dog is sleeping"]
@@ -98,13 +99,7 @@ def test_copies_loops_near_copies_and_dissimilar_texts_are_counted_and_left_out(
         ("let us go", {"we must go home": -1.0, "we must go home now": -1.1, "it is time": -3.0}, 2, -1.0, {2}),
         ("let us go", {"we must go home": -1.0, "we must go home now": -1.1, "it is time": -60.0}, 2, -1.0, {0, 1}),
         # What is hardly similar enough comes last, though it differs most.
-        (
-            "the dog sleeps in the garden",
-            {"a dog is in the kitchen now": -1.0, "in the garden a dog is sleeping": -1.0},
-            1,
-            0.4,
-            {1},
-        ),
+        (GARDEN, {"a dog is in the kitchen now": -1.0, "in the garden a dog is sleeping": -1.0}, 1, 0.4, {1}),
     ],
 )
 def test_likely_similar_and_different_paraphrases_come_first(sentence, back, num, min_similarity, first):

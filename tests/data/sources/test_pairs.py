@@ -38,14 +38,6 @@ def as_read(text):
     return re.sub(r"\r+(?=\n|\Z)", "", text).replace("\r", " ")
 
 
-def rows_of(kind, path):
-    """The columns `right` and `left` of a file, with the numbers of their lines."""
-    rows = []
-    for lines, block in read_records(path, kind, {"a": "right", "b": "left"}, LineErrors()):
-        rows += zip(lines.tolist(), *(column.to_pylist() for column in block.values()), strict=True)
-    return rows
-
-
 def read(options):
     with SourceRows(PairsSource(**options)) as rows:
         found = [row for table in rows.tables("train") for row in table.to_pylist()]
@@ -64,8 +56,9 @@ def test_csv_that_python_writes_comes_back_exactly_whatever_the_block_size(tmp_p
     path.write_bytes(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        found = rows_of("csv", path)
-    assert [row[1:] for row in found] == [(as_read(row[1]), as_read(row[0])) for row in rows]
+        blocks = [block for _, block in read_records(path, "csv", {"a": "right", "b": "left"}, LineErrors())]
+    found = [row for block in blocks for row in zip(*(column.to_pylist() for column in block.values()), strict=True)]
+    assert found == [(as_read(row[1]), as_read(row[0])) for row in rows]
 
 
 def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_path):
@@ -80,6 +73,7 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_pa
 
 
 CSV, JSON = 'sentence1,sentence2\n"x\ny",b\n', '{"sentence1": "a", "sentence2": "b", "score": 0.5}\n'
+TSV = "a\tb\t1\t0\n"
 
 
 @pytest.mark.parametrize(
@@ -93,31 +87,22 @@ CSV, JSON = 'sentence1,sentence2\n"x\ny",b\n', '{"sentence1": "a", "sentence2": 
         ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": NaN}', "score `NaN` is not a number"),
         ("jsonl", JSON, '{"sentence1": "\\ud800", "sentence2": "b", "score": 1}', "surrogate"),
         ("jsonl", JSON, "[]", r"something other than.*\(give one object a line"),
+        ("tsv", TSV, "a\tb\t1,5\t1", "score `1,5` is not a number"),
+        ("tsv", TSV, "a\tb\tinf\t1", "score `inf` is not a number"),
+        ("tsv", TSV, "a\tb\t1\t1.5", "label `1.5` is not a whole number"),
+        ("tsv", TSV, f"a\tb\t1\t{'9' * 30}", "label `9+` is not a whole number"),
     ],
 )
 def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, kind, head, line, message):
     path = tmp_path / "a"
-    good = "c,d\n" if kind == "csv" else JSON
+    good = "c,d\n" if kind == "csv" else head
     path.write_text(f"{head}{line}\n{good}")
-    options = {kind: str(path), "columns": "sentence1,sentence2" + (",score" if kind == "jsonl" else "")}
+    more = {"csv": "", "jsonl": ",score", "tsv": ",score,label"}[kind]
+    options = {kind: str(path), "columns": f"sentence1,sentence2{more}"}
     with pytest.raises(InputError, match=message) as caught:
         read(options)
     assert caught.value.line == head.count("\n") + 1
     assert len(read({**options, "on_error": "skip"})[0]) == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("score", "1,5"), ("score", "inf"), ("label", "1.5"), ("label", "9" * 30)],
-)
-def test_a_value_of_another_type_is_named_with_its_line_or_skipped(tmp_path, name, value):
-    path = tmp_path / "a.tsv"
-    path.write_text(f"a\tb\t1\nc\td\t{value}\ne\tf\t0\n")
-    options = {"tsv": str(path), "columns": f"sentence1,sentence2,{name}"}
-    with pytest.raises(InputError, match=r"is not a (whole )?number") as caught:
-        read(options)
-    assert caught.value.line == 2
-    assert [row[name] for row in read({**options, "on_error": "skip"})[0]] == [1, 0]
 
 
 def test_labels_may_be_whole_floats_and_truth_values_in_every_layout(tmp_path):
@@ -186,12 +171,8 @@ def test_bitext_is_read_from_whatever_load_dataset_opens(tmp_path, monkeypatch):
     for name in ("opus", "named.parquet"):
         assert main(["prepare", "bitext", "--dataset", name, *words, f"out_{name}"]) == 0
         (row,) = DataFolder(f"out_{name}").table().to_pylist()
-        assert (row["source"], row["target"], row["source_lang"], row["id"]) == (
-            "Un chat.",
-            "A cat.",
-            "fr",
-            "fr-en-0000001",
-        )
+        sides = {"source": "Un chat.", "target": "A cat.", "source_lang": "fr", "target_lang": "en"}
+        assert row == {"id": "fr-en-0000001", **sides}
     record = json.loads((tmp_path / "out_opus" / "provenance.json").read_text())
     assert record["results"]["counts"]["train"]["empty_side"] == 2 and record["inputs"][0]["name"] == "opus"
     problem = "no column for the language `de`.*translation\\.de, de, target; the columns are id, translation"

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from small_runs import write
 
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -88,7 +89,5 @@ def test_mixed_target_languages_and_folders_of_another_kind_are_refused(tmp_path
     folders = [bitext(tmp_path / "a", [("x", "one")]), bitext(tmp_path / "b", [("x", "un")], target_language="fr")]
     with pytest.raises(InputError, match="target languages are en, fr"):
         pivot_pairs(folders)
-    table = pa.table({"sentence1": ["a"], "sentence2": ["b"]})
-    write_split(tmp_path / "pairs", "train", [table], table.schema)
     with pytest.raises(InputError, match="missing columns"):
-        pivot_pairs([tmp_path / "pairs"])
+        pivot_pairs([write(tmp_path / "pairs", sentence1=["a"], sentence2=["b"])])

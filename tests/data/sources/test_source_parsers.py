@@ -1,13 +1,16 @@
-"""The readers of PPDB, SimpWiki, Turku, MSRP, the transfer sets and the graded sets on what real files do wrong."""
+"""The readers of the sources on what real files do wrong."""
 
 from __future__ import annotations
 
+import bz2
 import json
+from pathlib import Path
 
 import pytest
 
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
 from hf_paraphrase.data.sources.msrp import MsrpSource
+from hf_paraphrase.data.sources.opusparcus import PUBLISHED, OpusparcusSource, pairs_at_quality
 from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
@@ -23,7 +26,7 @@ def rows(options, part=None):
 
 
 def write(folder, **files):
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
 
@@ -58,59 +61,44 @@ def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters(tmp_path):
 
 PPDB = "[NN] ||| car ||| auto ||| PPDB2.0Score=5.25 AGigaSim=NA ||| 0-0 ||| ForwardEntailment\n"
 MSRP = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
-FILES = {"normal": "n", "simple": "s"}
+KINDS = {
+    "ppdb": (PpdbSource, {"file": ["n"]}, "n", PPDB),
+    "simpwiki": (SimpwikiSource, {"normal": "normal", "simple": "s"}, "s", "T\t0\tb\n"),
+    "msrp": (MsrpSource, {"data_dir": "."}, "msr_paraphrase_test.txt", "1\t1\t2\ta\tb\n"),
+    "transfer": (TransferSource, {"data_dir": "."}, "TREC_10.label", "NUM:dist How far ?\n"),
+    "opusparcus": (OpusparcusSource, {"data_dir": ".", "lang": "fr"}, "fr/dev/fr-dev.txt", "fr-D9\tx\ty\t2\n"),
+    "turku": (TurkuSource, {"data_dir": "."}, "train.json", item()),
+}
+"""Sources with their settings, one of their files and a good record."""
 
 
 @pytest.mark.parametrize(
-    ("source", "settings", "files", "message", "line"),
+    ("kind", "bad", "message"),
     [
-        (PpdbSource, {"file": ["n"]}, {"n": [PPDB, "[NP] ||| a ||| b\n", PPDB]}, "3 fields where 5 or 6", 2),
-        (PpdbSource, {"file": ["n"]}, {"n": [PPDB, f"{PPDB.strip()} ||| x\n", PPDB]}, "7 fields where 5 or 6", 2),
-        (
-            SimpwikiSource,
-            FILES,
-            {"n": ["T\t0\ta\n"] * 3, "s": ["T\t0\tb\n", "T\tx\tb\n", "T\t0\tb\n"]},
-            "paragraph2 `x`",
-            2,
-        ),
-        (
-            SimpwikiSource,
-            FILES,
-            {"n": ["T\t0\ta\n"] * 3, "s": ["T\t0\tb\n", "U\t0\tb\n", "T\t0\tb\n"]},
-            "`U`, but `T`",
-            2,
-        ),
-        (
-            MsrpSource,
-            {"data_dir": "."},
-            {"MSR_paraphrase_test.txt": [f"{MSRP}1\t1\t2\ta\tb\n", "2\t1\t2\ta\tb\n", "0\t1\t2\ta\tb\n"]},
-            "label `2` is not a whole number from 0 to 1",
-            3,
-        ),
-        (
-            TransferSource,
-            {"data_dir": "."},
-            {"TREC_10.label": ["NUM:dist How far ?\n", "FOO:bar a b\n", "HUM:ind Who ?\n"]},
-            "not a question with its type",
-            2,
-        ),
-        *(
-            (TurkuSource, {"data_dir": "."}, {"train.json": [json.dumps([item(), bad, item()])]}, message, 2)
-            for bad, message in (
-                (item(txt1=None), "sentence1 `None` is not of the form text"),
-                (item(fold="one"), "fold `one` is not a whole number"),
-                (item(txt2="\ud800"), "surrogate"),
-                (1, "not an object"),
-            )
-        ),
+        ("ppdb", "[NP] ||| a ||| b\n", "3 fields where 5 or 6"),
+        ("ppdb", f"{PPDB.strip()} ||| x\n", "7 fields where 5 or 6"),
+        ("simpwiki", "T\tx\tb\n", "paragraph2 `x`"),
+        ("simpwiki", "U\t0\tb\n", "`U`, but `T`"),
+        ("msrp", "2\t1\t2\ta\tb\n", "label `2` is not a whole number from 0 to 1"),
+        ("transfer", "FOO:bar a b\n", "not a question with its type"),
+        ("opusparcus", "en-D1\ta\tb\t1\n", "id `en-D1` is not of the form fr-D12"),
+        ("opusparcus", "fr-D1\ta\tb\tnan\n", "score `nan` is not a number from 1 to 4"),
+        ("turku", item(txt1=None), "sentence1 `None` is not of the form text"),
+        ("turku", item(fold="one"), "fold `one` is not a whole number"),
+        ("turku", item(txt2="\ud800"), "surrogate"),
+        ("turku", 1, "not an object"),
     ],
 )
-def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, monkeypatch, source, settings, files, message, line):
+def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, monkeypatch, kind, bad, message):
+    source, settings, file, good = KINDS[kind]
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, **{name: "".join(lines) for name, lines in files.items()})
+    header, records = MSRP if kind == "msrp" else "", [good, bad, good]
+    content = json.dumps(records) if kind == "turku" else "".join([header, *records])
+    write(tmp_path, normal="T\t0\ta\n" * 3)
+    write((tmp_path / file).parent, **{Path(file).name: content})
     with pytest.raises(InputError, match=message) as caught:
         rows(source(**settings))
-    assert caught.value.line == line and str(caught.value.path) in files | {"s": 1}
+    assert caught.value.line == 2 + bool(header) and str(caught.value.path) == file
     found, corpus = rows(source(**settings, on_error="skip"))
     assert len(found) == 2 and next(iter(corpus.counts.values()))["malformed"] == 1
 
@@ -212,3 +200,63 @@ def test_each_graded_source_takes_its_own_files_only(tmp_path):
         assert len(found) == 1 and list(corpus.parts) == ["validation"]
     with pytest.raises(InputError, match="no file of SemEval STS"):
         rows(StsSource(data_dir=str(tmp_path)))
+
+
+# ----- Opusparcus
+
+DEV = 'fr-D1\tQuoi ?\tComment "ça ?\t2.5\nfr-D2\tNon .\tOui .\t1.0\nfr-D7\tNA\tnull\t3.5\n'
+
+
+def train_line(number):
+    return f"fr-N{number}\tphrase {number} .\tparole {number} .\t{60 - number}.5\t{number}e-1\t{1 + number % 5}\t3\n"
+
+
+@pytest.fixture
+def distribution(tmp_path):
+    for part in ("train", "dev", "test"):
+        (tmp_path / "raw" / "fr" / part).mkdir(parents=True)
+    lines = "".join(map(train_line, range(1, 21)))
+    (tmp_path / "raw/fr/train/fr-train.txt.bz2").write_bytes(bz2.compress(lines.encode()))
+    (tmp_path / "raw/fr/dev/fr-dev.txt").write_text(DEV)
+    (tmp_path / "raw/fr/test/fr-test.txt").write_text(DEV.replace("-D", "-T"))
+    return tmp_path / "raw"
+
+
+def opusparcus(folder, part="train", **options):
+    return rows(OpusparcusSource(data_dir=str(folder), lang="fr", **options), part)
+
+
+def test_training_pairs_that_are_judged_too_are_left_out_however_short_and_whichever_way(distribution):
+    with bz2.open(distribution / "fr/train/fr-train.txt.bz2", "at") as file:
+        file.write("fr-N21\tOui .\tNon .\t1.5\t1e-1\t1\t3\nfr-N22\tNon .\tSi .\t1.5\t1e-1\t1\t3\n")
+    found, corpus = opusparcus(distribution)
+    assert [row["id"] for row in found[19:]] == ["fr-N20", "fr-N22"]
+    assert corpus.counts["train"]["evaluation_pair"] == 1 and corpus.counts["train"]["lines"] == 22
+    assert len(opusparcus(distribution, part="validation")[0]) == 3
+
+
+def test_training_pairs_keep_their_order_and_all_seven_fields(distribution):
+    found, _ = opusparcus(distribution)
+    assert list(found[1].values()) == ["fr-N2", "phrase 2 .", "parole 2 .", "fr", 58.5, 0.2, 3, 3.0, None, None]
+    assert [row["id"] for row in found] == [f"fr-N{number}" for number in range(1, 21)]
+    # A plain file is taken before its compressed copy.
+    (distribution / "fr/train/fr-train.txt").write_text(train_line(1))
+    assert [row["id"] for row in opusparcus(distribution)[0]] == ["fr-N1"]
+
+
+def test_annotated_pairs_keep_every_score_and_the_undecided_ones_have_no_label(distribution):
+    found, _ = opusparcus(distribution, "validation")
+    assert [(row["score"], row["label"]) for row in found] == [(2.5, None), (1.0, 0), (3.5, 1)]
+    assert found[0]["sentence2"] == 'Comment "ça ?'
+    labelled, corpus = opusparcus(distribution, "labelled.test")
+    assert [(row["id"], row["score"], row["label"]) for row in labelled] == [("fr-T2", 1.0, 0), ("fr-T7", 3.5, 1)]
+    assert corpus.counts["labelled.test"]["undecided"] == 1
+
+
+def test_a_quality_takes_the_best_pairs(distribution, monkeypatch):
+    # The published figures go far beyond this small file.
+    assert len(opusparcus(distribution, quality=80)[0]) == 20 and pairs_at_quality("fi", 80) == PUBLISHED["fi"][80]
+    monkeypatch.setitem(PUBLISHED["fr"], 90, 4)
+    assert len(opusparcus(distribution, quality=90)[0]) == 4
+    with pytest.raises(UsageError, match="known are 95, 90, 80, 70, 60"):
+        pairs_at_quality("fr", 75)

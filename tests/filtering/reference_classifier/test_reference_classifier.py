@@ -3,11 +3,11 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
+from small_runs import write_rows
+from tiny_training import on_cpu
 
-from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainer, ReferenceExamples
 from hf_paraphrase.filtering.reference_classifier.reference_classification import reference_probabilities, token_ids
@@ -92,9 +92,9 @@ def test_accuracy_equals_counting(tokenizer):
 
 
 def trainer(tokenizer, folder, **options):
-    settings = {"output_dir": str(folder), "report_to": "none", "use_cpu": True, "per_device_train_batch_size": 5}
+    args = on_cpu(EpochTrainingArguments, folder, per_device_train_batch_size=5)
     train, dev = (ReferenceExamples.encode(lists(seed), tokenizer) for seed in (0, 1))
-    return ClassifierTrainer(classifier(seed=5), EpochTrainingArguments(**settings), train, dev, **options)
+    return ClassifierTrainer(classifier(seed=5), args, train, dev, **options)
 
 
 @pytest.mark.parametrize("hardest", [False, True])
@@ -125,9 +125,7 @@ def test_the_penalty_pulls_the_word_vectors_towards_zero(tokenizer, tmp_path):
 
 
 def write(folder, rows):
-    table = pa.table(dict(zip(("id", "sentence1", "sentence2"), map(list, zip(*rows, strict=True)), strict=True)))
-    write_split(folder, "train", [table], table.schema)
-    return folder
+    return write_rows(folder, "train", "id sentence1 sentence2", rows)
 
 
 def n_best(count, translations=2):

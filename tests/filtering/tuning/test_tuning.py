@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from random_texts import random_sentences
+from small_runs import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
@@ -30,27 +30,20 @@ GAIN = Difference(4.0, ((0.25, 9),))
 RANDOM, LOW, HIGH = (Cell("news", "avg", *key) for key in (("random", ""), ("bleu", "bleu<=1"), ("bleu", "bleu>1")))
 
 
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
+def test_the_pool_selects_the_rows_that_filter_keeps(tmp_path):
     rows, texts = range(120), random_sentences(160, shortest=1)
     columns = {"id": [f"n{row // 3}" for row in rows], "sentence1": [texts[row // 3] for row in rows]}
     columns |= {"sentence2": texts[40:], "rank": [row % 3 for row in rows]}
     table = pa.table({**columns, "quality": [None if row % 7 == 0 else row / 120 for row in rows]})
-    folder = tmp_path_factory.mktemp("data") / "pairs"
-    write_split(folder, "train", [table.slice(0, 50), table.slice(50)], table.schema)
-    return folder
-
-
-def test_the_pool_selects_the_rows_that_filter_keeps(pairs):
+    write_split(tmp_path, "train", [table.slice(0, 50), table.slice(50)], table.schema)
     keep = ("quality<=0.9", "bleu<0.3", "rank>=1")
-    rows, available = SelectionPool(pairs, 5).select(keep, 3)
-    choice = choose_rows(
-        DataFolder(pairs), "train", FilterSteps(keep=list(keep), one_per_reference="best", sample=5, seed=3)
-    )
+    rows, available = SelectionPool(tmp_path, 5).select(keep, 3)
+    steps = FilterSteps(keep=list(keep), one_per_reference="best", sample=5, seed=3)
+    choice = choose_rows(DataFolder(tmp_path), "train", steps)
     assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
     assert available == choice.funnel["one per reference (best)"] > len(rows)
     with pytest.raises(UsageError, match="there is no column beauty"):
-        SelectionPool(pairs, 5).select(("beauty>1",), 0)
+        SelectionPool(tmp_path, 5).select(("beauty>1",), 0)
 
 
 def test_rows_that_cannot_be_trained_on_are_left_out_before_the_sample_is_drawn(tmp_path):

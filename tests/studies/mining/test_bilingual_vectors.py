@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_training import on_cpu
 
 from hf_paraphrase.studies.mining.bilingual_vectors import (
     SIDES,
@@ -49,13 +50,12 @@ def pairs_loss(u, v, noise, windows, negatives):
     return total
 
 
-def trainer_of(folder, sides=(SENTENCES, OTHERS), sizes=(7, 5), aligned_weight=0.7, dimension=3, **options):
-    ids = tuple(TokenIds.of_lists(side) for side in sides)
-    counts = [np.bincount(side.ids, minlength=size) for side, size in zip(ids, sizes, strict=True)]
-    common = {"output_dir": str(folder), "report_to": "none", "use_cpu": True, "disable_tqdm": True}
-    common |= {"per_device_train_batch_size": 2, "num_train_epochs": 2, "lr_scheduler_type": "linear"}
-    model = BilingualVectors(counts, dimension, 5, aligned_weight)
-    return BilingualTrainer(model, EpochTrainingArguments(**{**common, **options}), ids, window=2, subsampling=0.0)
+def trainer_of(folder):
+    ids = tuple(TokenIds.of_lists(side) for side in (SENTENCES, OTHERS))
+    counts = [np.bincount(side.ids, minlength=size) for side, size in zip(ids, (7, 5), strict=True)]
+    common = {"per_device_train_batch_size": 2, "num_train_epochs": 2, "lr_scheduler_type": "linear"}
+    args = on_cpu(EpochTrainingArguments, folder, **common)
+    return BilingualTrainer(BilingualVectors(counts, 3, 5, 0.7), args, ids, window=2, subsampling=0.0)
 
 
 def test_the_loss_of_a_batch_is_that_of_skip_gram_on_both_sides_and_of_the_aligned_means(tmp_path):

@@ -81,15 +81,11 @@ pairs_of_scores = st.dictionaries(
 )
 
 
-def as_arrays(pairs):
-    keys = np.array(list(pairs), np.int64).reshape(-1, 2)
-    return keys[:, 0], keys[:, 1], np.array(list(pairs.values()), float)
-
-
 @settings(max_examples=30, deadline=None)
 @given(pairs_of_scores, st.integers(0, 40))
 def test_one_to_one_pairs_are_the_best_of_both_their_sentences_whatever_the_threshold(pairs, step):
-    source, target, scores = as_arrays(pairs)
+    source, target = np.array(list(pairs), np.int64).reshape(-1, 2).T
+    scores = np.array(list(pairs.values()), float)
     taken = one_to_one_pairs(source, target, scores)
     assert len(set(source[taken])) == len(set(target[taken])) == taken.sum()
     # Each pair that is left out shares a sentence with a taken pair of no lower score.

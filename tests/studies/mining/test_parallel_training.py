@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_training import on_cpu
 from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
@@ -55,13 +56,6 @@ def model_of(examples, **config):
     return ParallelBiGruModel(ParallelBiGruConfig(**{**sizes, "initializer_range": 1.0, **config}))
 
 
-def trainer_of(folder, examples, model, negatives=5, **options):
-    common = {"output_dir": str(folder), "use_cpu": True, "report_to": "none", "num_train_epochs": 2.0, "seed": 3}
-    common |= {"per_device_train_batch_size": 128, "learning_rate": 2e-4}
-    args = EpochTrainingArguments(**{**common, **options})
-    return ParallelTrainer(model, args, examples, NegativeDraw(examples, negatives))
-
-
 PAIRS = [("un chat", "a cat"), ("un chien", "a dog"), ("Un chat.", "a kitten"), ("deux chats", "two cats")]
 DEV = [("un chat", "the cat"), ("trois", "three")]
 
@@ -81,15 +75,6 @@ def test_pairs_with_a_side_without_words_are_left_out_and_what_is_left_must_diff
             examples_of(rows)
 
 
-def naive_check(examples, pairs, drawn, negatives):
-    for (source, target), row in zip(pairs, drawn, strict=True):
-        real = [number for number in row if number != NOTHING]
-        assert len(set(real)) == len(real) <= negatives and target not in real
-        for number in real:
-            assert number < examples.target.trained
-            assert not examples.are_parallel(np.array([source]), np.array([number]))[0]
-
-
 @settings(max_examples=20, deadline=None)
 @given(st.integers(2, 40), st.integers(1, 8), st.integers(1, 12), st.integers(0, 3), st.booleans())
 def test_negatives_are_different_training_targets_that_are_no_known_translations(count, negatives, size, seed, hard):
@@ -107,7 +92,12 @@ def test_negatives_are_different_training_targets_that_are_no_known_translations
     pairs = examples.pairs[TRAIN][:size]
     drawn = draw(pairs, [seed, 1])
     assert drawn.shape == (len(pairs), negatives)
-    naive_check(examples, pairs, drawn, negatives)
+    for (source, target), row in zip(pairs, drawn, strict=True):
+        real = [number for number in row if number != NOTHING]
+        assert len(set(real)) == len(real) <= negatives and target not in real
+        for number in real:
+            assert number < examples.target.trained
+            assert not examples.are_parallel(np.array([source]), np.array([number]))[0]
     assert np.array_equal(drawn, draw(pairs, [seed, 1]))
     if count > 4 * negatives + 8:
         assert (drawn != NOTHING).all()
@@ -148,7 +138,8 @@ def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations()
 
 def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
     examples = examples_of(many(40))
-    trainer = trainer_of(tmp_path, examples, model_of(examples), negatives=3)
+    args = on_cpu(EpochTrainingArguments, tmp_path, seed=3)
+    trainer = ParallelTrainer(model_of(examples), args, examples, NegativeDraw(examples, 3))
     items = [(0, row) for row in (4, 9, 2, 30)]
     batch = trainer._collate(items)
     loss = trainer.compute_loss(trainer.model, batch)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from tiny_training import on_cpu
 from torch.nn import functional
 
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
@@ -31,13 +32,10 @@ class Expanding:
         return [f"{sentence} w{epoch % 7} w{len(sentence) % 5}" for sentence in sentences]
 
 
-def texts_of(count, seed=0):
-    generator = np.random.default_rng(seed)
-    return [" ".join(generator.choice(WORDS, generator.integers(2, 9))) for _ in range(count)]
-
-
-def encoded(tokenizer, count=60):
-    return encode_sentences(texts_of(count), tokenizer, max_words=20, keep_text=True)[0]
+def encoded(tokenizer):
+    generator = np.random.default_rng(0)
+    texts = [" ".join(generator.choice(WORDS, generator.integers(2, 9))) for _ in range(60)]
+    return encode_sentences(texts, tokenizer, max_words=20, keep_text=True)[0]
 
 
 def test_sentences_are_kept_in_order_once_and_what_is_left_out_is_counted(tokenizer):
@@ -99,19 +97,9 @@ def trainer_of(tokenizer, folder, *, steps=6, interval=3, expander=None, use="no
     noise = WordNoise(0.2, 0.2)
     train = SdaeCollator(sentences, tokenizer, noise, 0, expander, use)
     dev = SdaeCollator(sentences.take(np.arange(10)), tokenizer, noise, 0)
-    arguments = EpochTrainingArguments(
-        output_dir=str(folder),
-        max_steps=steps,
-        per_device_train_batch_size=16,
-        use_cpu=True,
-        report_to="none",
-        disable_tqdm=True,
-        eval_strategy="steps",
-        eval_steps=interval,
-        save_strategy="steps",
-        save_steps=interval,
-        load_best_model_at_end=False,
-    )
+    settings = {"eval_strategy": "steps", "eval_steps": interval, "save_strategy": "steps", "save_steps": interval}
+    settings |= {"max_steps": steps, "per_device_train_batch_size": 16, "load_best_model_at_end": False}
+    arguments = on_cpu(EpochTrainingArguments, folder, **settings)
     return SdaeTrainer(model or small_model(tokenizer), arguments, train, dev, **options)
 
 

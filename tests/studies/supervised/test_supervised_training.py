@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 from small_runs import write as write_columns
+from tiny_training import on_cpu
 
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.models.configuration_gran import GranConfig
@@ -51,9 +52,7 @@ def random_inputs(count):
 def test_the_penalty_is_that_of_the_formula(tmp_path):
     model = make()
     inputs = random_inputs(40)
-    arguments = SupervisedTrainingArguments(
-        output_dir=str(tmp_path), use_cpu=True, report_to="none", lambda_w=2.0, lambda_c=3.0
-    )
+    arguments = on_cpu(SupervisedTrainingArguments, tmp_path, lambda_w=2.0, lambda_c=3.0)
     trainer = SupervisedTrainer(model, arguments, inputs, inputs)
     assert trainer.penalty().item() == 0
     with torch.no_grad():

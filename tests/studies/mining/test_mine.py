@@ -54,15 +54,12 @@ def scores_of(path="mined"):
     return {(row["source_id"], row["target_id"]): row["score"] for row in rows_of(path)}
 
 
-def gold_of(part="test"):
-    return {tuple(line.split("\t")) for line in Path(f"fr-en.{part}.gold").read_text().splitlines()}
-
-
 def test_hidden_pairs_are_found_and_measured_in_a_bitext(work, capsys):
     words = f"{SIDES} --encoder better --candidates 5 --margin --one-to-one --source-lang fr --target-lang en"
     assert mine(f"{words} --gold fr-en.test.gold --tune-on fr-en.training") == 0
     rows = rows_of()
-    assert scores_of().keys() >= gold_of() and len(rows) < 20
+    gold = {tuple(line.split("\t")) for line in Path("fr-en.test.gold").read_text().splitlines()}
+    assert scores_of().keys() >= gold and len(rows) < 20
     scores = [row["score"] for row in rows]
     assert scores == sorted(scores, reverse=True)
     for side, ending in (("source", "fr"), ("target", "en")):

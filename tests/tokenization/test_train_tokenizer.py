@@ -14,20 +14,14 @@ LINES = [
 ]
 
 
-@pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "text.gz"
-    path.write_bytes(gzip.compress(("\n".join(LINES) + "\n").encode()))
-    return path
-
-
 def run(*words):
     return main(["train-tokenizer", *map(str, words)])
 
 
 @pytest.mark.parametrize("kind", ["word", "unigram", "morfessor"])
-def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
-    output = tmp_path / "tokenizer"
+def test_a_tokenizer_folder_is_complete_and_opens(tmp_path, kind, capsys):
+    text, output = tmp_path / "text.gz", tmp_path / "tokenizer"
+    text.write_bytes(gzip.compress(("\n".join(LINES) + "\n").encode()))
     size = [] if kind in ("word", "morfessor") else ["--vocabulary-size", 60]
     assert run("--kind", kind, "--text", text, "--output", output, *size) == 0
     printed = capsys.readouterr()
@@ -45,6 +39,8 @@ def test_a_tokenizer_folder_is_complete_and_opens(text, tmp_path, kind, capsys):
     assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
     card = (output / "README.md").read_text()
     assert card.startswith("---\n") and "12 sentences (text.gz)" in card
+    # Contractions are split as in English.
+    assert ("language:\n- en\n" in card) == (kind == "word")
     if kind == "morfessor":
         # the cat a dog sleeps doesn ' t play . x y z
         results = record["results"]

@@ -81,17 +81,12 @@ def test_explain_keeps_what_was_left_out_with_the_step_that_removed_it(pairs, tm
     assert [list(steps.values()).count(step) for step in list(record["funnel"])[1:]] == lost and min(lost) > 0
 
 
-@pytest.fixture
-def two_splits(tmp_path):
+def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(tmp_path):
     columns = {"sentence1": ["a cat sat", "dogs bark", ""], "sentence2": ["the cat sat", "dogs bark loudly", "x"]}
     columns["label"] = [1, 0, None]
-    write(tmp_path / "pairs", "test", **columns)
+    two_splits, output = write(tmp_path / "pairs", "test", **columns), tmp_path / "scored"
     # Costs are measured only where all splits have what they need.
-    return write(tmp_path / "pairs", "train", **columns, log_prob=[1, 2, 3], num_tokens=[1, 2, 3])
-
-
-def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(two_splits, tmp_path):
-    output = tmp_path / "scored"
+    write(two_splits, "train", **columns, log_prob=[1, 2, 3], num_tokens=[1, 2, 3])
     assert run("score", "--pairs", two_splits, "--output", output) == 0
     columns = ["length", "length_reference", "length_ratio", "overlap_1", "overlap_2", "overlap_3", "bleu"]
     columns += ["edit_distance", "repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3"]
@@ -103,18 +98,13 @@ def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(two_splits
     assert record(output)["results"] == {"rows": {"train": 3, "test": 3}, "columns": columns}
 
 
-@pytest.fixture
-def lists(tmp_path):
-    """Forty references with three translations each."""
+def test_holding_references_out_leaves_their_pairs_out_and_models_them(tmp_path):
+    pytest.importorskip("kenlm", reason="kenlm is not installed")
+    # Forty references with three translations each.
     references = [f"the cat {number} sat here" for number in range(40) for _ in range(3)]
     table = pa.table({"sentence1": references, "sentence2": [f"a cat sat {row}" for row in range(120)]})
-    write_split(tmp_path / "lists", "train", table.to_batches(max_chunksize=11), table.schema, rows_per_shard=50)
-    return tmp_path / "lists"
-
-
-def test_holding_references_out_leaves_their_pairs_out_and_models_them(lists, tmp_path):
-    pytest.importorskip("kenlm", reason="kenlm is not installed")
-    output = tmp_path / "scored"
+    lists, output = tmp_path / "lists", tmp_path / "scored"
+    write_split(lists, "train", table.to_batches(max_chunksize=11), table.schema, rows_per_shard=50)
     assert run("score", "--pairs", lists, "--output", output, "--hold-out", 15) == 0
     held_out = (output / "held_out.txt").read_text().splitlines()
     before, after = DataFolder(lists).table(), DataFolder(output).table()

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from small_runs import run, write
+from small_runs import run, write, write_rows
 from tiny_encoders import write_average
 
 from hf_paraphrase.data.folder import DataFolder
@@ -25,6 +25,7 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 WORDS = [f"w{number}" for number in range(12)]
 QUERY = "w1 w2 w3"
 GRAN = (GranModel, GranConfig)
+PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def rows_of(path):
@@ -58,22 +59,21 @@ def pairs(tmp_path_factory):
         reference = " ".join(f"human{x}" for x in generator.permutation(40)[: generator.integers(4, 9)])
         for rank in range(2):
             rows.append((f"n{i}", reference, " ".join(f"robot{x}" for x in generator.integers(4, size=7)), rank))
-    columns = dict(zip(("id", "sentence1", "sentence2", "rank"), map(list, zip(*rows, strict=True)), strict=True))
-    return write(tmp_path_factory.mktemp("data") / "back", **columns)
+    return write_rows(tmp_path_factory.mktemp("data") / "back", "train", "id sentence1 sentence2 rank", rows)
 
 
-def test_the_report_has_tables_and_numbers_without_a_classifier(pairs, tmp_path, capsys):
-    output = tmp_path / "report"
-    assert run("analyze", "--pairs", pairs, "--output", output) == 0
+def analysed(output):
+    """The report and its numbers."""
+    return (output / "README.md").read_text(), json.loads((output / "analysis.json").read_text())
+
+
+def test_the_report_has_tables_and_numbers_and_with_a_classifier_both_sides_are_judged(pairs, tmp_path, capsys):
+    assert run("analyze", "--pairs", pairs, "--output", tmp_path / "plain") == 0
     out, err = capsys.readouterr()
     assert out == "" and err.count("holds") >= 3 and "fails" not in err
-    report = (output / "README.md").read_text()
+    report, numbers = analysed(tmp_path / "plain")
     assert "60 references" in report and "No classifier was given" in report
-    numbers = json.loads((output / "analysis.json").read_text())
     assert numbers["references"] == 60 and numbers["rows"] == 120 and numbers["table_10"] == {}
-
-
-def test_with_a_classifier_both_sides_are_judged(pairs, tmp_path):
     folder = tmp_path / "classifier"
     words = [f"human{x}" for x in range(40)] + [f"robot{x}" for x in range(4)]
     tokenizer = build_word_level_tokenizer(words)
@@ -82,15 +82,13 @@ def test_with_a_classifier_both_sides_are_judged(pairs, tmp_path):
     save_tokenizer(tokenizer, folder)
     texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
     write_seen(folder, {"train": texts})
-    output = tmp_path / "report"
     words = ["--pairs", pairs, "--classifier", folder, "--examples", 3]
-    assert run("analyze", *words, "--output", output) == 0
-    report = (output / "README.md").read_text()
+    assert run("analyze", *words, "--output", tmp_path / "report") == 0
+    report, numbers = analysed(tmp_path / "report")
     assert "Spearman" in report and "looks like a machine's" in report and "robot" in report
-    numbers = json.loads((output / "analysis.json").read_text())
     assert set(numbers["table_10"]) == {"references", "translations"} and numbers["seen_by_the_classifier"] == 20
     assert run("analyze", *words, "--output", tmp_path / "unseen", "--unseen-only") == 0
-    numbers = json.loads((tmp_path / "unseen/analysis.json").read_text())
+    _, numbers = analysed(tmp_path / "unseen")
     assert numbers["references"] == 40 and numbers["seen_by_the_classifier"] == 0
 
 
@@ -120,24 +118,24 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
     assert run("analyze", "gates", "--model", folder / "gran", *words) == 0
     out, err = capsys.readouterr()
     assert out == "" and "part of speech: highest" in err
-    report = (output / "README.md").read_text()
+    report, numbers = analysed(output)
     assert report.count("![") == 2 and (output / "plots/sentence_1.png").read_bytes().startswith(b"\x89PNG")
     assert "By part of speech" in report and "of all pairs" in report.lower() and "in 2 distinct sentences" in report
     rows = (output / "tables/tag.tsv").read_text().splitlines()
     assert rows[0].startswith("name\twords\tgate\tlow\thigh") and len(rows) == 1 + 6
-    numbers = json.loads((output / "analysis.json").read_text())
     assert numbers["words"] == 11 and numbers["paper"]["tag"]["high"] == 1 and numbers["paper"]["tag"]["low"] == 4
 
 
-@pytest.mark.usefixtures("plots_undrawn")
-def test_of_plain_text_each_distinct_sentence_counts_once(folder, tmp_path):
+def test_of_plain_text_each_distinct_sentence_counts_once(folder, tmp_path, monkeypatch):
+    # Drawing takes longer than all else, and the test above looks at pictures.
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, path, **settings: path.write_bytes(PNG))
     output = tmp_path / "report"
     words = ["--model", folder / "both", "--text", folder / "text.txt", "--min-count", 1]
     assert run("analyze", "gates", *words, "--output", output) == 0
     rows = [line.split("\t") for line in (output / "tables/words.tsv").read_text().splitlines()[1:]]
     found = {name: int(count) for name, count, *_ in rows}
     assert found["the"] == 3 and found["cat"] == 2 and found["dog"] == 2
-    report = (output / "README.md").read_text()
+    report, _ = analysed(output)
     assert "in 4 distinct sentences" in report and "in both directions" in report
     # A dollar sign is a letter like any other in a picture.
     assert "$1 $2" in report and (output / "plots/sentence_3.png").is_file()
@@ -155,21 +153,16 @@ def gran(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def lines():
+def text(tmp_path_factory):
     generator = np.random.default_rng(0)
     made = [" ".join(generator.choice(WORDS, generator.integers(1, 5))) for _ in range(200)]
-    return [*made, QUERY, "W1  w2 w3", "", "unheard of", "w1 | w2", made[0]]
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("text") / "text.txt"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join([*made, QUERY, "W1  w2 w3", "", "unheard of", "w1 | w2", made[0], ""]), encoding="utf-8")
     return path
 
 
-def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, lines, tmp_path, capsys):
-    output = tmp_path / "report"
+def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, tmp_path, capsys):
+    output, lines = tmp_path / "report", text.read_text().split("\n")[:-1]
     words = ["--model", avg, gran, "--text", text, "--query", QUERY, "w7", "--neighbours", 4]
     assert run("analyze", "neighbours", *words, "--output", output) == 0
     out, err = capsys.readouterr()
@@ -197,8 +190,8 @@ def test_neighbours_are_those_of_comparing_with_every_sentence(avg, gran, text, 
                 assert row["sentence"].lower() != query
 
 
-def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, lines, tmp_path, capsys):
-    output = tmp_path / "report"
+def test_the_distribution_counts_every_sentence_of_the_text(avg, gran, text, tmp_path, capsys):
+    output, lines = tmp_path / "report", text.read_text().split("\n")[:-1]
     words = ["--model", avg, gran, "--text", text, "--query", QUERY]
     assert run("analyze", "similarities", *words, "--output", output) == 0
     out, err = capsys.readouterr()
