@@ -326,7 +326,7 @@ def exported(request, tmp_path_factory):
     table = table_of(model, weights)
     model.load_state_dict({"embeddings": torch.from_numpy(table.rounded())})
     path = tmp_path_factory.mktemp("graph") / "onnx" / "model.onnx"
-    save_onnx(model.config, table, path)
+    save_onnx(model, table, path)
     return model, path
 
 
@@ -349,7 +349,7 @@ def test_the_graph_gives_the_vectors_of_the_model_by_the_names_that_readers_look
 def test_verification_refuses_a_graph_of_other_weights_and_equal_models_give_equal_files(tmp_path):
     model = make("avg", {})
     for name in ("graph", "again"):
-        save_onnx(model.config, table_of(model), tmp_path / name)
+        save_onnx(model, table_of(model), tmp_path / name)
     assert (tmp_path / "graph").read_bytes() == (tmp_path / "again").read_bytes()
     for change, problem in ((0.01, r"differs from the model by 0\.0\d+ \(use another version"), (torch.nan, "by nan")):
         with torch.no_grad():
