@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 OPSET = 18
 """The version of the operators; onnxruntime 1.14 and later have it."""
-OUTPUTS = ("last_hidden_state", "pooler_output", "sentence_embedding")
+OUTPUTS: tuple[str, ...] = ("last_hidden_state", "pooler_output", "sentence_embedding")
 """The token vectors, and the embedding by its names in transformers and in sentence-transformers."""
 CLASSIFIER_OUTPUTS = ("logits", "probabilities")
 TOLERANCE = 1e-5

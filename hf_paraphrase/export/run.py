@@ -49,13 +49,11 @@ class ExportSettings(Settings):
     of every type of sentence encoder can be float16.
 
     A classifier of single sentences that train-supervised made becomes a graph from token ids to `logits` and
-    `probabilities`; with --freeze-encoder it can be `--format json`: the file classifier.json has the labels, and the
-    weights and bias of the layer on the encoder's vectors.
+    `probabilities`; with --freeze-encoder it can be `--format json`: classifier.json has labels, weights and bias.
     """
 
     model: str = setting(
-        "folder of a sentence encoder, as train-encoder and train-sdae make it, or of a classifier of "
-        "train-supervised, or namespace/name of one on the Hub",
+        "folder of a sentence encoder or of a classifier of train-supervised, or namespace/name of one on the Hub",
         path=True,
     )
     output: str = setting("the folder to write; it appears whole or not at all")
@@ -93,9 +91,8 @@ def export_encoder(settings: ExportSettings) -> Exported:
     """Writes an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
     source = model_folder(settings.model)
     if is_onnx_folder(source):
-        raise ModelError(
-            "an ONNX export cannot be exported again", path=source, remedy="give the model that it was made from"
-        )
+        remedy = "give the model that it was made from"
+        raise ModelError("an ONNX export cannot be exported again", path=source, remedy=remedy)
     kind = "sentence encoder or classifier, and nothing else can be exported"
     model_type = check_model_type(source, (*SENTENCE_ENCODERS, CLASSIFIER), kind=kind, verb="train-encoder")
     inputs = [settings.model, *([settings.sentences] if settings.sentences else [])]

@@ -7,6 +7,7 @@ import onnxruntime
 import pytest
 import torch
 from datasets import load_dataset
+from scipy.special import softmax
 from small_runs import record, run, write
 from tiny_encoders import write_average
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
@@ -206,6 +207,11 @@ def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatc
     judge = SentenceJudge.from_pretrained(tmp_path / "judge")
     assert judge.model.config.id2label == {0: "bad", 1: "good"}
     assert record(tmp_path / "judge")["results"]["dev"]["accuracy"] == 100
+    assert run("export", "--model", tmp_path / "judge", "--format", "json", "--output", tmp_path / "json") == 0
+    head = json.loads((tmp_path / "json/classifier.json").read_text())
+    logits = SentenceEncoder.from_pretrained("builtin").encode(["A lovely day"]) @ np.array(head["weight"]).T
+    assert head["labels"] == ["bad", "good"] and head["activation"] == "softmax"
+    assert softmax(logits + head["bias"]).max() == pytest.approx(judge.classes(["A lovely day"])[1][0], abs=1e-5)
     found = tmp_path / "found"
     assert run("predict", "--model", tmp_path / "judge", *reading, "--split", "train", "--output", found) == 0
     assert record(found)["results"]["scores"]["accuracy"] == 100
@@ -275,7 +281,10 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
     np.testing.assert_allclose(probabilities.max(1), judge.classes(["w3 w0 w4", "w3"])[1], atol=1e-5)
     assert AutoTokenizer.from_pretrained(tmp_path / "softmax").vocab_size
     capsys.readouterr()
+    predict = ["predict", "--data", root / "sentences", "--output", tmp_path / "found", "--model"]
     for words, problem in (
+        ([*predict, folder / "judge"], "the model gives several labels a text, the column label has one class"),
+        ([*predict, root / "classes", "--threshold", 0.4], "--threshold are for models of several labels"),
         ([*common, root / "classes", "--overwrite"], "for a classifier on a frozen encoder (train it with"),
         ([*common, root / "avg", "--overwrite"], "--format json is for classifiers, without --weights"),
         ([*classes, "--format", "safetensors", "--overwrite"], "--format safetensors are for encoders (use --format"),

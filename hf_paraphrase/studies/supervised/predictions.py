@@ -98,15 +98,8 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
         likely = "score" if graded else "label"
         column = likely if likely in table.column_names else None
     named = [] if column is None or graded else class_names(settings.data, column, settings.split)
-    texts = read_labelled(
-        settings.data,
-        settings.split,
-        column=column,
-        graded=graded,
-        names=named,
-        text_column=settings.text_column,
-        separator=settings.label_separator,
-    )
+    reading = {"text_column": settings.text_column, "separator": settings.label_separator}
+    texts = read_labelled(settings.data, settings.split, column=column, graded=graded, names=named, **reading)
     if column is not None and texts.multi_label != multi_label and not graded:
         kind, remedy = ("several labels", "one class") if multi_label else ("one class", "several labels")
         problem = f"the model gives {kind} a text, the column {column} has {remedy}"
@@ -123,8 +116,8 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     elif multi_label:
         probabilities, names = judge.label_probabilities(texts.first, texts.second), judge.class_names
         likely_labels = probabilities >= settings.threshold
-        found = [list(compress(names, row)) for row in likely_labels]
-        columns = {"prediction": found, "probability": list(probabilities)}
+        lists = [list(compress(names, row)) for row in likely_labels]
+        columns = {"prediction": lists, "probability": list(probabilities)}
         if column is not None:
             scores = label_scores(likely_labels, texts.class_numbers(names) > 0, names)
     else:

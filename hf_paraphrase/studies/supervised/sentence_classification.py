@@ -37,10 +37,7 @@ CRITERION = "criterion"
 
 @dataclass
 class ClassifierInputs:
-    """Token ids of sentences, or of both sides of pairs; and class numbers, int64, or scores, float32 (rows,).
-
-    Of several labels, float32 (rows, labels), 1 for those of the row.
-    """
+    """Token ids of sentences or both sides of pairs; `targets` are those of the model's `forward`, rows first."""
 
     first: TokenIds
     second: TokenIds | None
@@ -143,8 +140,7 @@ class SentenceJudge:
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> NDArray[np.float64]:
         """Computes the probability of each label of a multi-label model (texts, labels), as `class_names` has them."""
-        probabilities: NDArray[np.float64] = expit(self.logits(first, second))
-        return probabilities
+        return np.asarray(expit(self.logits(first, second)))
 
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""

@@ -27,8 +27,6 @@ Scores = dict[str, Any]
 TRAIN, DEV, TEST = "train", "dev", "test"
 _DRAW_SEED = 1
 """Not the seed of the training: runs with several seeds have the same dev part."""
-
-
 OBJECTIVES = {"classification": "classification", "similarity": "distribution", "regression": "regression"}
 """The tasks, and what the model of each is trained for; with several labels a text a `multi_label` model."""
 CRITERIA = {"accuracy": "accuracy", "micro_f1": "micro F1 × 100", "pearson": "Pearson × 100"}
@@ -75,9 +73,7 @@ class SupervisedSettings(TrainingRunSettings):
         names=["--target-column", "--label-column"],
     )
     label_separator: str | None = setting(
-        "what stands between the labels of a text that may have several, e.g. '|' in a CSV file; a column of lists "
-        "needs none",
-        None,
+        "what stands between several labels of a text, e.g. '|' in a CSV file; a column of lists needs none", None
     )
     train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
     dev_split: str | None = setting(
@@ -126,10 +122,7 @@ class SupervisedSettings(TrainingRunSettings):
 
 @dataclass
 class LabelledTexts:
-    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`, names of classes or scores.
-
-    With `multi_label` each target is a tuple of names, perhaps empty.
-    """
+    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`: names, tuples of names, or scores."""
 
     folder: str
     split: str
@@ -143,10 +136,9 @@ class LabelledTexts:
 
     def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
         """Keeps some of the rows (rows,)."""
-        first, second, targets = (
-            values and list(compress(values, kept)) for values in (self.first, self.second, self.targets)
-        )
-        return replace(self, first=first or [], second=second, targets=targets or [])
+        given = {"first": self.first, "second": self.second, "targets": self.targets}
+        sides: dict[str, Any] = {name: values and list(compress(values, kept)) for name, values in given.items()}
+        return replace(self, **sides)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
@@ -200,8 +192,8 @@ def read_labelled(
     require_texts(schema, folder, sides)
     columns = opened.table(split, [*sides, *([] if column is None else [column])]).to_pydict()
     texts = LabelledTexts(folder, split, *(columns[side] for side in sides))
-    kind = pa.string() if column is None else schema.field(column).type
-    texts.multi_label = separator is not None or pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    is_nested = column is not None and pa.types.is_nested(schema.field(column).type)
+    texts.multi_label = separator is not None or is_nested
     if not len(texts):
         raise texts.error("no rows", "give a split with rows")
     for side in sides:
@@ -257,15 +249,8 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
         remedy = f"name it with --target-column; the columns are {', '.join(present)}"
         raise InputError(f"split `{split}` has no column {column}", path=settings.data, remedy=remedy)
     names = class_names(settings.data, column, split)
-    read = partial(
-        read_labelled,
-        settings.data,
-        column=column,
-        graded=graded,
-        names=names,
-        text_column=settings.text_column,
-        separator=settings.label_separator,
-    )
+    read = partial(read_labelled, settings.data, column=column, graded=graded, names=names)
+    read = partial(read, text_column=settings.text_column, separator=settings.label_separator)
     train = read(split)
     if settings.label_separator is not None and all(len(given) < 2 for given in train.targets):
         what = f"no row has several labels with {settings.label_separator!r} between them"
@@ -395,15 +380,10 @@ def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: s
 
 def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Formats what was measured on some parts."""
-    measured = next(iter(parts.values()))
-    headers = next(_HEADERS[name] for name in CRITERIA if name in measured)
+    headers = next(_HEADERS[name] for name in CRITERIA if name in next(iter(parts.values())))
     squared = {"mse", "baseline"} if "mse" in headers else set()
-    rows = [
-        [
-            part,
-            *(f"{scores[key]:.3f}" if key in squared else number(scores[key]) for key in headers),
-            f"{scores['rows']:,}",
-        ]
-        for part, scores in parts.items()
-    ]
+    rows = []
+    for part, scores in parts.items():
+        values = [f"{scores[key]:.3f}" if key in squared else number(scores[key]) for key in headers]
+        rows.append([part, *values, f"{scores['rows']:,}"])
     return format_table(["part", *headers.values(), "rows"], rows)

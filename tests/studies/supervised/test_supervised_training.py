@@ -225,11 +225,7 @@ def several(*labels):
     [
         ({"label_separator": "|"}, {"train": several("a", "a;b")}, "no row has several labels with '|' between them"),
         ({}, {"train": several(["a"], [])}, "there is one label only"),
-        (
-            {},
-            {"train": several(["a"], ["b"]), "dev": {"text": ["x"], "label": [["c"]]}},
-            "`dev`: the class c is unknown",
-        ),
+        ({}, {"train": several(["a"], ["b"]), "dev": {"text": ["x"], "label": [["c"]]}}, "dev`: the class c is unkno"),
         ({}, {"train": rows(30, 1)}, "split `train`: .* nothing to learn"),
         ({}, {"train": rows(4)}, "too few to draw"),
         (
