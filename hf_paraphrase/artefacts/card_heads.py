@@ -65,7 +65,7 @@ def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list
     # A split of a configuration is called e.g. `mr.train`.
     own = configurations.get(split.rpartition(".")[0]) or next(iter(configurations.values()), None)
     feature = None if own is None or own.features is None else own.features.get(column)
-    return list(feature.names) if isinstance(feature, ClassLabel) else []
+    return list(kind.names) if isinstance(kind := getattr(feature, "feature", feature), ClassLabel) else []
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ JOURNEYS = {
         "serve": Verb("answer requests for embeddings and searches over HTTP", "serve"),
         "deduplicate": Verb("leave out rows of any data that say the same as earlier ones", "deduplicate_files"),
         "evaluate": Verb("evaluate an encoder on semantic similarity sets", "evaluate", shown=results.as_text),
-        "export": Verb("write an encoder as an ONNX graph, or with weights in fewer bits", "export_encoder"),
+        "export": Verb("write an encoder or classifier as ONNX or JSON, or weights in fewer bits", "export_encoder"),
     },
     "bitext to paraphrases": {
         "prepare": Verb(

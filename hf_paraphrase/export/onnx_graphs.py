@@ -1,4 +1,4 @@
-"""ONNX graphs of encoders that are tables of vectors, which `torch.onnx.export` writes, compared with the model.
+"""ONNX graphs of encoders that are tables of vectors, and of classifiers on them, compared with the model.
 
 The models themselves pack the tokens of a batch, so that shapes depend on the data. Here every tensor is padded.
 """
@@ -20,14 +20,16 @@ from torch.nn import functional
 from ..artefacts.weights import StoredMatrix
 from ..encoders.onnx_encoder import open_session
 from ..errors import ModelError
+from ..models.modeling_sentence_classifier import SentenceClassifier
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 OPSET = 18
 """The version of the operators; onnxruntime 1.14 and later have it."""
-OUTPUTS = ("last_hidden_state", "pooler_output", "sentence_embedding")
+OUTPUTS: tuple[str, ...] = ("last_hidden_state", "pooler_output", "sentence_embedding")
 """The token vectors, and the embedding by its names in transformers and in sentence-transformers."""
+CLASSIFIER_OUTPUTS = ("logits", "probabilities")
 TOLERANCE = 1e-5
 """How far a component may be off, relative to the largest component of all where that is above 1."""
 _SHAPES = ((12, 40), (5, 9), (1, 2), (3, 1), (2, 0), (0, 3))
@@ -44,7 +46,7 @@ class TableGraph(nn.Module):
         if table.scales is not None:
             self.register_buffer("scales", torch.from_numpy(table.scales[:, None]))
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, ...]:
         """Returns :data:`OUTPUTS` for int64 inputs (batch, length), as `forward` of the model gives them."""
         given = attention_mask != 0
         if self.config.model_type == "avg":
@@ -90,22 +92,41 @@ class TableGraph(nn.Module):
         return states, states.sum(1) / number
 
 
-def save_onnx(config: Any, table: StoredMatrix, path: Path) -> None:
-    """Writes the graph of an encoder, with the inputs `input_ids` and `attention_mask`, int64 (batch, length).
+class ClassifierGraph(TableGraph):
+    """A `SentenceClassifier` of single sentences, whose encoder is such a model."""
+
+    def __init__(self, model: SentenceClassifier, table: StoredMatrix) -> None:
+        super().__init__(model.encoder.config, table)
+        self.classifier, self.objective = model.classifier, model.config.objective
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, ...]:
+        """Returns :data:`CLASSIFIER_OUTPUTS` (batch, labels)."""
+        logits = self.classifier(super().forward(input_ids, attention_mask)[1])
+        return logits, _probabilities(logits, self.objective)
+
+
+def _probabilities(logits: Tensor, objective: str) -> Tensor:
+    return logits.softmax(1) if objective == "classification" else logits.sigmoid()
+
+
+def save_onnx(model: PreTrainedModel, table: StoredMatrix, path: Path) -> None:
+    """Writes the graph of an encoder or classifier; inputs are `input_ids` and `attention_mask` int64 (batch, length).
 
     Weights of more than 1.5 GB go to a second file beside it.
     """
     from onnx_ir.passes.common import ClearMetadataAndDocStringPass
 
     axes = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length")}
+    is_classifier, config = isinstance(model, SentenceClassifier), model.base_model.config
+    graph = ClassifierGraph(model, table) if is_classifier else TableGraph(config, table)
     # Otherwise the exporter warns of packages that it does not need.
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings(action="ignore"):
         program = torch.onnx.export(
-            TableGraph(config, table).eval(),
+            graph.eval(),
             (torch.ones(2, 3, dtype=torch.int64), torch.ones(2, 3, dtype=torch.int64)),
             input_names=["input_ids", "attention_mask"],
-            output_names=list(OUTPUTS),
+            output_names=list(CLASSIFIER_OUTPUTS if is_classifier else OUTPUTS),
             opset_version=OPSET,
             dynamo=True,
             dynamic_shapes=(axes, axes),
@@ -114,7 +135,7 @@ def save_onnx(config: Any, table: StoredMatrix, path: Path) -> None:
     assert program is not None
     # The metadata of a node say where in the source it comes from, with paths of this machine.
     ClearMetadataAndDocStringPass()(program.model)
-    program.model.metadata_props.update(model_type=config.model_type, hidden_size=str(config.hidden_size))
+    program.model.metadata_props.update(model_type=model.config.model_type, hidden_size=str(config.hidden_size))
     path.parent.mkdir(parents=True, exist_ok=True)
     program.save(path)
 
@@ -136,20 +157,20 @@ def probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 def embeddings(model: PreTrainedModel) -> NDArray[np.float32]:
     """Computes the embeddings of all :func:`probes` with PyTorch, (sentences, dim)."""
-    return np.concatenate([_with_torch(model, *batch)[1] for batch in probes(model.config)])
+    return np.concatenate([_with_torch(model, *batch)["pooler_output"] for batch in probes(model.config)])
 
 
 def verify(model: PreTrainedModel, path: Path) -> float:
     """Returns the largest difference between a graph and the model whose weights, as rounded, it has.
 
-    The difference is that of a component of a token vector or an embedding; one above :data:`TOLERANCE` is an error.
+    The difference is that of a component of an output; one above :data:`TOLERANCE` is an error.
     """
     session = open_session(path)
     largest = 0.0
-    for ids, mask in probes(model.config):
-        states, pooled = _with_torch(model, ids, mask)
-        values = session.run(list(OUTPUTS), {"input_ids": ids, "attention_mask": mask})
-        for name, expected, value in zip(OUTPUTS, (states, pooled, pooled), values, strict=True):
+    for ids, mask in probes(model.base_model.config):
+        outputs = _with_torch(model, ids, mask)
+        values = session.run(list(outputs), {"input_ids": ids, "attention_mask": mask})
+        for (name, expected), value in zip(outputs.items(), values, strict=True):
             same_shape = value.shape == expected.shape
             difference = float(np.abs(value - expected).max(initial=0.0)) if same_shape else np.inf
             # Written so that NaN is refused.
@@ -161,7 +182,10 @@ def verify(model: PreTrainedModel, path: Path) -> float:
     return largest
 
 
-def _with_torch(model: PreTrainedModel, ids: Any, mask: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _with_torch(model: PreTrainedModel, ids: Any, mask: Any) -> dict[str, NDArray[np.float32]]:
     with torch.inference_mode():
         output = model(torch.from_numpy(ids), torch.from_numpy(mask))
-    return output.last_hidden_state.float().numpy(), output.pooler_output.float().numpy()
+    names, values = OUTPUTS, (output.get("last_hidden_state"), *[output.get("pooler_output")] * 2)
+    if isinstance(model, SentenceClassifier):
+        names, values = CLASSIFIER_OUTPUTS, (output.logits, _probabilities(output.logits, model.config.objective))
+    return {name: value.float().numpy() for name, value in zip(names, values, strict=True)}

@@ -1,4 +1,4 @@
-"""The verb `export`: a sentence encoder in, an ONNX graph or a folder with weights in fewer bits out."""
+"""The verb `export`: an encoder or classifier in, an ONNX graph, JSON or a folder with weights in fewer bits out."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import quiet_transformers
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..artefacts.provenance import read_provenance
 from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, StoredMatrix
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
@@ -32,26 +33,31 @@ if TYPE_CHECKING:
 
 WEIGHTS = ("float32", "float16", "int8")
 """The ways to store a matrix."""
+FORMATS = ("onnx", "safetensors", "json")
+CLASSIFIER = "sentence_classifier"
 _LARGEST_INT8 = 127
 
 
 @dataclass(kw_only=True)
 class ExportSettings(Settings):
-    """Writes a sentence encoder for programs without PyTorch, or in less space.
+    """Writes a sentence encoder or classifier for programs without PyTorch, or an encoder in less space.
 
     `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
     the vectors of the model. `--format safetensors` makes a model folder like the given one; with `--weights int8` one
     a quarter as large, which SentenceEncoder and every verb open, and model2vec if it is one average; AutoModel and
     sentence-transformers do not. ONNX and int8 are for averages of vectors (avg, trigram, word-trigram), the weights
     of every type of sentence encoder can be float16.
+
+    A classifier of single sentences that train-supervised made becomes a graph from token ids to `logits` and
+    `probabilities`; with --freeze-encoder it can be `--format json`: classifier.json has labels, weights and bias.
     """
 
     model: str = setting(
-        "folder of a sentence encoder, as train-encoder and train-sdae make it, or namespace/name of one on the Hub",
+        "folder of a sentence encoder or of a classifier of train-supervised, or namespace/name of one on the Hub",
         path=True,
     )
     output: str = setting("the folder to write; it appears whole or not at all")
-    format: str = setting("onnx: a graph; safetensors: a model folder", "onnx", choices=["onnx", "safetensors"])
+    format: str = setting("onnx: a graph; safetensors: a folder; json: a classifier's head", "onnx", choices=FORMATS)
     weights: str = setting(
         "how matrices are stored: float32; float16, half the size; int8, a quarter, one scale a row",
         "float32",
@@ -82,9 +88,13 @@ class Exported:
 
 @recipe(ExportSettings)
 def export_encoder(settings: ExportSettings) -> Exported:
-    """Writes a sentence encoder as an ONNX graph, or with weights in fewer bits, and compares it with the model."""
+    """Writes an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
     source = model_folder(settings.model)
-    model_type = _check_source(source, settings)
+    if is_onnx_folder(source):
+        remedy = "give the model that it was made from"
+        raise ModelError("an ONNX export cannot be exported again", path=source, remedy=remedy)
+    kind = "sentence encoder or classifier, and nothing else can be exported"
+    model_type = check_model_type(source, (*SENTENCE_ENCODERS, CLASSIFIER), kind=kind, verb="train-encoder")
     inputs = [settings.model, *([settings.sentences] if settings.sentences else [])]
     with Artefact(
         settings.output, command="export", settings=settings, inputs=inputs, overwrite=settings.overwrite
@@ -105,45 +115,64 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     sentences = list(chain.from_iterable(given))
     model, tokenizer = load_model_folder(source, model_class(model_type))
     model = model.float()
-    sentences_before = SentenceEncoder(model, tokenizer).encode(sentences)
-    before = embeddings(model)
-    stored = store_weights({key: value.numpy() for key, value in model.state_dict().items()}, settings.weights)
-    model.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
-    results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(model)).min(initial=1.0))}
+    encoder = model.base_model
+    _check(settings, source, model.config, encoder.config.model_type)
+    sentences_before = SentenceEncoder(encoder, tokenizer).encode(sentences)
+    before = embeddings(encoder)
+    stored = store_weights({key: value.numpy() for key, value in encoder.state_dict().items()}, settings.weights)
+    encoder.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
+    results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(encoder)).min(initial=1.0))}
     staging = artefact.staging
-    save_tokenizer(tokenizer, staging)
+    if settings.format == "json":
+        _write_json(staging / "classifier.json", _plain_head(source, model))
+    else:
+        save_tokenizer(tokenizer, staging)
     if settings.format == "onnx":
         results |= _write_graph(staging, model, stored[TABLE])
     elif settings.weights == INT8:
         _write_int8_table(staging, model.config, stored[TABLE])
-    else:
+    elif settings.format == "safetensors":
         _write_weights(staging, model.to(getattr(torch, settings.weights)))
-    results["megabytes"] = _megabytes(staging, "onnx/*") + _megabytes(staging, "*.safetensors")
+    results["megabytes"] = sum(_megabytes(staging, name) for name in ("onnx/*", "*.safetensors", "classifier.json"))
     results["source_megabytes"] = _megabytes(source, "*.safetensors")
     if sentences:
         found = cosines(sentences_before, SentenceEncoder.from_pretrained(staging).encode(sentences))
         results["sentences"] = len(sentences)
         results["lowest_sentence_cosine"] = float(found.min(initial=1.0))
         results["mean_sentence_cosine"] = float(found.mean()) if len(found) else 1.0
-    artefact.finish(results=results, card=_card(artefact, model.config, source, settings, results))
+    artefact.finish(results=results, card=_card(artefact, model, source, settings, results))
     return results
 
 
-def _check_source(source: Path, settings: ExportSettings) -> str:
-    """Returns the model type of the folder, if it can be exported as the settings say."""
-    if is_onnx_folder(source):
-        raise ModelError(
-            "an ONNX export cannot be exported again", path=source, remedy="give the model that it was made from"
-        )
-    kind = "sentence encoder, and nothing else can be exported"
-    model_type = check_model_type(source, SENTENCE_ENCODERS, kind=kind, verb="train-encoder")
-    is_for_tables = settings.format == "onnx" or settings.weights == INT8
-    if is_for_tables and model_type not in TABLE_MODELS:
+def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: str) -> None:
+    """Refuses what cannot be exported as the settings say."""
+    is_classifier, is_json = config.model_type == CLASSIFIER, settings.format == "json"
+    if (settings.format == "onnx" or settings.weights == INT8) and encoder_type not in TABLE_MODELS:
         raise UsageError(
-            f"--format onnx and --weights int8 are for {' and '.join(TABLE_MODELS)}, not for type {model_type}",
-            remedy="use --format safetensors --weights float16",
+            f"--format onnx and --weights int8 are for {' and '.join(TABLE_MODELS)}, not for type {encoder_type}",
+            remedy=f"use --format {'json' if is_classifier else 'safetensors --weights float16'}",
         )
-    return model_type
+    if is_json and not (is_classifier and settings.weights == "float32"):
+        raise UsageError("--format json is for classifiers, without --weights", remedy="use --format onnx")
+    if is_classifier and (config.pairs or config.objective not in {"classification", "multi_label"}):
+        raise UsageError("only classifiers of single sentences can be exported, not of pairs or scores")
+    if is_classifier and (settings.sentences is not None or settings.format == "safetensors"):
+        raise UsageError("--sentences and --format safetensors are for encoders", remedy="use --format onnx or json")
+    if is_json and not read_provenance(source).get("settings", {}).get("freeze_encoder"):
+        problem = "--format json is for a classifier on a frozen encoder"
+        raise UsageError(problem, remedy="train it with --freeze-encoder, or use --format onnx")
+
+
+def _plain_head(source: Path, model: PreTrainedModel) -> dict[str, Any]:
+    """Returns all that turns vectors of the encoder into probabilities, with the encoder's name and SHA-256."""
+    config, record = model.config, read_provenance(source)["inputs"][0]
+    return {
+        "problem_type": config.problem_type,
+        "activation": "softmax" if config.objective == "classification" else "sigmoid",
+        "labels": [config.id2label[number] for number in range(config.num_labels)],
+        "encoder": {"name": record["name"], "sha256": record["sha256"]},
+        **{name: value.tolist() for name, value in model.classifier.state_dict().items()},
+    }
 
 
 def _megabytes(folder: Path, pattern: str) -> float:
@@ -154,14 +183,14 @@ def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> d
     """Writes graph and configuration; returns what was measured. The model has the rounded weights."""
     from .onnx_graphs import OPSET, probes, save_onnx, verify
 
-    save_onnx(model.config, table, folder / ONNX_FILE)
+    save_onnx(model, table, folder / ONNX_FILE)
     difference = verify(model, folder / ONNX_FILE)
     model.config.save_pretrained(folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     # There are no weights for a class to open.
     code = {name: target for name, target in config.get("auto_map", {}).items() if name == "AutoConfig"}
     _write_json(folder / "config.json", config | {"dtype": "float32", "auto_map": code})
-    checked = sum(len(ids) for ids, _ in probes(model.config))
+    checked = sum(len(ids) for ids, _ in probes(model.base_model.config))
     return {"largest_difference": difference, "checked": checked, "opset": OPSET}
 
 
@@ -192,25 +221,25 @@ def _write_json(path: Path, values: Mapping[str, Any]) -> None:
     path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _card(artefact: Artefact, config: Any, source: Path, settings: ExportSettings, results: Mapping[str, Any]) -> Card:
-    name = artefact.target.name
-    library = "hf-paraphrase" if settings.weights == INT8 else "transformers"
+def _card(
+    artefact: Artefact, model: PreTrainedModel, source: Path, settings: ExportSettings, results: Mapping[str, Any]
+) -> Card:
+    name, config, encoder_config = artefact.target.name, model.config, model.base_model.config
+    library = "hf-paraphrase" if settings.weights == INT8 or settings.format == "json" else "transformers"
     return Card(
         "exported_encoder",
         {
             **card_of_source(source, artefact.staging),
             "library_name": "onnx" if settings.format == "onnx" else library,
             "model_type": config.model_type,
+            "labels": list(config.id2label.values()) if config.model_type == CLASSIFIER else [],
             "format": settings.format,
             "weights": settings.weights,
             "title": name,
             "name": name,
-            "hidden_size": config.hidden_size,
-            "vocab_sizes": list(getattr(config, "vocab_sizes", [])),
-            "opset": None,
-            "largest_difference": None,
-            "checked": None,
-            "sentences": None,
+            "hidden_size": encoder_config.hidden_size,
+            "vocab_sizes": list(getattr(encoder_config, "vocab_sizes", [])),
+            **dict.fromkeys(("opset", "largest_difference", "checked", "sentences")),
             **results,
         },
         kind="model_cards",

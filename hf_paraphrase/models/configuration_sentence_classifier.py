@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from .base_configuration import ModelConfig
 
-OBJECTIVES = ("classification", "distribution", "regression")
+OBJECTIVES = ("classification", "multi_label", "distribution", "regression")
 
 
 class SentenceClassifierConfig(ModelConfig):
@@ -17,8 +17,8 @@ class SentenceClassifierConfig(ModelConfig):
     Args:
         sentence_encoder: The entries of the encoder's own configuration, its `model_type` among them.
         pairs: Whether two sentences are judged together, or one.
-        objective: `classification` (a softmax over classes), `distribution` (a softmax over the whole numbers of a
-            scale, whose mean is the score) or `regression` (one number).
+        objective: `classification` (a softmax over classes), `multi_label` (a sigmoid for each label), `distribution`
+            (a softmax over the whole numbers of a scale, whose mean is the score) or `regression` (one number).
         head_hidden_size: Units of the hidden layer for pairs (Tai, Socher and Manning 2015 have 50). A single
             sentence has none.
         ordered: Whether the two sentences of a pair themselves are seen too, so that their order matters. The papers
@@ -45,22 +45,19 @@ class SentenceClassifierConfig(ModelConfig):
     def __post_init__(self, **kwargs: Any) -> None:
         """Fills in what follows from the encoder and the objective, and checks the fields."""
         # transformers makes a configuration without arguments to learn the defaults.
-        encoder = self.sentence_encoder = (
-            {"model_type": "avg"} if self.sentence_encoder is None else self.sentence_encoder
-        )
+        encoder = self.sentence_encoder = self.sentence_encoder or {"model_type": "avg"}
         if not isinstance(encoder.get("model_type"), str):
             raise ValueError("sentence_encoder must name its model_type")
-        sizes = encoder.get("vocab_sizes")
-        self.vocab_size = kwargs["vocab_size"] = (
-            sum(sizes) if isinstance(sizes, list) else encoder.get("vocab_size", 1)
-        )
+        sizes = encoder.get("vocab_sizes") or [encoder.get("vocab_size", 1)]
+        self.vocab_size = kwargs["vocab_size"] = sum(sizes)
         self.pad_token_id = encoder.get("pad_token_id", 0)
         names = {"distribution": range(self.lowest_score, self.highest_score + 1), "regression": ["score"]}
         expected = names.get(self.objective)
         if self.id2label is None and expected is not None:
             self.id2label = {place: str(name) for place, name in enumerate(expected)}
         # The text-classification pipeline reads it.
-        self.problem_type = "regression" if self.objective == "regression" else "single_label_classification"
+        types = {"regression": "regression", "multi_label": "multi_label_classification"}
+        self.problem_type = types.get(self.objective, "single_label_classification")
         super().__post_init__(**kwargs)
         if expected is not None and self.num_labels != len(expected):
             raise ValueError(f"a {self.objective} has {len(expected)} outputs here, not {self.num_labels}")

@@ -33,6 +33,7 @@ class SentenceClassifier(PreTrainedModel):
     and with `ordered` also W''' u + W'''' v within the sigmoid. By the configuration's objective,
 
     * classification: P(class) = softmax(z), and the loss is the cross-entropy;
+    * multi_label: P(label) = sigmoid(z), and the loss is the mean binary cross-entropy;
     * distribution: P(score) = softmax(z) over the whole numbers of the scale, and the score is its mean. The loss is
       the KL divergence from the distribution over the two neighbours of the given score that has it as its mean;
     * regression: the score is `score_mean` + `score_deviation` · z, and the loss is the squared error of z.
@@ -85,8 +86,8 @@ class SentenceClassifier(PreTrainedModel):
         """Judges a batch of sentences, or of pairs with `second_input_ids` (batch, other length).
 
         Masks are non-zero where a token counts; None counts all that is not padding. `labels` are the class numbers,
-        int64 (batch,), or the scores, float (batch,). `logits` (batch, labels) are z, for a regression the score; with
-        labels `loss` is a mean over the batch, in nats or in squared deviations.
+        int64 (batch,), 1 and 0 for each of several labels, float (batch, labels), or the scores, float (batch,).
+        `logits` (batch, labels) are z, for a regression the score; with labels `loss` is a mean over the batch.
         """
         if (second_input_ids is not None) != self.config.pairs:
             raise ValueError(f"this model judges {'pairs of sentences' if self.config.pairs else 'single sentences'}")
@@ -103,7 +104,7 @@ class SentenceClassifier(PreTrainedModel):
 
     def scores(self, logits: Tensor) -> Tensor:
         """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,)."""
-        if self.config.objective == "classification":
+        if self.config.objective in {"classification", "multi_label"}:
             raise ValueError("a classification has no scores")
         if self.config.objective == "regression":
             return logits.squeeze(1)
@@ -117,8 +118,7 @@ class SentenceClassifier(PreTrainedModel):
         super().save_pretrained(save_directory, *args, **kwargs)
 
     def _embed(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        output = self.encoder(input_ids, attention_mask=attention_mask, return_token_vectors=False)
-        vectors: Tensor = output.pooler_output
+        vectors: Tensor = self.encoder(input_ids, attention_mask, return_token_vectors=False).pooler_output
         return vectors
 
     def _compared(self, first: Tensor, second: Tensor) -> Tensor:
@@ -136,6 +136,8 @@ class SentenceClassifier(PreTrainedModel):
         if config.objective == "classification":
             return functional.cross_entropy(outputs, labels)
         labels = labels.to(outputs.dtype)
+        if config.objective == "multi_label":
+            return functional.binary_cross_entropy_with_logits(outputs, labels)
         if config.objective == "regression":
             return functional.mse_loss(outputs.squeeze(1), (labels - config.score_mean) / config.score_deviation)
         # Each whole number gets what is left of 1 after its distance from the score.

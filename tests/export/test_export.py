@@ -281,7 +281,7 @@ def test_the_graph_gives_the_vectors_of_the_model_by_the_names_that_readers_look
     model, path = make(model_type, settings), tmp_path / "onnx" / "model.onnx"
     table = table_of(model, weights)
     model.load_state_dict({"embeddings": torch.from_numpy(table.rounded())})
-    save_onnx(model.config, table, path)
+    save_onnx(model, table, path)
     assert 0 <= verify(model, path) <= TOLERANCE * 10
     graph = onnx.load(path)
     onnx.checker.check_model(graph, full_check=True)
@@ -299,7 +299,7 @@ def test_the_graph_gives_the_vectors_of_the_model_by_the_names_that_readers_look
 def test_verification_refuses_a_graph_of_other_weights_and_equal_models_give_equal_files(tmp_path):
     model = make("avg", {})
     for name in ("graph", "again"):
-        save_onnx(model.config, table_of(model), tmp_path / name)
+        save_onnx(model, table_of(model), tmp_path / name)
     assert (tmp_path / "graph").read_bytes() == (tmp_path / "again").read_bytes()
     for change, problem in ((0.01, r"differs from the model by 0\.0\d+ \(use another version"), (torch.nan, "by nan")):
         with torch.no_grad():

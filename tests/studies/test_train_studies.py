@@ -3,9 +3,11 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from datasets import load_dataset
+from scipy.special import softmax
 from small_runs import record, run, write
 from tiny_encoders import write_average
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
@@ -205,6 +207,99 @@ def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatc
     judge = SentenceJudge.from_pretrained(tmp_path / "judge")
     assert judge.model.config.id2label == {0: "bad", 1: "good"}
     assert record(tmp_path / "judge")["results"]["dev"]["accuracy"] == 100
+    assert run("export", "--model", tmp_path / "judge", "--format", "json", "--output", tmp_path / "json") == 0
+    head = json.loads((tmp_path / "json/classifier.json").read_text())
+    logits = SentenceEncoder.from_pretrained("builtin").encode(["A lovely day"]) @ np.array(head["weight"]).T
+    assert head["labels"] == ["bad", "good"] and head["activation"] == "softmax"
+    assert softmax(logits + head["bias"]).max() == pytest.approx(judge.classes(["A lovely day"])[1][0], abs=1e-5)
     found = tmp_path / "found"
     assert run("predict", "--model", tmp_path / "judge", *reading, "--split", "train", "--output", found) == 0
     assert record(found)["results"]["scores"]["accuracy"] == 100
+
+
+@pytest.fixture(scope="module")
+def topics(tmp_path_factory):
+    """Texts with none, one or two labels as CSV, the words that `train-supervised` reads them by, and its model."""
+    folder = tmp_path_factory.mktemp("topics")
+    lines = ["review,topics"]
+    for row in range(80):
+        given = [name for name, place in (("battery", 1), ("screen", 2)) if row & place]
+        lines.append(f"the {' and '.join(given) or 'price'} of {row},{'|'.join(given)}")
+    (folder / "reviews.csv").write_text("\n".join(lines))
+    reading = ["--data", folder / "reviews.csv", "--text-column", "review", "--label-column", "topics"]
+    common = ["train-supervised", *reading, "--label-separator", "|", *TINY, "--epochs", 6, "--learning-rate", 0.05]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_DATASETS_CACHE", str(folder / "cache"))
+        assert run(*common, "--freeze-encoder", "--output", folder / "judge") == 0
+        found = folder / "found"
+        words = ["--model", folder / "judge", *reading, "--label-separator", "|", "--split", "train"]
+        assert run("predict", *words, "--output", found) == 0
+        assert run("predict", *words, "--output", folder / "all", "--threshold", 1e-9) == 0
+    return folder, load_dataset(str(found), split="train", cache_dir=str(folder / "cache"))
+
+
+def test_a_text_may_have_several_labels_or_none(topics):
+    folder, table = topics
+    results = record(folder / "judge")["results"]
+    assert results["dev"]["micro_f1"] > 90 and set(results["dev"]["f1"]) == {"battery", "screen"}
+    model = SentenceJudge.from_pretrained(folder / "judge").model
+    assert model.config.problem_type == "multi_label_classification"
+    for row in table:
+        likely = [name for name, value in zip(("battery", "screen"), row["probability"], strict=True) if value >= 0.5]
+        assert row["prediction"] == likely
+    right = [row["prediction"] == (row["topics"] or "").split("|") or not row["topics"] for row in table]
+    assert np.mean(right) > 0.9 and {len(row["prediction"]) for row in table} == {0, 1, 2}
+    rows = load_dataset(str(folder / "all"), split="train", cache_dir=str(folder / "cache"))
+    assert all(row["prediction"] == ["battery", "screen"] for row in rows), "the threshold is applied"
+    classify = pipeline("text-classification", model=str(folder / "judge"), top_k=None)
+    (found,) = classify([table[3]["review"]])
+    assert {item["label"]: pytest.approx(item["score"], abs=1e-5) for item in found} == dict(
+        zip(("battery", "screen"), table[3]["probability"], strict=True)
+    )
+    assert "micro F1" in (folder / "judge/README.md").read_text()
+
+
+def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root, tmp_path, capsys):
+    folder, table = topics
+    texts, expected = table["review"], np.array(table["probability"])
+    common = ["export", "--output", tmp_path / "json", "--format", "json", "--model"]
+    assert run(*common, folder / "judge") == 0
+    head = json.loads((tmp_path / "json/classifier.json").read_text())
+    assert head["labels"] == ["battery", "screen"] and head["activation"] == "sigmoid"
+    made_with = record(folder / "judge")["inputs"][0]
+    assert head["encoder"] == {name: made_with[name] for name in ("name", "sha256")}
+    logits = SentenceEncoder.from_pretrained("builtin").encode(list(texts)) @ np.array(head["weight"]).T + head["bias"]
+    np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-5)
+    classes = ["export", "--output", tmp_path / "softmax", "--model", root / "classes"]
+    assert run(*classes) == 0
+    judge = SentenceJudge.from_pretrained(root / "classes")
+    inputs = dict(judge.tokenizer(["w3 w0 w4", "w3"], padding=True, return_tensors="np"))
+    inputs = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
+    session = onnxruntime.InferenceSession(tmp_path / "softmax/onnx/model.onnx")
+    logits, probabilities = session.run(["logits", "probabilities"], inputs)
+    np.testing.assert_allclose(logits, judge.logits(["w3 w0 w4", "w3"]), atol=1e-5)
+    np.testing.assert_allclose(probabilities.max(1), judge.classes(["w3 w0 w4", "w3"])[1], atol=1e-5)
+    assert AutoTokenizer.from_pretrained(tmp_path / "softmax").vocab_size
+    capsys.readouterr()
+    predict = ["predict", "--data", root / "sentences", "--output", tmp_path / "found", "--model"]
+    for words, problem in (
+        ([*predict, folder / "judge"], "the model gives several labels a text, the column label has one class"),
+        ([*predict, root / "classes", "--threshold", 0.4], "--threshold are for models of several labels"),
+        ([*common, root / "classes", "--overwrite"], "for a classifier on a frozen encoder (train it with"),
+        ([*common, root / "avg", "--overwrite"], "--format json is for classifiers, without --weights"),
+        ([*classes, "--format", "safetensors", "--overwrite"], "--format safetensors are for encoders (use --format"),
+    ):
+        assert run(*words) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert problem in line
+
+
+def test_with_onnxruntime_the_graph_of_several_labels_gives_the_probabilities_of_predict(topics, tmp_path):
+    folder, table = topics
+    assert run("export", "--model", folder / "judge", "--output", tmp_path / "graph") == 0
+    judge = SentenceJudge.from_pretrained(folder / "judge")
+    inputs = judge.tokenizer(list(table["review"]), padding=True, return_tensors="np")
+    session = onnxruntime.InferenceSession(tmp_path / "graph/onnx/model.onnx")
+    feed = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
+    (found,) = session.run(["probabilities"], feed)
+    np.testing.assert_allclose(found, table["probability"], atol=1e-5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,11 @@ from ...artefacts.card_heads import class_names
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.folder import DataFolder, write_split
-from ...errors import InputError
+from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe, setting
 from ...training.devices import DeviceSettings
-from .tasks import class_scores, graded_scores, read_labelled, score_table
+from .tasks import class_scores, graded_scores, label_scores, read_labelled, score_table
 
 
 @dataclass(kw_only=True)
@@ -26,7 +27,8 @@ class PredictionSettings(DeviceSettings):
     """Applies a model of `train-supervised` to a split of a data folder.
 
     Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
-    output.
+    output. Where a text may have several labels, its prediction is a list, and `probability` has that of every label
+    of the model, in the order of the model's `id2label`.
     """
 
     model: str = setting("the folder of a model that train-supervised made", path=True)
@@ -41,6 +43,10 @@ class PredictionSettings(DeviceSettings):
         "the column of classes or scores [default: label or score, if there]",
         None,
         names=["--target-column", "--label-column"],
+    )
+    label_separator: str | None = setting("what stands between several labels of a text, as in training", None)
+    threshold: float = setting(
+        "the least probability of a label, where a text may have several", 0.5, above=0, below=1
     )
     output: str = setting(
         "the data folder to make: the split with the columns prediction and, of classes, its probability"
@@ -82,16 +88,22 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     from .sentence_classification import SentenceJudge
 
     judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
-    graded = judge.model.config.objective != "classification"
+    objective = judge.model.config.objective
+    graded, multi_label = objective in {"distribution", "regression"}, objective == "multi_label"
+    if not multi_label and (settings.label_separator is not None or settings.threshold != 0.5):
+        raise UsageError("--label-separator and --threshold are for models of several labels a text")
     table = DataFolder(settings.data).table(settings.split)
     column = settings.target_column
     if column is None:
         likely = "score" if graded else "label"
         column = likely if likely in table.column_names else None
     named = [] if column is None or graded else class_names(settings.data, column, settings.split)
-    texts = read_labelled(
-        settings.data, settings.split, column=column, graded=graded, names=named, text_column=settings.text_column
-    )
+    reading = {"text_column": settings.text_column, "separator": settings.label_separator}
+    texts = read_labelled(settings.data, settings.split, column=column, graded=graded, names=named, **reading)
+    if column is not None and texts.multi_label != multi_label and not graded:
+        kind, remedy = ("several labels", "one class") if multi_label else ("one class", "several labels")
+        problem = f"the model gives {kind} a text, the column {column} has {remedy}"
+        raise InputError(problem, path=settings.data, remedy="give lists or --label-separator for several labels")
     if (texts.second is not None) != judge.model.config.pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.model.config.pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
@@ -101,6 +113,13 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
         columns = {"prediction": judge.scores(texts.first, texts.second)}
         if column is not None:
             scores = graded_scores(columns["prediction"], np.array(texts.targets))
+    elif multi_label:
+        probabilities, names = judge.label_probabilities(texts.first, texts.second), judge.class_names
+        likely_labels = probabilities >= settings.threshold
+        lists = [list(compress(names, row)) for row in likely_labels]
+        columns = {"prediction": lists, "probability": list(probabilities)}
+        if column is not None:
+            scores = label_scores(likely_labels, texts.class_numbers(names) > 0, names)
     else:
         found, probabilities = judge.classes(texts.first, texts.second)
         columns = {"prediction": found, "probability": probabilities}

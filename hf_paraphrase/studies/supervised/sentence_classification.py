@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from torch import Tensor, nn
 
 from ...artefacts.hub_models import model_folder
@@ -23,7 +23,7 @@ from ...tokenization.token_lookup import list_of_texts
 from ...training.batches import EpochBatches, Item
 from ...training.devices import CPU
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from .tasks import Scores, class_scores, criterion, graded_scores
+from .tasks import CRITERIA, Scores, class_scores, criterion, graded_scores, label_scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -32,12 +32,12 @@ MODEL_TYPE = "sentence_classifier"
 _TOKENS_PER_BATCH = 16_384
 _WORD_VECTORS = "embeddings"
 CRITERION = "criterion"
-"""The key of what the epoch is chosen by: accuracy in per cent, or Pearson's r × 100."""
+"""The key of what the epoch is chosen by: accuracy in per cent, or micro F1 or Pearson's r × 100."""
 
 
 @dataclass
 class ClassifierInputs:
-    """Token ids of sentences, or of both sides of pairs; and class numbers, int64, or scores, float32 (rows,)."""
+    """Token ids of sentences or both sides of pairs; `targets` are those of the model's `forward`, rows first."""
 
     first: TokenIds
     second: TokenIds | None
@@ -136,6 +136,12 @@ class SentenceJudge:
         probabilities = softmax(self.logits(first, second), axis=1)
         return [self.class_names[number] for number in probabilities.argmax(1)], probabilities.max(1)
 
+    def label_probabilities(
+        self, first: str | Sequence[str], second: str | Sequence[str] | None = None
+    ) -> NDArray[np.float64]:
+        """Computes the probability of each label of a multi-label model (texts, labels), as `class_names` has them."""
+        return np.asarray(expit(self.logits(first, second)))
+
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""
         scores: NDArray[np.float64] = self.model.scores(torch.from_numpy(self.logits(first, second))).numpy()
@@ -160,7 +166,7 @@ class SupervisedTrainer(EpochTrainer):
 
     are added, where W are the encoder's word vectors, θ_c its other parameters that have a gradient, and W₀ and θ_c₀
     their values at the start: "Regularize to Unsupervised Representations" of paper 001, in the form of Wieting et al.
-    2016. The weights of the best epoch by accuracy or Pearson's r on the dev part are kept, the earliest of equals.
+    2016. The weights of the best epoch by the criterion on the dev part are kept, the earliest of equals.
     """
 
     criterion = CRITERION
@@ -207,8 +213,9 @@ class SupervisedTrainer(EpochTrainer):
         """Evaluates the dev part and reports it."""
         scores = self.measure(self.dev)
         found = criterion(scores)
+        scores.pop("f1", None)
         metrics = {f"eval_{name}": value for name, value in {CRITERION: found, **scores}.items()}
-        name = "accuracy" if "accuracy" in scores else "Pearson × 100"
+        name = next(CRITERIA[name] for name in CRITERIA if name in scores)
         return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {found:.2f}")
 
     def measure(self, inputs: ClassifierInputs) -> Scores:
@@ -218,4 +225,6 @@ class SupervisedTrainer(EpochTrainer):
         logits = predicted_logits(model, inputs)
         if model.config.objective == "classification":
             return class_scores(logits.argmax(1), inputs.targets, model.config.num_labels)
+        if model.config.objective == "multi_label":
+            return label_scores(logits >= 0, inputs.targets > 0, list(model.config.id2label.values()))
         return graded_scores(model.scores(torch.from_numpy(logits)).numpy(), inputs.targets.astype(np.float64))

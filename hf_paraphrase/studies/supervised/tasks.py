@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import compress
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,20 @@ Scores = dict[str, Any]
 TRAIN, DEV, TEST = "train", "dev", "test"
 _DRAW_SEED = 1
 """Not the seed of the training: runs with several seeds have the same dev part."""
-
-
 OBJECTIVES = {"classification": "classification", "similarity": "distribution", "regression": "regression"}
-"""The tasks, and what the model of each is trained for."""
+"""The tasks, and what the model of each is trained for; with several labels a text a `multi_label` model."""
+CRITERIA = {"accuracy": "accuracy", "micro_f1": "micro F1 × 100", "pearson": "Pearson × 100"}
+"""What an epoch is chosen by, whichever of them the scores have."""
+_HEADERS = {
+    "accuracy": {"accuracy": "accuracy (%)", "baseline": "most frequent class (%)", "macro_f1": "macro F1 × 100"},
+    "micro_f1": {"micro_f1": "micro F1 × 100", "baseline": "most frequent label", "macro_f1": "macro F1 × 100"},
+    "pearson": {
+        "pearson": "Pearson × 100",
+        "spearman": "Spearman × 100",
+        "mse": "squared error",
+        "baseline": "of the mean score",
+    },
+}
 
 
 @dataclass(kw_only=True)
@@ -40,7 +50,8 @@ class SupervisedSettings(TrainingRunSettings):
     The encoder is held close to its own parameters by --lambda-w and --lambda-c; with both 0 it is fine-tuned freely,
     with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
     data has sentence1 and perhaps sentence2 (or text), and a column of classes or scores. The epoch is chosen on the
-    dev part, by accuracy or Pearson's r.
+    dev part, by accuracy or Pearson's r. A text has several labels, or none, where the column has lists, or with
+    --label-separator: a sigmoid for each label, and the epoch is chosen by micro F1.
     """
 
     model: str = setting("the folder of the pretrained encoder, of any type", BUILTIN, path=True)
@@ -60,6 +71,9 @@ class SupervisedSettings(TrainingRunSettings):
         "the column of classes or scores [default: label or score, by the task]",
         None,
         names=["--target-column", "--label-column"],
+    )
+    label_separator: str | None = setting(
+        "what stands between several labels of a text, e.g. '|' in a CSV file; a column of lists needs none", None
     )
     train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
     dev_split: str | None = setting(
@@ -92,6 +106,8 @@ class SupervisedSettings(TrainingRunSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
+        if self.label_separator is not None and self.task != "classification":
+            raise UsageError("--label-separator is for --task classification")
         named = [name for name in (self.train_split, self.dev_split, self.test_split) if name is not None]
         if len(set(named)) < len(named):
             raise UsageError("--train-split, --dev-split and --test-split must be different")
@@ -106,23 +122,23 @@ class SupervisedSettings(TrainingRunSettings):
 
 @dataclass
 class LabelledTexts:
-    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`, names of classes or scores."""
+    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`: names, tuples of names, or scores."""
 
     folder: str
     split: str
     first: list[str]
     second: list[str] | None = None
     targets: list[Any] = field(default_factory=list)
+    multi_label: bool = False
 
     def __len__(self) -> int:
         return len(self.first)
 
     def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
         """Keeps some of the rows (rows,)."""
-        first, second, targets = (
-            values and list(compress(values, kept)) for values in (self.first, self.second, self.targets)
-        )
-        return LabelledTexts(self.folder, self.split, first or [], second, targets or [])
+        given = {"first": self.first, "second": self.second, "targets": self.targets}
+        sides: dict[str, Any] = {name: values and list(compress(values, kept)) for name, values in given.items()}
+        return replace(self, **sides)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
@@ -130,12 +146,19 @@ class LabelledTexts:
         sides = self.first, self.second or [""] * len(self)
         return text_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
 
-    def class_numbers(self, classes: Sequence[str]) -> NDArray[np.int64]:
-        """Returns the numbers of the classes (rows,)."""
+    @property
+    def names(self) -> list[str]:
+        """The classes or labels that are given, each as often as it is."""
+        return list(chain.from_iterable(self.targets)) if self.multi_label else self.targets
+
+    def class_numbers(self, classes: Sequence[str]) -> NDArray[Any]:
+        """Returns the numbers of the classes, int64 (rows,), or 1 for the labels of a row, float32 (rows, labels)."""
         numbers = {name: number for number, name in enumerate(classes)}
-        if unknown := [name for name in self.targets if name not in numbers]:
+        if unknown := [name for name in self.names if name not in numbers]:
             remedy = f"the classes are {', '.join(list(numbers)[:20])}"
             raise self.error(f"the class {unknown[0][:80]} is unknown", remedy)
+        if self.multi_label:
+            return np.array([[name in given for name in classes] for given in self.targets], np.float32)
         return np.array([numbers[name] for name in self.targets], np.int64)
 
     def error(self, text: str, remedy: str) -> InputError:
@@ -151,12 +174,16 @@ def read_labelled(
     graded: bool = False,
     names: Sequence[str] = (),
     text_column: str | None = None,
+    separator: str | None = None,
 ) -> LabelledTexts:
     """Reads a split with sentences and a column of targets.
 
     Sentences are in the column that is named, else in `sentence1` and perhaps `sentence2`, or in `text`. `names` are
-    those of classes that are given as numbers from 0; without them a class is named by its number.
+    those of classes that are given as numbers from 0; without them a class is named by its number. A row has several
+    labels where the column has lists, or texts with `separator` between the labels.
     """
+    if separator == "":
+        raise UsageError("--label-separator must not be empty")
     opened = DataFolder(folder)
     schema = opened.schema(split)
     sides = ["sentence1"] if {"sentence1", "sentence2"} & set(schema.names) else ["text"]
@@ -165,6 +192,8 @@ def read_labelled(
     require_texts(schema, folder, sides)
     columns = opened.table(split, [*sides, *([] if column is None else [column])]).to_pydict()
     texts = LabelledTexts(folder, split, *(columns[side] for side in sides))
+    is_nested = column is not None and pa.types.is_nested(schema.field(column).type)
+    texts.multi_label = separator is not None or is_nested
     if not len(texts):
         raise texts.error("no rows", "give a split with rows")
     for side in sides:
@@ -172,19 +201,29 @@ def read_labelled(
             row = columns[side].index(None)
             raise texts.error(f"row {row} has no text in column {side}", "fix or remove the row")
     for row, value in enumerate(columns[column] if column is not None else ()):
-        is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
-        if graded:
-            if not is_number:
-                raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
+        if texts.multi_label and not graded:
+            # An empty field of a CSV file is None.
+            labels = [] if value is None else value.split(separator) if isinstance(value, str) else value
+            labels = labels if isinstance(labels, list) else [labels]
+            found = (_class_name(texts, row, column, label, names) for label in labels)
+            texts.targets.append(tuple(dict.fromkeys(filter(None, map(str.strip, found)))))
+        elif not graded:
+            texts.targets.append(_class_name(texts, row, column, value, names))
+        elif isinstance(value, (int, float)) and np.isfinite(value):
             texts.targets.append(float(value))
-        elif isinstance(value, str):
-            texts.targets.append(value)
-        elif not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
-            remedy = "fix the row; a task of scores is --task similarity or regression"
-            raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
         else:
-            texts.targets.append(names[int(value)] if names else str(int(value)))
+            raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
     return texts
+
+
+def _class_name(texts: LabelledTexts, row: int, column: str | None, value: Any, names: Sequence[str]) -> str:
+    if isinstance(value, str):
+        return value
+    is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
+    if not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
+        remedy = "fix the row; a task of scores is --task similarity or regression"
+        raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
+    return names[int(value)] if names else str(int(value))
 
 
 @dataclass
@@ -210,10 +249,12 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
         remedy = f"name it with --target-column; the columns are {', '.join(present)}"
         raise InputError(f"split `{split}` has no column {column}", path=settings.data, remedy=remedy)
     names = class_names(settings.data, column, split)
-    read = partial(
-        read_labelled, settings.data, column=column, graded=graded, names=names, text_column=settings.text_column
-    )
+    read = partial(read_labelled, settings.data, column=column, graded=graded, names=names)
+    read = partial(read, text_column=settings.text_column, separator=settings.label_separator)
     train = read(split)
+    if settings.label_separator is not None and all(len(given) < 2 for given in train.targets):
+        what = f"no row has several labels with {settings.label_separator!r} between them"
+        raise train.error(what, "give another --label-separator, or none where each text has one class")
     parts = {TEST: read(settings.test_split)} if settings.test_split is not None else {}
     unused = [name for name in opened.splits if name not in {settings.test_split, split}]
     dev = settings.dev_split or next((name for name in ("validation", "dev") if name in unused), None)
@@ -229,6 +270,8 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     if len(set(kept.targets)) < 2:
         found = f"{len(kept)} rows are in no other part, with {len(set(kept.targets))} classes or scores"
         raise kept.error(f"{found}: there is nothing to learn", "give rows of different classes or scores")
+    if kept.multi_label and len(set(kept.names)) < 2:
+        raise kept.error("there is one label only", "give two classes instead, one of them for rows without it")
     parts = {TRAIN: kept, **parts}
     sources = {part: texts.split for part, texts in parts.items()}
     if dev is None:
@@ -244,7 +287,7 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
 
 def _classes(train: LabelledTexts, names: list[str]) -> list[str]:
     """Lists the classes: those that the card names, else those of the training part, numbers in their order."""
-    present = set(train.targets)
+    present = set(train.names)
     are_numbers = all(name.isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
     if empty := [name for name in classes if name not in present]:
@@ -270,6 +313,24 @@ def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], num_cla
     }
 
 
+def label_scores(predicted: NDArray[np.bool_], right: NDArray[np.bool_], labels: Sequence[str]) -> Scores:
+    """Compares the labels that were found with the right ones, both (rows, labels), as F1 × 100.
+
+    `micro_f1` counts all labels together, `macro_f1` is the mean over the labels that occur, given or found, and
+    `f1` that of each; `baseline` is the micro F1 of always giving the most frequent label.
+    """
+    given, hits = right.sum(0), (predicted & right).sum(0)
+    both = given + predicted.sum(0)
+    each = {name: 200.0 * float(hits[i] / both[i]) for i, name in enumerate(labels) if both[i]}
+    return {
+        "micro_f1": 200.0 * float(hits.sum() / max(both.sum(), 1)),
+        "baseline": 200.0 * float(given.max() / (len(right) + given.sum())),
+        "macro_f1": float(np.mean(list(each.values()) or [0.0])),
+        "rows": len(right),
+        "f1": each,
+    }
+
+
 def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) -> Scores:
     """Compares the scores that were found with the right ones, both (rows,).
 
@@ -287,14 +348,15 @@ def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) ->
 
 
 def criterion(scores: Scores) -> float:
-    """Returns what an epoch is chosen by: accuracy or Pearson's r × 100."""
-    return float(scores["accuracy"] if "accuracy" in scores else scores["pearson"])
+    """Returns what an epoch is chosen by: accuracy, micro F1 × 100 or Pearson's r × 100."""
+    return float(next(scores[name] for name in CRITERIA if name in scores))
 
 
 def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
     """Describes scores as measurements."""
     names = {
         "accuracy": ("accuracy", f"accuracy (%{note})"),
+        "micro_f1": ("f1", f"micro F1 × 100{note}"),
         "macro_f1": ("f1", f"macro F1 × 100{note}"),
         "pearson": ("pearsonr", f"Pearson × 100{note}"),
         "spearman": ("spearmanr", f"Spearman × 100{note}"),
@@ -318,19 +380,10 @@ def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: s
 
 def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Formats what was measured on some parts."""
-    if "accuracy" in next(iter(parts.values())):
-        header = ["part", "accuracy (%)", "most frequent class (%)", "macro F1 × 100", "rows"]
-        shares = ("accuracy", "baseline", "macro_f1")
-        rows = [
-            [name, *(number(scores[key]) for key in shares), f"{scores['rows']:,}"] for name, scores in parts.items()
-        ]
-        return format_table(header, rows)
-    header = ["part", "Pearson × 100", "Spearman × 100", "squared error", "of the mean score", "rows"]
-    rows = [
-        [
-            *(name, number(scores["pearson"]), number(scores["spearman"])),
-            *(f"{scores['mse']:.3f}", f"{scores['baseline']:.3f}", f"{scores['rows']:,}"),
-        ]
-        for name, scores in parts.items()
-    ]
-    return format_table(header, rows)
+    headers = next(_HEADERS[name] for name in CRITERIA if name in next(iter(parts.values())))
+    squared = {"mse", "baseline"} if "mse" in headers else set()
+    rows = []
+    for part, scores in parts.items():
+        values = [f"{scores[key]:.3f}" if key in squared else number(scores[key]) for key in headers]
+        rows.append([part, *values, f"{scores['rows']:,}"])
+    return format_table(["part", *headers.values(), "rows"], rows)

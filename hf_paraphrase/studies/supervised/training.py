@@ -151,7 +151,7 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
         encoder = type(encoder)(encoder.config)
         if settings.initial_vectors is not None:
             coverage = _fill_vectors(settings, encoder, opened.tokenizer, data.parts[TRAIN])
-    objective = OBJECTIVES[settings.task]
+    objective = "multi_label" if data.parts[TRAIN].multi_label else OBJECTIVES[settings.task]
     scores = np.array(data.parts[TRAIN].targets if objective == "regression" else [0.0, 1.0], np.float64)
     outputs: dict[str, Any] = {"id2label": dict(enumerate(data.classes))} if data.classes else {}
     if objective == "distribution":

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
+from sklearn.metrics import f1_score
 from small_runs import write as write_columns
 from tiny_training import on_cpu
 
@@ -24,6 +25,7 @@ from hf_paraphrase.studies.supervised.tasks import (
     class_scores,
     criterion,
     graded_scores,
+    label_scores,
     read_labelled,
     read_supervised,
 )
@@ -79,6 +81,20 @@ def test_classes_are_counted_by_hand():
     assert (scores["accuracy"], scores["baseline"], scores["rows"]) == (60.0, 60.0, 5) and criterion(scores) == 60.0
     # Precision and recall of the first are 1/2, of the second both 2/3.
     assert scores["macro_f1"] == pytest.approx(100 * (1 / 2 + 2 / 3) / 2)
+
+
+def test_f1_of_several_labels_is_that_of_scikit_learn():
+    found, right = np.random.default_rng(0).random((2, 30, 3)) > 0.6
+    found[:, 2] = right[:, 2] = False  # A label that never occurs does not count.
+    scores = label_scores(found, right, ["a", "b", "c"])
+    each = dict(zip("ab", 100 * f1_score(right, found, average=None, labels=[0, 1]), strict=True))
+    assert scores["f1"] == pytest.approx(each) and scores["macro_f1"] == pytest.approx(np.mean(list(each.values())))
+    assert scores["micro_f1"] == criterion(scores) == pytest.approx(100 * f1_score(right, found, average="micro"))
+    always = np.zeros_like(right)
+    always[:, right.sum(0).argmax()] = True
+    assert scores["baseline"] == pytest.approx(100 * f1_score(right, always, average="micro"))
+    nothing = label_scores(found & False, right & False, ["a", "b", "c"])
+    assert nothing["micro_f1"] == nothing["macro_f1"] == nothing["baseline"] == 0.0
 
 
 def test_scores_are_those_of_the_formulas():
@@ -141,6 +157,17 @@ def test_sentences_pairs_classes_and_scores_are_distinguished(tmp_path, columns,
 
 
 @pytest.mark.parametrize(
+    ("labels", "separator"),
+    [([["b", "a"], [], None, ["a", "a"]], None), (["b | a", "", None, "a|"], "|")],
+)
+def test_labels_are_lists_or_texts_with_a_separator(tmp_path, labels, separator):
+    folder = write(tmp_path / "data", train={"text": list("wxyz"), "label": labels})
+    found = read_labelled(folder, "train", column="label", separator=separator)
+    assert found.targets == [("b", "a"), (), (), ("a",)]
+    assert found.class_numbers(["a", "b"]).tolist() == [[1, 1], [0, 0], [0, 0], [1, 0]]
+
+
+@pytest.mark.parametrize(
     ("columns", "graded", "expected"),
     [
         ({"text": ["x", "y"], "label": [1, None]}, False, "row 1: the label is None, not a class"),
@@ -188,15 +215,26 @@ def test_training_rows_that_are_rows_of_another_part_are_left_out_and_counted(tm
 PAIRS = {"sentence1": ["a"] * 20, "sentence2": [f"{i}" for i in range(20)]}
 
 
+def several(*labels):
+    return {**rows(30), "label": [*labels] * 15}
+
+
 @pytest.mark.parametrize(
-    ("task", "splits", "card", "expected"),
+    ("options", "splits", "expected"),
     [
-        ("classification", {"train": rows(30, 1)}, "", "split `train`: .* nothing to learn"),
-        ("classification", {"train": rows(4)}, "", "too few to draw"),
-        ("similarity", {"train": {**PAIRS, "score": [2.0] * 19 + [0.4]}}, "", "0.4 is off the scale from 1 to 5"),
+        ({"label_separator": "|"}, {"train": several("a", "a;b")}, "no row has several labels with '|' between them"),
+        ({}, {"train": several(["a"], [])}, "there is one label only"),
+        ({}, {"train": several(["a"], ["b"]), "dev": {"text": ["x"], "label": [["c"]]}}, "dev`: the class c is unkno"),
+        ({}, {"train": rows(30, 1)}, "split `train`: .* nothing to learn"),
+        ({}, {"train": rows(4)}, "too few to draw"),
+        (
+            {"task": "similarity"},
+            {"train": {**PAIRS, "score": [2.0] * 19 + [0.4]}},
+            "0.4 is off the scale from 1 to 5",
+        ),
     ],
 )
-def test_what_cannot_be_learned_is_refused(tmp_path, task, splits, card, expected):
-    folder = write(tmp_path / "data", card, **splits)
-    with pytest.raises(InputError, match=expected):
-        read(folder, task=task, train_split="mr.train" if card else "train")
+def test_what_cannot_be_learned_is_refused(tmp_path, options, splits, expected):
+    with pytest.raises(InputError, match=expected.replace("|", r"\|")):
+        data = read(write(tmp_path / "data", **splits), **options)
+        data.parts["dev"].class_numbers(data.classes)
