@@ -267,28 +267,18 @@ folder = "avg"
     hf-paraphrase score --pairs avg --classifier avg --output avg
     hf-paraphrase mine --source-encoder avg/source --target-encoder avg/target
 """
-PUBLISHED = """---
-widget: from_pretrained("avg")
----
-
-# avg
-
-An avg made of "avg".
-
-```python
-encoder = SentenceEncoder.from_pretrained("ann/best")
-other = AutoModel.from_pretrained("average/avg")
-from huggingface_hub import snapshot_download
-
-folder = snapshot_download("ann/best")
-```
-
-`AutoModel.from_pretrained("ann/best", trust_remote_code=True)` or `SentenceTransformer('ann/best')`, not
-`AutoModel.from_pretrained("bert")`; `load_dataset("ann/best", split="avg")`.
-
-    hf-paraphrase score --pairs avg --classifier ann/best --output avg
-    hf-paraphrase mine --source-encoder ann/best/source --target-encoder ann/best/target
-"""
+PUBLISHED = CARD
+for written, sent in {
+    'r.from_pretrained("avg")\n': 'r.from_pretrained("ann/best")\n',
+    'folder = "avg"\n': 'from huggingface_hub import snapshot_download\n\nfolder = snapshot_download("ann/best")\n',
+    'from_pretrained("avg", trust': 'from_pretrained("ann/best", trust',
+    "SentenceTransformer('avg')": "SentenceTransformer('ann/best')",
+    "path/to/this/folder": "ann/best",
+    "--classifier avg": "--classifier ann/best",
+    "avg/source": "ann/best/source",
+    "avg/target": "ann/best/target",
+}.items():
+    PUBLISHED = PUBLISHED.replace(written, sent)
 
 
 def test_only_code_that_opens_the_folder_names_the_repository():
