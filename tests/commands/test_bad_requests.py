@@ -65,6 +65,7 @@ REQUESTS = {
     "train-tokenizer --output out": "no text",
     "train-tokenizer --text blank --output out": "blank: the vocabulary has no words",
     "train-tokenizer --text blank --kind bpe --output out": "blank: no text to learn pieces from",
+    f"train-tokenizer {TEXT} --kind bpe --vocabulary-size 4 --output out": "4 pieces are too few",
     f"train-tokenizer {TEXT} --kind unigram --vocabulary-size 4 --output out": "4 pieces are too few",
     f"train-tokenizer {TEXT} --kind morfessor --min-frequency 999 --output out": "no word occurs 999 times",
     f"train-tokenizer {TEXT} --kind bpe --treebank-words --output out": "--treebank-words",
