@@ -125,17 +125,14 @@ FOREIGN_DAMAGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "message"), [*(("ours", text) for text in DAMAGES), *(("model2vec", text) for text in FOREIGN_DAMAGES)]
-)
-def test_what_is_damaged_is_one_line_with_its_file(folders, tmp_path, kind, message):
+@pytest.mark.parametrize("message", [*DAMAGES, *FOREIGN_DAMAGES])
+def test_what_is_damaged_is_one_line_with_its_file(folders, tmp_path, message):
     folder = tmp_path / "model"
-    if kind == "ours":
+    if message in DAMAGES:
         shutil.copytree(folders["words"], folder)
-        DAMAGES[message](folder)
     else:
         model2vec(folder, word_pieces(), normalize=True)
-        FOREIGN_DAMAGES[message](folder)
+    (DAMAGES | FOREIGN_DAMAGES)[message](folder)
     with pytest.raises(ModelError, match=message) as caught:
         SentenceEncoder.from_pretrained(folder)
     assert str(folder) in str(caught.value) and "\n" not in str(caught.value)

@@ -281,10 +281,6 @@ for written, sent in {
     PUBLISHED = PUBLISHED.replace(written, sent)
 
 
-def test_only_code_that_opens_the_folder_names_the_repository():
-    assert published_card(CARD, ["avg"], "ann/best") == PUBLISHED == published_card(PUBLISHED, ["avg"], "ann/best")
-
-
 def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stays(model_folder, data_folder):
     (model_folder / "README.md").write_text(CARD)
     (model_folder / "report.html").write_text("<code>from_pretrained(&quot;avg&quot;)</code>")
@@ -292,6 +288,7 @@ def test_cards_and_the_report_of_a_model_name_the_repository_and_the_folder_stay
     (model_folder / "source" / "README.md").write_text('    from_pretrained("avg/source")\n')
     folder = model_folder.rename(model_folder.with_name("renamed"))  # its title is still avg
     files = {file.name: file.read().decode() for file in plan_push(folder, "ann/best").files if ".s" not in file.name}
+    assert published_card(PUBLISHED, ["avg"], "ann/best") == PUBLISHED
     assert files["README.md"] == PUBLISHED and (folder / "README.md").read_text() == CARD
     assert files["report.html"] == "<code>from_pretrained(&quot;ann/best&quot;)</code>"
     assert files["source/README.md"] == '    from_pretrained("ann/best/source")\n'
