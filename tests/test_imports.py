@@ -6,6 +6,7 @@ import re
 import sys
 import tokenize
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -59,13 +60,8 @@ class Imports:
         return found
 
     def _base(self, module, node):
-        if not node.level:
-            return node.module
-        parts = module.split(".")
-        if self.modules[module].name != "__init__.py":
-            parts.pop()
-        parts = parts[: len(parts) - node.level + 1]
-        return ".".join([*parts, *([node.module] if node.module else [])])
+        package = module if self.modules[module].name == "__init__.py" else module.rpartition(".")[0]
+        return resolve_name("." * node.level + (node.module or ""), package)
 
 
 def part_of(module):

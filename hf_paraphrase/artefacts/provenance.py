@@ -99,8 +99,12 @@ def write_provenance(
         "seed": settings.get("seed"),
         "versions": versions(),
         "inputs": [
-            {**origin_of(fetched_folder(item) or item), "name": _name(item), "sha256": sha256}
-            | ({"kept_out": True} if as_given(item) in kept_out else {})
+            {
+                **origin_of(fetched_folder(item) or item),
+                "name": repository_name(item) or (as_given(item) if item in INPUT_COPIES else to_path(item).name),
+                "sha256": sha256,
+                **({"kept_out": True} if as_given(item) in kept_out else {}),
+            }
             for item, sha256 in (inputs or {}).items()
         ],
         "results": dict(results or {}),
@@ -108,10 +112,6 @@ def write_provenance(
     }
     write_text_whole(Path(folder) / PROVENANCE, record_text(record))
     return record
-
-
-def _name(item: str) -> str:
-    return repository_name(item) or (as_given(item) if item in INPUT_COPIES else to_path(item).name)
 
 
 def record_text(record: Mapping[str, Any]) -> str:

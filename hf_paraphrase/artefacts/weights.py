@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ DTYPE_KEY, INT8 = "embedding_dtype", "int8"
 _REMEDY = "export or copy the model again"
 
 
-@dataclass(frozen=True)
-class TensorEntry:
+class TensorEntry(NamedTuple):
     """The type of a tensor in a file, e.g. `F32`, and its shape."""
 
     dtype: str
@@ -51,10 +50,8 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
     """Reads the headers of all safetensors files of a model folder."""
-    tensors: dict[str, TensorEntry] = {}
-    for path in sorted(Path(folder).glob("*.safetensors")):
-        tensors |= read_header(path)
-    return tensors
+    paths = sorted(Path(folder).glob("*.safetensors"))
+    return {name: entry for path in paths for name, entry in read_header(path).items()}
 
 
 def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike[str] | None = None) -> None:
@@ -135,11 +132,8 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
     checked, bound = (values, _LARGEST) if scales is None else (scales[:, None], _LARGEST / 128)
     if checked.size and not (checked.min() > -bound and checked.max() < bound):
         broken = np.flatnonzero(~(np.abs(checked) < bound).all(1))
-        raise ModelError(
-            f"the vector of token {broken[0]} is not finite, and {len(broken) - 1} others",
-            path=path,
-            remedy="train or copy the model again",
-        )
+        problem = f"the vector of token {broken[0]} is not finite, and {len(broken) - 1} others"
+        raise ModelError(problem, path=path, remedy="train or copy the model again")
     return StoredMatrix(values, scales)
 
 

@@ -96,8 +96,7 @@ def shown_messages() -> Iterator[None]:
     if any(isinstance(handler, _StandardError) for handler in LOGGER.handlers):
         yield  # a verb that runs inside another one
         return
-    handler = _StandardError()
-    level = LOGGER.level
+    handler, level = _StandardError(), LOGGER.level
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
     try:

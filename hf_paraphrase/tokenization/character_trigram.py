@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .run_lookup import settings_of_part, tokens_around
-from .token_ids import TokenIds, library_ids
+from .token_ids import TokenIds, ends_of, library_ids
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ def character_windows(
         for text in texts
     ]
     row = f" {' '.join(plain)} "
-    offsets = np.zeros(len(texts) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, plain), np.int64, len(plain)), out=offsets[1:])
+    offsets = ends_of(np.fromiter(map(len, plain), np.int64, len(plain)))
     is_centre = np.ones(int(offsets[-1]) + len(texts) + 1, np.bool_)
     is_centre[offsets + np.arange(len(offsets))] = False
     points: NDArray[np.unsignedinteger]
@@ -231,8 +230,7 @@ class TrigramLookup:
         if not self.skip_unknown:
             ids[unknown] = UNKNOWN_ID
             return TokenIds(ids, offsets)
-        kept = np.concatenate([np.zeros(1, np.int64), (~unknown).cumsum()])
-        return TokenIds(ids[~unknown], kept[offsets])
+        return TokenIds(ids[~unknown], ends_of(~unknown)[offsets])
 
 
 def looks_like_trigrams(tokenizer: Tokenizer) -> bool:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .token_ids import TokenIds, library_ids, ranges
+from .token_ids import TokenIds, ends_of, library_ids, ranges
 
 if TYPE_CHECKING:
     from pyarrow import LargeStringArray
@@ -110,8 +110,7 @@ class RunLookup:
         joined = "".join(texts)
         data = joined.encode()
         parts: Iterable[str | bytes] = texts if joined.isascii() else map(str.encode, texts)
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, parts), np.int64, len(texts)), out=offsets[1:])
+        offsets = ends_of(np.fromiter(map(len, parts), np.int64, len(texts)))
         spaces = np.frombuffer(data, np.uint8) == ord(" ")
         cuts = np.zeros(len(spaces) + 1, np.bool_)
         np.greater(spaces[1:], spaces[:-1], out=cuts[1:-1])
@@ -216,9 +215,7 @@ class _KnownRuns:
         """Gathers the ids of texts."""
         lengths = codes >> _LENGTH & _LENGTHS
         ids = self._ids[ranges(codes >> _START, lengths)].astype(np.int64)
-        ends = np.zeros(len(codes) + 1, np.int64)
-        lengths.cumsum(out=ends[1:])
-        return TokenIds(ids, ends[borders])
+        return TokenIds(ids, ends_of(lengths)[borders])
 
     def ids_of_few(self, codes: Sequence[int], borders: NDArray[np.int64]) -> TokenIds:
         """Gathers the ids of texts one run at a time."""

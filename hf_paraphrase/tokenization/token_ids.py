@@ -92,7 +92,7 @@ def id_counts(ids: NDArray[np.integer], vocabulary_size: int) -> NDArray[np.int6
     return total
 
 
-def ends_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+def ends_of(lengths: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
     """Returns where each of some things laid end to end begins, and the end (things + 1,)."""
     return np.concatenate([np.zeros(1, np.int64), lengths.cumsum(dtype=np.int64)])
 

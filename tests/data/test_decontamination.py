@@ -114,9 +114,10 @@ def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, ca
     data = "".join(f"{digits}\n" for digits in (old, fingerprint_of(plain(1)))).encode()
     path = tmp_path / "held.txt.gz"
     path.write_bytes(gzip.compress(data))
-    (tmp_path / "eval.txt").write_text(f"{hindi}\n{plain(2)}\n")
+    (tmp_path / "eval.txt").write_text(f"{plain(2)}\tToo short\n{hindi}\n{plain(2).upper()}!\n")
     main(["fingerprint", "--data", str(tmp_path / "eval.txt"), "--output", str(tmp_path / "new.txt")])
-    assert (tmp_path / "new.txt").read_text().startswith(LIST_HEADER)
+    expected = [LIST_HEADER, *sorted(map(by_the_description, (hindi, plain(2))))]
+    assert (tmp_path / "new.txt").read_text().splitlines() == expected, "sorted and each once"
     with caplog.at_level("INFO"):
         old_list, new_list = load_fingerprints([path]), load_fingerprints([tmp_path / "new.txt"])
     assert "2 fingerprints of version 1" in caplog.text and "2 fingerprints of version 2" in caplog.text

@@ -172,6 +172,11 @@ def test_a_line_with_the_wrong_number_of_fields_is_named_or_skipped_alone(tmp_pa
     errors = LineErrors("skip")
     assert fields_of(path, ["source", "target"], errors) == [(1, "a", "b"), (3, "c", "d")]
     assert errors.count == 1
+    path.write_text(f"source\ttarget\na\tb\n{line}\n")
+    errors = LineErrors()
+    with pytest.raises(InputError) as caught:
+        list(read_tsv(path, ["source", "target"], errors, header="auto"))
+    assert caught.value.line == 3 and errors.left_out["header"] == 1
     path.write_text("a\tb\tcredit\nc\td\n")
     assert fields_of(path, ["target", "source", "_"]) == [(1, "a", "b"), (2, "c", "d")]
 
@@ -247,11 +252,3 @@ def test_lines_that_can_only_be_quoted_csv_are_left_out_whole_and_other_quotes_a
 def test_a_line_of_names_of_columns_only_is_a_header(tmp_path, line, is_header):
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(f"{line}\na\tb\n".encode()))
     assert (header_of(tmp_path / "a.tsv.gz", ["fr", "en"]) is not None) is is_header
-
-
-def test_line_numbers_count_the_header(tmp_path):
-    (tmp_path / "a.tsv").write_text("source\ttarget\na\tb\nc\n")
-    errors = LineErrors()
-    with pytest.raises(InputError) as caught:
-        list(read_tsv(tmp_path / "a.tsv", ["source", "target"], errors, header="auto"))
-    assert caught.value.line == 3 and errors.left_out["header"] == 1

@@ -3,8 +3,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import subprocess
-import sys
 import threading
 
 import datasets
@@ -334,28 +332,3 @@ def test_bad_files_are_one_line_and_leave_nothing_behind(files, words, message, 
     errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
     assert len(errors) == 1 and message in errors[0]
     assert sorted(files.iterdir()) == before
-
-
-BARE = """
-import sys
-
-class Bare:
-    names = "torch transformers datasets scipy pandas xxhash jinja2 accelerate threadpoolctl sklearn"
-
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in self.names.split():
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Bare())
-from hf_paraphrase import deduplicate_files
-
-for name in ("rows.txt", "rows.csv", "rows.parquet"):
-    folder = deduplicate_files(input=[name], output=f"out {name}")
-    print(folder.table("removed").column("representative_row").to_pylist())
-"""
-
-
-def test_files_are_deduplicated_where_only_numpy_tokenizers_safetensors_and_pyarrow_are_installed(files):
-    done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=False, cwd=files)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["[0, 0]"] * 3

@@ -11,9 +11,7 @@ from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.join import join_encoders, random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import ModelError, UsageError
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_gran import GranModel
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_unigram
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
@@ -52,7 +50,6 @@ def models(tmp_path_factory):
     rows = len(word_tokenizer()) + 3
     made["skipping"] = write(root / "skipping", "words", license="cc-by-4.0", skip_unknown=True, vocab_size=rows)
     made["large"] = write(root / "large", "words", hidden_size=8)
-    made["gran"] = write(root / "gran", "words", classes=(GranModel, GranConfig))
     made["int8"] = str(root / "int8")
     export = ["--model", made["words"], "--output", made["int8"], "--format", "safetensors", "--weights", "int8"]
     assert main(["export", *export]) == 0
@@ -125,21 +122,7 @@ def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_compone
     assert errors[0] > 3 * errors[1] > 9 * errors[2] and errors[2] < 0.02
 
 
-@pytest.mark.parametrize(
-    ("error", "match", "settings"),
-    [
-        (UsageError, "less than two models", {"model": ["words"]}),
-        (UsageError, "1 weights for 2 models", {"model": ["words", "trigrams"], "weights": [1.0]}),
-        (UsageError, "need each other", {"model": ["words", "trigrams"], "text": ["x"]}),
-        (UsageError, "need each other", {"model": ["words", "weighted-trigrams"]}),
-        (UsageError, r"6 \(.*words\), 8 \(.*large\)", {"model": ["words", "large"]}),
-        (ModelError, "GranModel is not an average of one table", {"model": ["words", "gran"]}),
-    ],
-)
-def test_what_does_not_fit_is_refused_in_a_line(models, tmp_path, monkeypatch, error, match, settings):
-    monkeypatch.chdir(tmp_path)
-    settings["model"] = [models.get(name, name) for name in settings["model"]]
-    with pytest.raises(error, match=match) as caught:
-        join_encoders(output="joined", **settings)
-    assert "\n" not in str(caught.value)
+def test_averages_of_other_sizes_are_refused_and_named(models, tmp_path):
+    with pytest.raises(UsageError, match=r"6 \(.*words\), 8 \(.*large\)"):
+        join_encoders(model=[models["words"], models["large"]], output=tmp_path / "joined")
     assert not (tmp_path / "joined").exists()

@@ -22,15 +22,11 @@ def ours(tmp_path):
     return write_average(tmp_path / "ours", WORDS)
 
 
-def test_a_model_of_ours_gives_back_its_own_rows(ours):
+def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_again(ours):
     table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
     vectors = read_initial_vectors(ours, ["cat", "dog"], first=1)
     assert vectors.words == ["the", "cat", "UUUNKKK"]
     np.testing.assert_array_equal(vectors.matrix, table[[2, 3, 1]])
-
-
-def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_again(ours):
-    table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
     names = ["[PAD]", "[UNK]", *WORDS]
     for vectors in (read_initial_vectors(ours, WORDS), read_initial_vectors(ours, WORDS, pieces=names)):
         matrix, coverage = initial_embeddings(build_word_level_tokenizer(WORDS), vectors, np.arange(6), dimension=5)

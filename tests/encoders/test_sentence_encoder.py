@@ -5,11 +5,7 @@ import pytest
 import torch
 from tiny_encoders import write_average
 
-from hf_paraphrase.encoders.padded_batches import (
-    TOKENS_PER_BATCH,
-    batches_of_like_length,
-    embed_in_padded_batches,
-)
+from hf_paraphrase.encoders.padded_batches import TOKENS_PER_BATCH, batches_of_like_length
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -18,7 +14,6 @@ from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
-from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(30)]
@@ -37,10 +32,11 @@ def encoder(request):
     return make(request.param)
 
 
-def test_vectors_are_those_of_the_model_in_input_order_whatever_the_batch_size(encoder):
+def test_vectors_are_those_of_the_model_in_input_order_whatever_the_batch_size(encoder, monkeypatch):
     ids = encoder.tokenizer(TEXTS, padding=True, return_tensors="pt")
     expected = encoder.model.eval()(**ids).pooler_output.detach().numpy()
-    for size in (1, 3, 100):
+    for size, threads in ((1, 1), (2, 3), (3, 1), (100, 3)):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         np.testing.assert_allclose(encoder.encode(TEXTS, batch_size=size), expected, atol=1e-6)
     alone = np.stack([encoder.encode(text) for text in TEXTS])
     assert alone.dtype == np.float32 and not alone[[1, 5]].any() and alone[3].any()
@@ -105,24 +101,3 @@ def test_batches_group_like_lengths_and_bound_the_padded_tokens():
     lengths = [3, 0, TOKENS_PER_BATCH + 5, 1, 2, TOKENS_PER_BATCH // 2, TOKENS_PER_BATCH // 2 - 1]
     assert list(batches_of_like_length(lengths, 3)) == [[2], [5, 6], [0, 4, 3]]
     assert list(batches_of_like_length([3, 0, 9, 1, 2], 3, tokens=6)) == [[2], [0, 4], [3]]
-
-
-@pytest.mark.parametrize(("threads", "finish"), [(1, None), (3, np.negative)])
-def test_vectors_are_those_of_each_text_alone_whatever_shares_its_batch(monkeypatch, threads, finish):
-    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    generator = np.random.default_rng(0)
-    texts = [generator.integers(1, 50, size).tolist() for size in [4, 0, 17, 1, 1, 9, 0, 3, 30, 2]]
-
-    def forward(ids, mask):
-        assert not torch.is_grad_enabled() and (ids[~mask] == 7).all()
-        kept = ids * mask
-        return torch.stack([kept.sum(1), (kept**2).sum(1)], 1).to(torch.bfloat16 if finish is None else torch.float32)
-
-    vectors = np.zeros((len(texts), 2), np.float32)
-    ids, device = TokenIds.of_lists(texts), torch.device("cpu")
-    steps = list(
-        embed_in_padded_batches(forward, ids, vectors, batch_size=3, pad_token_id=7, device=device, finish=finish)
-    )
-    assert sum(steps) == 8 and max(steps) <= 3
-    expected = np.array([[sum(ids), sum(number**2 for number in ids)] for ids in texts], np.float32)
-    np.testing.assert_allclose(vectors, expected if finish is None else -expected, rtol=0.01 if finish is None else 0)

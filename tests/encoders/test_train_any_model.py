@@ -108,37 +108,38 @@ def test_dense_layers_of_a_sentence_transformer_folder_are_trained_and_saved(tmp
     assert np.abs(more.encoder.encode(texts) - expected).max() > 1e-3
 
 
-def test_modules_that_only_sentence_transformers_has_are_trained_by_it(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
+def write_static(folder, library):
+    """Modules that only sentence-transformers has."""
     from sentence_transformers.sentence_transformer import modules
 
-    torch.manual_seed(0)
     table = modules.StaticEmbedding(tokenizer_of("bert").backend_tokenizer, embedding_dim=8)
     made = [table, modules.Dense(8, 6), modules.Normalize()]
-    library.SentenceTransformer(modules=made, device="cpu").save_pretrained(str(tmp_path / "st"))
-    trainer = EncoderTrainer(str(tmp_path / "st"), arguments(tmp_path / "run", save_strategy="epoch"), sentence_rows())
-    before = [value.clone() for value in trainer.model.parameters()]
-    trainer.train()
-    assert not any(map(torch.equal, before, trainer.model.parameters()))
-    trainer.save_model(str(tmp_path / "saved"))
-    again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu")
-    np.testing.assert_allclose(again.encode(TEXTS), trainer.encoder.encode(TEXTS), atol=1e-6)
+    library.SentenceTransformer(modules=made, device="cpu").save_pretrained(str(folder))
 
 
-def test_a_t5_without_its_decoder_is_opened_trained_and_saved(tmp_path):
-    library = pytest.importorskip("sentence_transformers")
+def write_t5(folder, library):
+    """A T5 without its decoder."""
     tokenizer = tokenizer_of("bert")
     sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+    T5EncoderModel(T5Config(vocab_size=len(tokenizer), **sizes)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.mark.parametrize("write", [write_static, write_t5])
+def test_other_models_of_sentence_transformers_are_opened_trained_and_saved(tmp_path, write):
+    library = pytest.importorskip("sentence_transformers")
     torch.manual_seed(0)
-    T5EncoderModel(T5Config(vocab_size=len(tokenizer), **sizes)).save_pretrained(tmp_path / "t5")
-    tokenizer.save_pretrained(tmp_path / "t5")
-    for folder in (tmp_path / "t5", tmp_path / "saved"):
-        encoder = SentenceEncoder.from_pretrained(folder)
-        theirs = library.SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-        np.testing.assert_allclose(encoder.encode(TEXTS), theirs.encode(TEXTS), atol=1e-5)
-        if folder.name == "t5":
-            trainer = EncoderTrainer(encoder, arguments(tmp_path / "run"), sentence_rows())
+    write(tmp_path / "start", library)
+    trainer = EncoderTrainer(
+        str(tmp_path / "start"), arguments(tmp_path / "run", save_strategy="epoch"), sentence_rows()
+    )
+    for name in ("start", "saved"):
+        theirs = library.SentenceTransformer(str(tmp_path / name), device="cpu", local_files_only=True)
+        np.testing.assert_allclose(trainer.encoder.encode(TEXTS), theirs.encode(TEXTS), atol=1e-5)
+        if name == "start":
+            before = [value.clone() for value in trainer.model.parameters()]
             trainer.train()
+            assert not any(map(torch.equal, before, trainer.model.parameters()))
             trainer.save_model(str(tmp_path / "saved"))
 
 

@@ -14,23 +14,6 @@ def data():
     return tokenizer(), encode_pairs(rows_of(*sides(53)), tokenizer())
 
 
-def test_the_weights_of_the_best_epoch_are_kept_and_the_untrained_state_cannot_win(tmp_path, data):
-    values = iter([99.0, 10.0, 30.0, 20.0, 30.0])
-    states = []
-
-    def score(encoder):
-        states.append({name: value.clone() for name, value in trainer.model.state_dict().items()})
-        return {"dev_mean": next(values)}
-
-    trainer = trainer_of(tmp_path, data, make("lstm"), score, num_train_epochs=4)
-    trainer.train()
-    assert trainer.best_scores()["epoch"] == 2  # the first of equals
-    for name, value in trainer.model.state_dict().items():
-        assert torch.equal(value, states[2][name]), name
-        assert not torch.equal(value, states[4][name])
-    assert len(list(tmp_path.glob("checkpoint-*"))) == 2
-
-
 def test_a_killed_and_resumed_run_ends_with_the_weights_of_an_undisturbed_one(tmp_path, data):
     def trainer(folder):
         score = {"evaluator": lambda encoder: float(encoder.encode(["a1"])[0, 0])}

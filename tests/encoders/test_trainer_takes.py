@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 import tiny_training
 import torch
@@ -13,12 +11,10 @@ from torch import nn
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders import EncoderTrainer, MarginLoss, SentenceEncoder, encode_pairs
+from hf_paraphrase.encoders import EncoderTrainer, MarginLoss, encode_pairs
 from hf_paraphrase.encoders.negatives import NONE
-from hf_paraphrase.errors import InputError, ModelError, UsageError
-from hf_paraphrase.export.run import export_encoder
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import save_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -131,17 +127,3 @@ def test_a_class_that_takes_the_configuration_of_another_is_refused(tmp_path, ro
 
     with pytest.raises(UsageError, match="Unnamed has the model type `avg` of AvgModel"):
         EncoderTrainer(Unnamed(make().config), arguments(tmp_path), rows, tokenizer)
-
-
-def test_a_folder_of_a_subclass_that_transformers_saved_does_not_open_as_the_base(tmp_path, tokenizer):
-    """As `model.save_pretrained` writes it: the model type of the base, and code of its own, even of the same name."""
-    folder = tmp_path / "own"
-    make().save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"]["AutoModel"] = "mine.AvgModel"
-    (folder / "config.json").write_text(json.dumps(config))
-    with pytest.raises(ModelError, match=r"of a class of its own, `mine\.AvgModel`"):
-        SentenceEncoder.from_pretrained(folder)
-    with pytest.raises(ModelError, match=r"of a class of its own, `mine\.AvgModel`"):
-        export_encoder(model=folder, output=tmp_path / "exported", format="safetensors")

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.data.sample import sample_bitext
-from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures, measures_of
 from hf_paraphrase.filtering.tokens import TokenSpans, tokenize
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
@@ -120,8 +120,6 @@ def test_measures_are_chosen_by_the_columns_at_hand():
     assert choose_measures([], plain, "x", Measures(classifier="folder")) == [*text, "reference_probability"]
     with pytest.raises(UsageError, match="needs --classifier"):
         choose_measures(["reference_probability"], plain, "x")
-    with pytest.raises(InputError, match="log_prob, num_tokens"):
-        choose_measures(["cost"], plain, "x")
     with pytest.raises(UsageError, match="there is no measure `foo`"):
         choose_measures(["foo"], plain, "x")
 

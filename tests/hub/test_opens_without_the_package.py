@@ -66,9 +66,10 @@ def supervised_job(folder, texts):
 
 def parallel_job(folder, texts):
     classifier = ParallelClassifier.from_pretrained(folder)
-    expected = classifier.score(classifier.encode_source(SOURCES), classifier.encode_target(TARGETS))
-    assert len(set(expected.tolist())) == 3, "the comparison would prove nothing"
-    return {"kind": "parallel", "folder": str(folder), "texts": [SOURCES, TARGETS], "expected": expected.tolist()}
+    sides = [*SOURCES, ""], [*TARGETS, ""]
+    expected = classifier.probabilities(*sides)
+    assert len(set(expected.tolist())) == 4, "the comparison would prove nothing"
+    return {"kind": "parallel", "folder": str(folder), "texts": sides, "expected": expected.tolist()}
 
 
 JOBS = {

@@ -103,21 +103,3 @@ def test_of_parts_at_the_same_time_the_one_that_finds_all_shards_finishes_the_ou
     assert [path.name for path in tmp_path.iterdir()] == ["made"]
     with part(tmp_path, "2/2") as late:
         assert late.finished
-
-
-# ----- engines
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ("score --pairs p --ray-cpus 2", "--ray-cpus is for --engine ray"),
-        ("score --pairs p --engine ray --workers 2", "--workers is for --engine local"),
-        ("encode --input p.txt --engine ray", "--engine ray is for data folders (give --columns too)"),
-        ("encode --input p --columns a --engine ray --device cuda:1", "exclude each other (--device cpu or cuda)"),
-    ],
-)
-def test_what_does_not_go_with_an_engine_is_one_line(words, problem, capsys):
-    assert main([*words.split(), "--output", "o"]) == 2
-    error = capsys.readouterr().err
-    assert problem in error and error.count("\n") == 1

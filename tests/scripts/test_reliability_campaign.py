@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 import campaign
 from campaign import KINDS, Probes
 from cases import CASES, differences, left_over
-from forks import kill, run
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -20,16 +18,6 @@ def test_a_sound_verb_passes_every_kind_of_probe(artefacts, tmp_path, kind):
     probe = getattr(Probes(artefacts), kind)
     for number in range(3):
         assert probe(CASES["pairs"], random.Random(number), tmp_path / str(number)) == []
-
-
-def test_a_run_is_killed_before_a_change_of_the_file_system(artefacts, tmp_path):
-    case = CASES["fingerprint"]
-    whole = artefacts["fingerprint"].read_bytes()
-    for change in range(1, artefacts.run_of("fingerprint").changes + 1):
-        folder = tmp_path / str(change)
-        assert run(case.words(artefacts.paths(case)), folder, change, kill).code == -signal.SIGKILL
-        output = folder / case.output
-        assert not output.exists() or (change > 1 and output.read_bytes() == whole)
 
 
 def test_other_bytes_and_what_is_left_over_are_found(artefacts, tmp_path):

@@ -72,9 +72,10 @@ def test_the_state_changes_with_whatever_a_lookup_depends_on(change):
         (["café", "a \ud800 b"], r"texts\[1\] is 'a \\ud800 b' \(str\), which holds half a surrogate"),
         ("a \ud800 b", r"texts\[0\] is 'a \\ud800 b' \(str\), which holds half a surrogate"),
         (["a", 3], r"texts\[1\] is 3 \(int\), not a string"),
+        (pd.Series(["a", None]), r"texts\[1\] is .*, not a string"),
         *(
             (texts, rf"^texts is .*{type(texts).__name__}.*, not a string or a sequence of strings")
-            for texts in (3, b"a text", {"a": ["x"]}, pa.table({"text": ["x"]}), pd.DataFrame({"text": ["x"]}))
+            for texts in (3, b"a text", {"a": ["x"]}, pa.table({"text": ["x"]}), pd.DataFrame({"text": ["x"]}), {"x"})
         ),
     ],
 )

@@ -56,10 +56,13 @@ def scored(trainer):
 
 
 def test_by_default_every_epoch_is_scored_and_saved_and_the_best_one_is_kept(tmp_path):
-    evaluator = Scores(9.0, 2.0, 1.0)
-    trainer = trained(tmp_path, evaluator)
-    assert scored(trainer) == [0, STEPS, 2 * STEPS] and saved(tmp_path) == [STEPS, 2 * STEPS]
-    assert torch.equal(trainer.model.embeddings, evaluator.weights[1]) and type(trainer.optimizer.optimizer) is RowAdam
+    # The untrained state cannot win, and of equal epochs the first one does.
+    evaluator = Scores(9.0, 1.0, 3.0, 2.0, 3.0)
+    trainer = trained(tmp_path, evaluator, num_train_epochs=4)
+    assert scored(trainer) == [0, STEPS, 2 * STEPS, 3 * STEPS, 4 * STEPS]
+    assert saved(tmp_path) == [2 * STEPS, 4 * STEPS] and trainer.best_scores()["epoch"] == 2
+    found = [torch.equal(trainer.model.embeddings, weights) for weights in evaluator.weights]
+    assert found == [False, False, True, False, False] and type(trainer.optimizer.optimizer) is RowAdam
 
 
 def test_steps_between_scores_and_checkpoints_are_those_that_are_given(tmp_path):

@@ -1,4 +1,4 @@
-"""A verb that trains one number, and may be killed at a step."""
+"""A verb that trains one number."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from transformers import Trainer, TrainingArguments, set_seed
 from hf_paraphrase.settings import recipe, setting
 from hf_paraphrase.training.callbacks import keep_standard_output
 from hf_paraphrase.training.run import TrainingRun, TrainingRunSettings
-
-CALLBACKS = []
-"""Those of the next training."""
 
 
 @dataclass(kw_only=True)
@@ -41,7 +38,7 @@ def train_toy(settings):
             set_seed(settings.seed)
             sizes = {"max_steps": settings.steps, "per_device_train_batch_size": 2}
             arguments = run.arguments(TrainingArguments, **sizes, save_steps=2, logging_steps=3)
-            trainer = Trainer(ToyModel(), arguments, train_dataset=numbers, callbacks=[*CALLBACKS])
+            trainer = Trainer(ToyModel(), arguments, train_dataset=numbers)
             keep_standard_output(trainer)
             run.train(trainer)
             if run.writes:

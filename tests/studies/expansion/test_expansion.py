@@ -68,7 +68,7 @@ def test_sentences_are_cut_as_the_tagger_was_trained(sentence, words):
     assert split_words(sentence)[1::2] == words
 
 
-def test_senses_come_in_their_order_without_examples(wordnet):
+def test_senses_come_in_their_order_without_examples_and_names_are_those_written_with_a_capital(wordnet):
     definitions = [sense.definition for sense in wordnet.senses("dog", "n")]
     assert definitions == [
         "a member of the genus Canis (probably from the wolf); occurs in many breeds",
@@ -76,9 +76,6 @@ def test_senses_come_in_their_order_without_examples(wordnet):
     ]
     assert wordnet.senses("go", "v")[0].definition == "change location"
     assert wordnet.senses("domestic_dog", "n") == wordnet.senses("dog", "n")[:1]
-
-
-def test_a_sense_is_a_name_where_its_word_is_written_with_a_capital(wordnet):
     assert [sense.is_name for sense in wordnet.senses("march", "n")] == [True, False]
     assert not wordnet.senses("boring", "a")[0].is_name
 

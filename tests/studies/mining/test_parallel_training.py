@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_training import on_cpu
 from torch.nn import functional
-from transformers import AutoModel, AutoTokenizer
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
@@ -18,7 +17,6 @@ from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
 from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
-from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.studies.mining.parallel_examples import (
     NOTHING,
     TRAIN,
@@ -29,7 +27,7 @@ from hf_paraphrase.studies.mining.parallel_examples import (
 )
 from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainer, measure
 from hf_paraphrase.studies.mining.parallel_training import hard_candidates
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 
@@ -136,6 +134,13 @@ def test_the_n_best_list_is_that_of_all_cosines_without_the_known_translations()
     assert found.dtype == np.int32 and found.shape == (len(examples.source.texts), 6)
 
 
+def logit_of(model, examples, source, target):
+    """The logit of one pair alone."""
+    sides = ((examples.source, source), (examples.target, target))
+    first, second = (torch.from_numpy(side.ids.of_texts(np.array([row])))[None] for side, row in sides)
+    return model(first, None, second).logits[0]
+
+
 def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
     examples = examples_of(many(40))
     args = on_cpu(EpochTrainingArguments, tmp_path, seed=3)
@@ -148,11 +153,7 @@ def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
     losses = []
     for (source, target), others in zip(pairs, drawn, strict=True):
         for number, label in [(target, 1.0), *((other, 0.0) for other in others)]:
-            sides = [
-                torch.from_numpy(side.ids.of_texts(np.array([row])))[None]
-                for side, row in ((examples.source, source), (examples.target, number))
-            ]
-            logit = trainer.model(sides[0], None, sides[1]).logits[0]
+            logit = logit_of(trainer.model, examples, source, number)
             losses.append(functional.binary_cross_entropy_with_logits(logit, torch.tensor(label)))
     assert len(losses) == 16
     torch.testing.assert_close(loss, torch.stack(losses).mean())
@@ -169,11 +170,7 @@ def test_scores_are_those_computed_by_hand():
     logits = []
     with torch.no_grad():
         for source, target in rows:
-            sides = [
-                torch.from_numpy(side.ids.of_texts(np.array([row])))[None]
-                for side, row in ((examples.source, source), (examples.target, target))
-            ]
-            logits.append(model(sides[0], None, sides[1]).logits[0].item())
+            logits.append(logit_of(model, examples, source, target).item())
     logits = torch.tensor(logits)
     expected = functional.binary_cross_entropy_with_logits(logits, torch.from_numpy(labels).float())
     assert found["loss"] == pytest.approx(expected.item(), abs=1e-5)
@@ -183,41 +180,3 @@ def test_scores_are_those_computed_by_hand():
         f1.append(200 * (chosen & (labels == 1)).sum() / (chosen.sum() + 9))
     assert found["best_f1"] == pytest.approx(max(f1))
     assert found["threshold"] == pytest.approx(logits[int(np.argmax(f1))].sigmoid().item(), abs=1e-6)
-
-
-FRENCH = ["Un chat", "un deux trois", "", "chat un deux un 1982 trois deux", "deux"]
-ENGLISH = ["a cat", "one", "two cat one one a", "ONE 1982!", "unknown words"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    torch.manual_seed(0)
-    path = tmp_path_factory.mktemp("classifier") / "bigru"
-    source = build_word_level_tokenizer(["un", "deux", "trois", "chat", "0000"], contractions=False, digits="zero")
-    target = build_word_level_tokenizer(["one", "two", "a", "cat"], contractions=False, digits="remove")
-    sizes = {"source_vocab_size": len(source), "target_vocab_size": len(target)}
-    config = ParallelBiGruConfig(**sizes, embedding_size=5, hidden_size=3, initializer_range=1.0)
-    ParallelBiGruModel(config).save_pretrained(path)
-    save_tokenizer(source, path / "source_tokenizer")
-    save_tokenizer(target, path / "target_tokenizer")
-    return path
-
-
-@torch.no_grad()
-def test_vectors_and_probabilities_are_those_of_the_auto_classes_one_text_at_a_time(folder):
-    classifier = ParallelClassifier.from_pretrained(folder)
-    model = AutoModel.from_pretrained(folder)
-    tokenizers = [
-        AutoTokenizer.from_pretrained(folder, subfolder=f"{side}_tokenizer") for side in ("source", "target")
-    ]
-    sources, targets = classifier.encode_source(FRENCH), classifier.encode_target(ENGLISH)
-    assert sources.dtype == np.float32 and sources.shape == (5, 6)
-    for row, (french, english) in enumerate(zip(FRENCH, ENGLISH, strict=True)):
-        left = torch.tensor([tokenizers[0](french)["input_ids"]], dtype=torch.long)
-        right = torch.tensor([tokenizers[1](english)["input_ids"]], dtype=torch.long)
-        output = model(left, None, right)
-        np.testing.assert_allclose(sources[row], output.source_vectors[0], atol=1e-6)
-        np.testing.assert_allclose(targets[row], output.target_vectors[0], atol=1e-6)
-        probability = classifier.probabilities([french], [english])[0]
-        assert probability == pytest.approx(output.logits.sigmoid().item(), abs=1e-6)
-    assert not sources[2].any()
