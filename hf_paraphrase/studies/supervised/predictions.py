@@ -97,13 +97,15 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     if column is None:
         likely = "score" if graded else "label"
         column = likely if likely in table.column_names else None
+    if column in table.column_names and not graded:
+        has_lists = settings.label_separator is not None or pa.types.is_nested(table.schema.field(column).type)
+        if has_lists != multi_label:
+            kinds = ("several labels", "one class") if multi_label else ("one class", "several labels")
+            problem = f"the model gives {kinds[0]} a text, the column {column} has {kinds[1]}"
+            raise InputError(problem, path=settings.data, remedy="name what separates labels by --label-separator")
     named = [] if column is None or graded else class_names(settings.data, column, settings.split)
     reading = {"text_column": settings.text_column, "separator": settings.label_separator}
     texts = read_labelled(settings.data, settings.split, column=column, graded=graded, names=named, **reading)
-    if column is not None and texts.multi_label != multi_label and not graded:
-        kind, remedy = ("several labels", "one class") if multi_label else ("one class", "several labels")
-        problem = f"the model gives {kind} a text, the column {column} has {remedy}"
-        raise InputError(problem, path=settings.data, remedy="give lists or --label-separator for several labels")
     if (texts.second is not None) != judge.model.config.pairs:
         wanted = "pairs (sentence1, sentence2)" if judge.model.config.pairs else "single sentences"
         raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
