@@ -51,9 +51,9 @@ def read_prompts(folder: Path) -> tuple[dict[str, str], str | None]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes a file of a module."""
+    """Writes a file of settings."""
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_modules(

@@ -22,7 +22,7 @@ from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.model_folder import card_of_source
 from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
-from ..encoders.sentence_transformers_files import write_module_files, write_package_module
+from ..encoders.sentence_transformers_files import write_json, write_module_files, write_package_module
 from ..errors import ModelError, UsageError
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class
@@ -124,7 +124,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(encoder)).min(initial=1.0))}
     staging = artefact.staging
     if settings.format == "json":
-        _write_json(staging / "classifier.json", _plain_head(source, model))
+        write_json(staging / "classifier.json", _plain_head(source, model))
     else:
         save_tokenizer(tokenizer, staging)
     if settings.format == "onnx":
@@ -189,7 +189,7 @@ def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> d
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     # There are no weights for a class to open.
     code = {name: target for name, target in config.get("auto_map", {}).items() if name == "AutoConfig"}
-    _write_json(folder / "config.json", config | {"dtype": "float32", "auto_map": code})
+    write_json(folder / "config.json", config | {"dtype": "float32", "auto_map": code})
     checked = sum(len(ids) for ids, _ in probes(model.base_model.config))
     return {"largest_difference": difference, "checked": checked, "opset": OPSET}
 
@@ -207,18 +207,14 @@ def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:
 
     assert table.scales is not None
     save_file({TABLE: table.values, SCALES: table.scales}, folder / "model.safetensors", {"format": "np"})
-    _write_json(folder / "config.json", config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8})
+    write_json(folder / "config.json", config.to_diff_dict() | {"dtype": "float32", DTYPE_KEY: INT8})
     write_package_module(folder)
     # With code of model or tokenizer in the folder, transformers would take the integers for vectors.
     for code in folder.glob("*.py"):
         code.unlink()
     for name in ("config.json", "tokenizer_config.json"):
         values = json.loads((folder / name).read_text(encoding="utf-8"))
-        _write_json(folder / name, {k: value for k, value in values.items() if k not in {"auto_map", "architectures"}})
-
-
-def _write_json(path: Path, values: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_json(folder / name, {k: value for k, value in values.items() if k not in {"auto_map", "architectures"}})
 
 
 def _card(
@@ -247,10 +243,9 @@ def _card(
 
 
 def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> None:
-    log(
-        f"{settings.output}: {results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in "
-        f"{source}); cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
-    )
+    sizes = f"{results['megabytes']:.1f} MB of weights ({results['source_megabytes']:.1f} MB in {source})"
+    nearest = f"; cosine with the model's vectors at least {results['lowest_cosine']:.6f}"
+    log(f"{settings.output}: {sizes}{'' if settings.format == 'json' else nearest}")
     if "largest_difference" in results:
         log(f"the graph differs from PyTorch by {results['largest_difference']:.1e} at most")
     if "sentences" in results:

@@ -178,7 +178,7 @@ SYNONYMS = (
 OF_A_MARGIN = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "neighbours")}
 """Not how many neighbours of a sentence are shown."""
 WORDS = """
-    by column columns dev_split device filter filters host keep keep_columns lang language license
+    by column columns dev_split device filter filters host keep keep_columns label_separator lang language license
     measures model_source_lang model_target_lang pivots protocols query ray_address repo_id report_to revision
     shard source_lang source_language split subset target_column target_lang task_prefix tasks teacher_lang test_part
     test_split text_column

@@ -101,7 +101,9 @@ class SupervisedSettings(TrainingRunSettings):
     lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
     epochs: int = setting("passes over the training part", 10, above=0)
     batch_size: int = setting("rows in a batch on each process", 25, above=0)
-    learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
+    learning_rate: float | None = setting(
+        "learning rate of Adam, constant [default: 0.01 with --freeze-encoder, else 0.001]", None, above=0
+    )
 
     def check(self) -> None:
         """Checks that the settings are valid."""

@@ -72,7 +72,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
         SupervisedTrainingArguments,
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
+        learning_rate=settings.learning_rate or (0.01 if settings.freeze_encoder else 0.001),
         lambda_w=settings.lambda_w,
         lambda_c=settings.lambda_c,
     )
