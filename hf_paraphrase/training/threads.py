@@ -16,10 +16,8 @@ Result = TypeVar("Result")
 
 def available_threads() -> int:
     """Returns how many threads may compute: what PyTorch says where it is imported, else what it would say."""
-    if "torch" in sys.modules:
-        import torch
-
-        return torch.get_num_threads()
+    if (torch := _imported_torch()) is not None:
+        return int(torch.get_num_threads())
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdecimal() and int(asked):
         return int(asked)
@@ -61,9 +59,18 @@ _THREADS_BEFORE: list[int] = []
 """What each block that keeps PyTorch to one thread now has found; the last to end goes back to the first number."""
 
 
+def _imported_torch() -> Any:
+    """Returns PyTorch if it is imported; where another thread has begun to import it, once that is done."""
+    if "torch" not in sys.modules:
+        return None
+    import torch
+
+    return torch
+
+
 def _begin_thread() -> None:
     """Keeps PyTorch to one thread in a new one, also if a block of another thread has ended meanwhile."""
-    torch: Any = sys.modules.get("torch")
+    torch = _imported_torch()
     with _LOCK:
         if torch is not None and _THREADS_BEFORE:
             torch.set_num_threads(1)
@@ -74,9 +81,9 @@ def _after_fork() -> None:
     global _LOCK
     _LOCK = threading.Lock()
     _THREADS_BEFORE.clear()
-    torch: Any = sys.modules.get("torch")
-    if torch is not None:
-        torch.set_num_threads(1)
+    # A module that another thread was importing is never finished in this process.
+    if set_threads := getattr(sys.modules.get("torch"), "set_num_threads", None):
+        set_threads(1)
 
 
 if hasattr(os, "register_at_fork"):
@@ -89,7 +96,7 @@ def one_thread() -> Iterator[None]:
 
     How many threads share a sum changes its last digits, and on a busy machine threads wait long for one another.
     """
-    torch: Any = sys.modules.get("torch")
+    torch = _imported_torch()
     if torch is None:
         yield
         return
