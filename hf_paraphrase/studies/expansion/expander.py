@@ -188,7 +188,8 @@ class ExpandSettings(DecontaminationSettings):
     """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004).
 
     The output is a data folder of pairs: each distinct sentence of the text, or of either side of the pairs, in which
-    words were replaced, and its expansion.
+    words were replaced, and its expansion. Definitions in the sets to --decontaminate (OnWN and FNWN are made of
+    them) are not used; another sense takes their place.
     """
 
     output: str = setting("the data folder to make")
@@ -204,12 +205,6 @@ class ExpandSettings(DecontaminationSettings):
     )
     share: float = setting(
         "share of the expandable words of a sentence to replace, 0 to 1", SHARE, at_least=0, at_most=1
-    )
-    decontaminate: list[str] = setting(
-        "evaluation files or folders, or lists of fingerprints: definitions in them are not used, and another sense "
-        "takes their place; the sets OnWN and FNWN of STS 2012 to 2014 are made of WordNet's definitions",
-        [],
-        path=True,
     )
     seed: int = seed_setting("seed of the draws")
     overwrite: bool = setting("replace an existing output", False)
