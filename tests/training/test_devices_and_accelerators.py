@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,7 +9,7 @@ from transformers import TrainingArguments
 
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.training.devices import AcceleratorSettings, check_device, devices
-from hf_paraphrase.training.threads import in_threads, one_thread
+from hf_paraphrase.training.threads import available_threads, in_threads, one_thread
 
 settings = AcceleratorSettings
 
@@ -64,23 +61,17 @@ def test_operations_have_one_thread_meanwhile_and_three_again_after_an_error_or_
     assert torch.get_num_threads() == 3
 
 
-def test_work_that_begins_while_another_thread_imports_torch_waits_for_it(tmp_path):
-    (tmp_path / "torch.py").write_text(
-        "import time\ntime.sleep(0.5)\nset_num_threads = print\ndef get_num_threads(): return 3\n"
-    )
-    program = """
-        import sys, threading
-        from hf_paraphrase.training.threads import available_threads, in_threads, one_thread
-        importing = threading.Thread(target=__import__, args=("torch",))
-        importing.start()
-        while "torch" not in sys.modules: pass
-        with one_thread(): print("inside")
-        print(available_threads(), *in_threads(abs, [-1, -2], 2))
-    """
-    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    assert (done.returncode, done.stdout.split()[:3]) == (0, ["1", "inside", "3"]), done.stderr
+def test_work_that_begins_while_another_thread_imports_torch_waits_for_it(tmp_path, monkeypatch):
+    lines = ["import time", "time.sleep(0.5)", "set_num_threads = print", "def get_num_threads(): return 3"]
+    (tmp_path / "torch.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch")
+    with ThreadPoolExecutor(1) as other:
+        importing = other.submit(__import__, "torch")
+        while "torch" not in sys.modules:
+            assert not importing.done()
+        with one_thread():
+            assert available_threads() == 3 and importing.done()
 
 
 @pytest.mark.parametrize("order", [1, -1])
