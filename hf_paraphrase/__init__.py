@@ -1,13 +1,12 @@
 """Paraphrase data from bitext and small, fast sentence embeddings, native to the Hugging Face libraries.
 
-Public names are imported at first use; models are registered with the Auto classes once transformers is imported.
+Public names are imported at first use; `register()` makes the Auto classes of transformers know the models.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .models.registry import register
 from .registry import lazy_exports
 
 __version__ = "0.1.0"
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
         SentenceClassifier,
         SentenceClassifierConfig,
     )
+    from .models.registry import register
     from .quickstart_run import quickstart
     from .searching.index import SearchIndex
     from .searching.run import search
@@ -85,5 +85,3 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__, _names = lazy_exports(__name__)
 __all__ = ["__version__", *_names]
-
-register()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError
 from ..models.joined_tokenizers import PARTS_FILE
+from ..models.registry import register
 from .files import opening, read_json_object
 from .hub_models import model_folder
 from .weights import DTYPE_KEY, INT8, check_finite, load_int8_table, read_headers
@@ -119,6 +120,7 @@ def open_tokenizer_folder(
     """Opens a tokenizer folder with transformers; a `ModelError` names the file that is damaged."""
     from transformers import AutoTokenizer
 
+    register()
     _check_json(Path(folder), ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"))
     files = [Path(folder) / name for name in ("tokenizer.json", PARTS_FILE)]
     with opening("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):

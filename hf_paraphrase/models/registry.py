@@ -1,18 +1,12 @@
-"""The model types of the package, one line each, and how the Auto classes of transformers come to know them.
+"""The model types of the package, one line each, and :func:`register` for the Auto classes of transformers.
 
-Importing it imports neither a model nor transformers: `import hf_paraphrase` must stay cheap. :func:`register` tells
-the Auto classes at once if they are loaded; otherwise it is done at the end of their own import, whoever causes it.
+Importing it imports neither a model nor transformers: `import hf_paraphrase` must stay cheap.
 """
 
 from __future__ import annotations
 
 import importlib
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,7 +49,6 @@ MODELS = {
     "sdae": ModelEntry("SdaeConfig", "SdaeModel"),
     "sentence_classifier": ModelEntry("SentenceClassifierConfig", "SentenceClassifier", **_CLASSIFIER),
 }
-_AUTO_MODULES = [f"transformers.models.auto.{part}_auto" for part in ("configuration", "modeling", "tokenization")]
 SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)
 """The model types that are sentence encoders."""
 
@@ -76,47 +69,18 @@ def _imported(kind: str, model_type: str, name: str) -> Any:
     return getattr(importlib.import_module(f"{__package__}.{kind}_{model_type}"), name)
 
 
-def _register_in(module: ModuleType) -> None:
-    """Tells the Auto classes of one of transformers' modules which classes are ours."""
-    part = module.__name__.rpartition(".")[2]
+def register() -> None:
+    """Makes the Auto classes of transformers open our model types without `trust_remote_code`; a second call is free.
+
+    It imports the Auto classes, which takes seconds, so `import hf_paraphrase` leaves it to the caller.
+    """
+    import transformers
+
     for model_type, entry in MODELS.items():
         config = config_class(model_type)
-        if part == "configuration_auto":
-            module.AutoConfig.register(model_type, config, exist_ok=True)
-        elif part == "modeling_auto":
-            getattr(module, entry.auto_class).register(config, model_class(model_type), exist_ok=True)
-        elif entry.tokenizer is not None:
+        transformers.AutoConfig.register(model_type, config, exist_ok=True)
+        auto_class: Any = getattr(transformers, entry.auto_class)
+        auto_class.register(config, model_class(model_type), exist_ok=True)
+        if entry.tokenizer is not None:
             tokenizer = _imported("tokenization", model_type, entry.tokenizer)
-            module.AutoTokenizer.register(config, tokenizer_class=tokenizer, exist_ok=True)
-
-
-class _AutoModuleFinder(MetaPathFinder):
-    """Finds transformers' auto modules as the import system does, and has them end with our registration.
-
-    transformers has no way of its own to tell it of models before it is imported, which takes seconds.
-    """
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname not in _AUTO_MODULES:
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            run_module = spec.loader.exec_module
-
-            def run_and_register(module: ModuleType) -> None:
-                run_module(module)
-                _register_in(module)
-
-            setattr(spec.loader, "exec_module", run_and_register)  # noqa: B010
-        return spec
-
-
-def register() -> None:
-    """Makes the Auto classes know our model types, now or when they get imported."""
-    if not any(isinstance(finder, _AutoModuleFinder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _AutoModuleFinder())
-    for name in _AUTO_MODULES:
-        if name in sys.modules:
-            _register_in(sys.modules[name])
+            transformers.AutoTokenizer.register(config, tokenizer_class=tokenizer, exist_ok=True)

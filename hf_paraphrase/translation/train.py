@@ -120,7 +120,7 @@ def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrained
         if not run.is_finished:
             _train(settings, run)
     log(f"translation model: {settings.output}")
-    log(f"load it: AutoModelForSeq2SeqLM.from_pretrained({settings.output!r}) after `import hf_paraphrase`")
+    log(f"load it: AutoModelForSeq2SeqLM.from_pretrained({settings.output!r}) after `hf_paraphrase.register()`")
 
     from .loading import load_translation_model
 
