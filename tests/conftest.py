@@ -16,6 +16,8 @@ import hypothesis
 import pytest
 from fresh_python import FreshPython
 
+from hf_paraphrase import register
+
 # The blocking run gives the same verdict every time; HYPOTHESIS_PROFILE=search looks for new inputs at random.
 hypothesis.settings.register_profile("blocking", max_examples=30, derandomize=True, deadline=None)
 hypothesis.settings.register_profile("search", max_examples=1_000, deadline=None, print_blob=True)
@@ -25,6 +27,9 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "blocking"
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+# The tests open models with the Auto classes; what is so before this call is in test_model_types.py.
+register()
 
 REAL_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 SCRIPTS = Path(__file__).resolve().parents[1] / "scripts"

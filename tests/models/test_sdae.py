@@ -6,7 +6,6 @@ from padded_rows import labels_of, padded
 from torch import nn
 from torch.nn import functional
 
-import hf_paraphrase  # noqa: F401  (registers the model types)
 from hf_paraphrase.models.configuration_sdae import SdaeConfig
 from hf_paraphrase.models.modeling_sdae import SdaeModel
 

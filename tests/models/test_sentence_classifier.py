@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-import hf_paraphrase  # noqa: F401  (registers the model types)
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
 from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
