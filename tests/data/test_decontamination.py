@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import bz2
+import dataclasses
 import gzip
 import hashlib
 import json
@@ -14,7 +15,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.decontamination import LIST_HEADER, Decontaminator, load_fingerprints
+from hf_paraphrase.commands.verbs import all_recipes
+from hf_paraphrase.data.decontamination import (
+    LIST_HEADER,
+    DecontaminationSettings,
+    Decontaminator,
+    load_fingerprints,
+)
 from hf_paraphrase.data.fingerprints import (
     Containment,
     Fingerprints,
@@ -214,6 +221,12 @@ def test_rephrased_evaluation_sentences_are_found_by_similarity():
     assert matched.tolist() == [*(near | exact[: len(near)]), True, False, False, False]
     assert counts == {"test": exact.sum(), "test (similarity 0.8)": matched.sum() - exact.sum()}
     assert near.mean() > 0.2 > exact[:-4].mean()
+
+
+def test_every_verb_that_keeps_evaluation_sets_out_can_do_so_in_each_way():
+    for name, recipe in all_recipes().items():
+        takes_sets = any("decontaminate" in field.name for field in dataclasses.fields(recipe.settings))
+        assert takes_sets == issubclass(recipe.settings, DecontaminationSettings), name
 
 
 def test_a_data_folder_that_lacks_a_shard_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -14,6 +15,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification, AutoToke
 
 from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.sdae.training import SdaeSettings, _languages
@@ -86,6 +88,18 @@ def test_expansion_changes_what_is_learned_in_each_use(tmp_path, tiny_wordnet):
         assert (f"as a {use}" in card) == bool(flags) and ("of weight 3" in card) == (use == "regulariser")
     for use in ("noise", "regulariser"):
         assert any(not torch.equal(states["plain"][name], states[use][name]) for name in states["plain"])
+
+
+def test_definitions_near_to_evaluation_sentences_do_not_expand_what_is_trained_on(tmp_path, tiny_wordnet, capsys):
+    lines = [f"The boy {' '.join(one)}\n" for one in itertools.permutations(["and", "his", "four", "nobody"])]
+    (tmp_path / "lines.txt").write_text("".join(lines))
+    (tmp_path / "sts.txt").write_text("Some youthful male person\n")
+    words = ["--text", tmp_path / "lines.txt", "--expansion", tiny_wordnet]
+    words += ["--expansion-decontaminate", tmp_path / "sts.txt"]
+    assert train(*words, "--output", tmp_path / "exact") == 0
+    assert "decontaminated against `sts.txt`" in (tmp_path / "exact" / "README.md").read_text()
+    assert train(*words, "--decontaminate-similarity", 0.8, "--output", tmp_path / "near") == 2
+    assert "no word of the dev sentences can be expanded" in capsys.readouterr().err
 
 
 def test_the_card_names_the_language_of_the_columns_or_of_the_pairs_where_it_is_known(tmp_path):
@@ -242,8 +256,11 @@ def test_a_text_may_have_several_labels_or_none(topics):
     folder, table = topics
     results = record(folder / "judge")["results"]
     assert results["dev"]["micro_f1"] > 90 and set(results["dev"]["f1"]) == {"battery", "screen"}
-    model = SentenceJudge.from_pretrained(folder / "judge").model
-    assert model.config.problem_type == "multi_label_classification"
+    judge = SentenceJudge.from_pretrained(folder / "judge")
+    for method in (judge.classes, judge.scores):
+        with pytest.raises(UsageError, match=r"the objective multi_label [(]call label_probabilities[)]"):
+            method(["the battery"])
+    assert judge.model.config.problem_type == "multi_label_classification"
     for row in table:
         likely = [name for name, value in zip(("battery", "screen"), row["probability"], strict=True) if value >= 0.5]
         assert row["prediction"] == likely
