@@ -82,7 +82,7 @@ TSV = "a\tb\t1\t0\n"
         ("csv", CSV, "a", "1 field where the header has 2"),
         ("csv", CSV, '"a"b,c', "',' expected after"),
         ("jsonl", JSON, '{"s": 1}', "no key `sentence1`"),
-        ("jsonl", JSON, '{"sentence1": 1, "sentence2": "b", "score": 1}', "sentence1 is not a text"),
+        ("jsonl", JSON, '{"sentence1": 1, "sentence2": "b", "score": 1}', "`sentence1` is not a text"),
         ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": [1]}', "score is a list"),
         ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": NaN}', "score `NaN` is not a number"),
         ("jsonl", JSON, '{"sentence1": "\\ud800", "sentence2": "b", "score": 1}', "surrogate"),
