@@ -216,6 +216,7 @@ def test_edges_have_their_natural_results(texts, settings, expected):
 @pytest.mark.parametrize(
     ("rows", "settings", "error", "message"),
     [
+        (None, {}, UsageError, "texts is None"),
         ([1, 2], {}, UsageError, r"texts\[0\] is 1"),
         (["a"], {"by": "label"}, InputError, "missing column label"),
         (datasets.Dataset.from_dict({"n": [1]}), {"by": "n"}, InputError, "of type int64, not text"),
