@@ -102,7 +102,8 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
 
     repository = repository_of(name)
     with opening_rows(name):
-        builder = prepared(dataset_builder(*(repository or (os.fspath(name),))))
+        builder = dataset_builder(*(repository or (os.fspath(name),)))
+        builder.download_and_prepare()
         key = sha256(builder.cache_dir.encode()).hexdigest()[:16]
         shown = "--".join(filter(None, repository)) if repository else Path(name).stem
         folder = Path(config.HF_DATASETS_CACHE) / "hf_paraphrase" / key / shown.replace("/", "--")
@@ -140,24 +141,9 @@ def opening_rows(name: str | os.PathLike[str]) -> Iterator[None]:
             remedy = "check the name, --split, --subset, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
         elif Path(name).is_file():
             remedy = "check the file"
-        if isinstance(cause, UnicodeDecodeError):
-            remedy = "check that the file is UTF-8"
         if isinstance(cause, ModuleNotFoundError):
             remedy = f"pip install {cause.name}"
         raise InputError(problem, path=name, remedy=remedy) from error
-
-
-def prepared(builder: Any) -> Any:
-    """Prepares the rows of a builder of `datasets`, whose errors are raised and not logged too."""
-    from datasets.utils import logging
-
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity(logging.CRITICAL)
-    try:
-        builder.download_and_prepare()
-    finally:
-        logging.set_verbosity(verbosity)
-    return builder
 
 
 def dataset_builder(name: str, subset: str | None = None) -> Any:

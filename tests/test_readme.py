@@ -51,11 +51,6 @@ def imported_packages(code):
     return re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
 
 
-def needs_ray(code):
-    """Tells whether a block starts a Ray cluster, which takes long."""
-    return "--engine ray" in code or "ray" in imported_packages(code)
-
-
 def commands(text):
     """The commands of this package in the shell blocks of a text, each as its words."""
     for language, code in blocks(text):
@@ -122,7 +117,8 @@ def test_every_block_of_the_quick_tour_runs(artefacts, tmp_path, monkeypatch, ca
     # Those of the other pages go on with its folders.
     pages = [blocks((GUIDE / page).read_text("utf-8")) for page in ("python.md", "search.md", "commands.md")]
     assert sum(language == "python" for page in pages for language, _ in page) >= 6
-    for language, code in (block for page in pages for block in page if not needs_ray(block[1])):
+    ray = re.compile("--engine ray|^import ray", re.MULTILINE)  # a cluster takes long
+    for language, code in (block for page in pages for block in page if not ray.search(block[1])):
         capsys.readouterr()
         if language == "bash":
             for line in code.strip().splitlines():
@@ -139,13 +135,10 @@ RECIPES = {}
 for part in (GUIDE / "recipes.md").read_text("utf-8").split("\n## ")[1:]:
     if programs := [code for language, code in blocks(part) if language == "python"]:
         RECIPES[re.split("[:\n]", part)[0]] = "\n".join(programs)
-CLUSTERS = ("Ray", "Spark")
-"""What starts a cluster, which takes half a minute."""
+CLUSTERS = dict.fromkeys(["Ray", "Spark"], pytest.mark.slow)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow if name in CLUSTERS else ()) for name in RECIPES]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=CLUSTERS.get(name, ())) for name in RECIPES])
 def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(name, tmp_path, run_python):
     code = RECIPES[name]
     if name == "Spark" and shutil.which("java") is None:

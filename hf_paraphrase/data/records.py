@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError, UsageError
-from ..inputs import dataset_builder, delimiter_of, input_state, opening_rows, prepared
+from ..inputs import dataset_builder, delimiter_of, input_state, opening_rows
 from .folder import BATCH_ROWS, DataFolder, batches_of, open_parquet
 from .schema import columns_there, holds_values, is_text, require_columns, require_texts, usual_pair_columns
 from .text_blocks import DEFAULT_COLUMNS, check_readable, kind_of_rows, lines_of_text
@@ -237,7 +237,8 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
             if split not in builder.config.data_files:
                 raise ValueError(f"there is no split {split}")
             return _mapped([Path(file) for file in builder.config.data_files[split]], "csv", cache)
-        return prepared(builder).as_dataset(split).with_format("arrow")[:]
+        builder.download_and_prepare()
+        return builder.as_dataset(split).with_format("arrow")[:]
 
 
 def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> pa.Table:
@@ -255,8 +256,7 @@ def _rows_of_files(paths: Sequence[Path], cache: Path, split: str) -> pa.Table:
         for _ in lines_of_text(path):
             pass
     files = {split: [str(path) for path in paths]}
-    builder = datasets.load_dataset_builder("json", data_files=files, cache_dir=str(cache))
-    return prepared(builder).as_dataset(split).with_format("arrow")[:]
+    return datasets.load_dataset("json", data_files=files, split=split, cache_dir=str(cache)).with_format("arrow")[:]
 
 
 def _mapped(paths: Sequence[Path], kind: str | None, cache: Path) -> pa.Table:

@@ -220,12 +220,7 @@ def test_edges_have_their_natural_results(texts, settings, expected):
         ([1, 2], {}, UsageError, r"texts\[0\] is 1"),
         (["a"], {"by": "label"}, InputError, "missing column label"),
         (datasets.Dataset.from_dict({"n": [1]}), {"by": "n"}, InputError, "of type int64, not text"),
-        (
-            datasets.Dataset.from_dict({"text": ["a"], "similarity": [1]}),
-            {},
-            InputError,
-            "a column similarity",
-        ),
+        (datasets.Dataset.from_dict({"text": ["a"], "similarity": [1]}), {}, InputError, "a column similarity"),
     ],
 )
 def test_rows_that_cannot_be_compared_are_one_line(rows, settings, error, message):

@@ -287,16 +287,20 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
     assert head["encoder"] == {name: made_with[name] for name in ("name", "sha256")}
     logits = SentenceEncoder.from_pretrained("builtin").encode(list(texts)) @ np.array(head["weight"]).T + head["bias"]
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-5)
-    classes = ["export", "--output", tmp_path / "softmax", "--model", root / "classes"]
-    assert run(*classes) == 0
-    judge = SentenceJudge.from_pretrained(root / "classes")
-    inputs = dict(judge.tokenizer(["w3 w0 w4", "w3"], padding=True, return_tensors="np"))
-    inputs = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
-    session = onnxruntime.InferenceSession(tmp_path / "softmax/onnx/model.onnx")
-    logits, probabilities = session.run(["logits", "probabilities"], inputs)
-    np.testing.assert_allclose(logits, judge.logits(["w3 w0 w4", "w3"]), atol=1e-5)
-    np.testing.assert_allclose(probabilities.max(1), judge.classes(["w3 w0 w4", "w3"])[1], atol=1e-5)
-    assert AutoTokenizer.from_pretrained(tmp_path / "softmax").vocab_size
+    classes = ["export", "--output", tmp_path / "graph", "--overwrite", "--model", root / "classes"]
+    found = []
+    for words, given in (([*classes[:-1], folder / "judge"], list(texts)), (classes, ["w3 w0 w4", "w3"])):
+        assert run(*words) == 0
+        judge = SentenceJudge.from_pretrained(words[-1])
+        inputs = judge.tokenizer(given, padding=True, return_tensors="np")
+        inputs = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
+        session = onnxruntime.InferenceSession(tmp_path / "graph/onnx/model.onnx")
+        logits, probabilities = session.run(["logits", "probabilities"], inputs)
+        np.testing.assert_allclose(logits, judge.logits(given), atol=1e-5)
+        found.append(probabilities)
+    np.testing.assert_allclose(found[0], expected, atol=1e-5)
+    np.testing.assert_allclose(found[1].max(1), judge.classes(given)[1], atol=1e-5)
+    assert AutoTokenizer.from_pretrained(tmp_path / "graph").vocab_size
     capsys.readouterr()
     predict = ["predict", "--data", root / "sentences", "--output", tmp_path / "found", "--model"]
     for words, problem in (
@@ -304,19 +308,8 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
         ([*predict, root / "classes", "--threshold", 0.4], "--threshold are for models of several labels"),
         ([*common, root / "classes", "--overwrite"], "for a classifier on a frozen encoder (train it with"),
         ([*common, root / "avg", "--overwrite"], "--format json is for classifiers, without --weights"),
-        ([*classes, "--format", "safetensors", "--overwrite"], "--format safetensors are for encoders (use --format"),
+        ([*classes, "--format", "safetensors"], "--format safetensors are for encoders (use --format"),
     ):
         assert run(*words) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert problem in line
-
-
-def test_with_onnxruntime_the_graph_of_several_labels_gives_the_probabilities_of_predict(topics, tmp_path):
-    folder, table = topics
-    assert run("export", "--model", folder / "judge", "--output", tmp_path / "graph") == 0
-    judge = SentenceJudge.from_pretrained(folder / "judge")
-    inputs = judge.tokenizer(list(table["review"]), padding=True, return_tensors="np")
-    session = onnxruntime.InferenceSession(tmp_path / "graph/onnx/model.onnx")
-    feed = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
-    (found,) = session.run(["probabilities"], feed)
-    np.testing.assert_allclose(found, table["probability"], atol=1e-5)

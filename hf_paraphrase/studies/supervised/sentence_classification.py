@@ -24,7 +24,7 @@ from ...tokenization.token_lookup import list_of_texts
 from ...training.batches import EpochBatches, Item
 from ...training.devices import CPU
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from .tasks import CRITERIA, Scores, class_scores, criterion, graded_scores, label_scores
+from .tasks import CRITERIA, Scores, class_scores, graded_scores, label_scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -222,7 +222,7 @@ class SupervisedTrainer(EpochTrainer):
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluates the dev part and reports it."""
         scores = self.measure(self.dev)
-        found = criterion(scores)
+        found = float(next(scores[name] for name in CRITERIA if name in scores))
         scores.pop("f1", None)
         metrics = {f"eval_{name}": value for name, value in {CRITERION: found, **scores}.items()}
         name = next(CRITERIA[name] for name in CRITERIA if name in scores)
