@@ -31,7 +31,6 @@ from .kinds import (
     check_own_class,
     encoder_class,
     encoder_kind,
-    is_of_transformers,
     new_encoder,
     third_party_type,
 )
@@ -273,7 +272,7 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     import torch
     from transformers import PreTrainedModel
 
-    from .pooled_transformer import PooledTransformer, reading_of
+    from .pooled_transformer import PooledTransformer
     from .sentence_encoder import SentenceEncoder
 
     if isinstance(model, str | os.PathLike):
@@ -296,13 +295,7 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         encoder = SentenceEncoder(model.model, tokenizer or model.tokenizer, reading=model.reading, **names)
         encoder.folder = model.folder
     else:
-        if tokenizer is None:
-            raise UsageError("a model comes with its tokenizer", remedy="give it as processing_class")
         encoder = SentenceEncoder(model, tokenizer)
-        if is_of_transformers(model):
-            if tokenizer.pad_token_id is None:
-                raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
-            encoder = SentenceEncoder(PooledTransformer(model), tokenizer, reading=reading_of(model, tokenizer))
         encoder.folder = _folder_of(model)
     if not isinstance(encoder.model, PooledTransformer):
         check_own_class(encoder.model)

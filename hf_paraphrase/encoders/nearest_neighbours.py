@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, UsageError
-from .vectors import check_counts
+from ..errors import UsageError
+from .vectors import check_counts, check_finite
 
 _PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
 _COSINES_AT_A_TIME = 8192
@@ -32,13 +32,7 @@ def unit_vectors(vectors: NDArray[np.floating], name: str = "vectors", first: in
     """
     exact = np.array(vectors, np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-    wrong = np.flatnonzero(~np.isfinite(lengths))
-    if len(wrong):
-        raise InputError(
-            f"{name} with NaN or infinity, the first in row {first + wrong[0]} (from 0)",
-            path=getattr(vectors, "filename", None),
-            remedy="encode the texts again, or leave these out",
-        )
+    check_finite(name, lengths[:, None], first, path=getattr(vectors, "filename", None))
     exact /= np.where(lengths == 0, 1.0, lengths)[:, None]
     return exact
 
