@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import tempfile
@@ -36,6 +37,7 @@ from .kinds import (
 )
 from .onnx_encoder import is_onnx_folder
 from .static_tables import read_static
+from .text_tokens import Reading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -291,9 +293,10 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         if not isinstance(model.model, torch.nn.Module):
             what = "this encoder cannot be trained"
             raise ModelError(what, path=model.folder, remedy="give the model it was made from")
-        names: dict[str, Any] = {"prompts": model.prompts, "default_prompt_name": model.default_prompt_name}
-        encoder = SentenceEncoder(model.model, tokenizer or model.tokenizer, reading=model.reading, **names)
-        encoder.folder = model.folder
+        encoder = copy.copy(model)
+        encoder._tokenizer, encoder.truncate_dim = tokenizer or model.tokenizer, None
+        # A table is saved as an average, which neither truncates nor normalises.
+        encoder.reading = model.reading if hasattr(model.model, "transformer") else Reading()
     else:
         encoder = SentenceEncoder(model, tokenizer)
         encoder.folder = _folder_of(model)

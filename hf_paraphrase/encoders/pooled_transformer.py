@@ -81,14 +81,10 @@ class PooledTransformer(nn.Module):
         super().__init__()
         self.include_prompt = include_prompt
         self.transformer: Any = transformer
+        self.config: Any = getattr(transformer, "config", None)
         self.poolings = list(poolings)
         self.layers: Any = nn.ModuleList(layers)
         self.training = transformer.training
-
-    @property
-    def config(self) -> Any:
-        """The configuration of the transformer."""
-        return self.transformer.config
 
     @property
     def dimension(self) -> int:

@@ -94,8 +94,8 @@ class SentenceEncoder:
 
             if tokenizer.pad_token_id is None:
                 raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
-            made: Any = model
-            model, reading = PooledTransformer(made), reading or reading_of(made, tokenizer)
+            reading = reading or reading_of(model, tokenizer)
+            model = PooledTransformer(cast(Any, model))
         self._table = model if isinstance(model, VectorTable) else None
         self._model: Any = None if isinstance(model, VectorTable) else model
         self._tokenizer = tokenizer

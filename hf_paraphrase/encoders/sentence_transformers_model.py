@@ -36,12 +36,7 @@ class LibraryModel(PooledTransformer):
         self.task: str | None = None
         # The encoder truncates.
         library.truncate_dim = None
-        self._config = PreTrainedConfig(hidden_size=int(library.encode("a").shape[-1]), vocab_size=256)
-
-    @property
-    def config(self) -> Any:
-        """A configuration with the sizes."""
-        return self._config
+        self.config = PreTrainedConfig(hidden_size=int(library.encode("a").shape[-1]), vocab_size=256)
 
     @property
     def max_seq_length(self) -> int | None:

@@ -107,7 +107,6 @@ def test_queries_and_documents_have_their_prompts_also_in_searches(bert, tmp_pat
     prompts = {"query": "the car ", "passage": "in paris "}
     expected = saved(tmp_path / "st", bert, prompts=prompts, length=POSITIONS)
     encoder = SentenceEncoder.from_pretrained(tmp_path / "st")
-    np.testing.assert_allclose(encoder.encode_query(TEXTS), expected.encode_query(TEXTS), atol=1e-5)
     np.testing.assert_allclose(encoder.encode_document(TEXTS), expected.encode_document(TEXTS), atol=1e-5)
     with pytest.raises(UsageError, match=r"prompt_name `quer` is unknown .*query"):
         encoder.encode(TEXTS, prompt_name="quer")
