@@ -87,10 +87,8 @@ def nearest_neighbours(
     """
     check_counts(k=k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
-        raise UsageError(
-            f"{names[0]} {queries.shape} and {names[1]} {corpus.shape} must be matrices of one dimension",
-            remedy="give a row for each text, all from one encoder",
-        )
+        what = f"{names[0]} {queries.shape} and {names[1]} {corpus.shape} must be matrices of one dimension"
+        raise UsageError(what, remedy="give a row for each text, all from one encoder")
     size = len(corpus) if among is None else len(among)
     k = min(k, size)
     rows = np.full((len(queries), k), -1, np.int64)

@@ -34,11 +34,8 @@ def module_folder(folder: Path, module: object) -> Path:
     """Returns the folder of a module, which must be in the model's own."""
     place = module.get("path", "") if isinstance(module, dict) else None
     if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
-        raise ModelError(
-            f"a module without a folder in this one: {str(module)[:100]}",
-            path=folder / MODULES_FILE,
-            remedy="copy the model again, from a source that you trust",
-        )
+        what = f"a module without a folder in this one: {str(module)[:100]}"
+        raise ModelError(what, path=folder / MODULES_FILE, remedy="copy the model again, from a source that you trust")
     return folder / place
 
 

@@ -79,10 +79,9 @@ def quantize_embeddings(
         calibration = vectors if calibration_embeddings is None else np.asarray(calibration_embeddings)
         check_finite("calibration_embeddings", calibration)
         if calibration.ndim != 2 or (calibration_embeddings is None and len(calibration) < 2):
-            raise UsageError(
-                f"the ranges of {precision} cannot be taken from a single embedding",
-                remedy="embed several texts, or call quantize_embeddings with calibration_embeddings",
-            )
+            what = f"the ranges of {precision} cannot be taken from a single embedding"
+            remedy = "embed several texts, or call quantize_embeddings with calibration_embeddings"
+            raise UsageError(what, remedy=remedy)
         ranges = np.stack([calibration.min(axis=0), calibration.max(axis=0)])
     check_finite("ranges", np.asarray(ranges))
     least, greatest = np.asarray(ranges, np.float32)

@@ -443,10 +443,8 @@ def build_index(
         write_split(folder, "train", chain([first], tables), first.schema, repeating=())
     settings = IndexSettings(writer.rows, encoder.dimension, **builder.counts)
     if settings.zero_rows == settings.rows:
-        raise InputError(
-            f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary",
-            remedy="give text in the language and the script that the encoder was trained on",
-        )
+        what = f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary"
+        raise InputError(what, remedy="give text in the language and the script that the encoder was trained on")
     if approximate or (earlier is not None and earlier.settings.lists):
         lists, probes, recall = build_lists(open_vectors(folder / VECTORS_FILE), folder / LISTS_FILE)
         settings = replace(settings, lists=lists, probes=probes, recall=recall)
