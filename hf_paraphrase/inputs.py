@@ -30,7 +30,8 @@ def copied_inputs(settings: Any, names: Mapping[str, bool]) -> Iterator[None]:
 
 
 def _copied(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> Any:
-    is_rows = isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+    first = value[0] if isinstance(value, list) and value else None
+    is_rows = isinstance(first, Mapping) and not hasattr(first, "num_rows")
     if isinstance(value, list | tuple) and not is_rows:
         is_text = all(isinstance(item, str | os.PathLike) for item in value)
         names = [field if is_text else f"{field}{index}" for index in range(len(value))]
@@ -119,7 +120,7 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
                     if not folder.is_dir():  # another process was first
                         raise
     except Exception as error:  # of several libraries
-        problem = f"load_dataset cannot open it: {shown_line(str(error.__cause__ or error), 300)}"
+        problem = f"load_dataset cannot open it: {shown_line(str(error.__cause__ or error) or 'it is empty', 300)}"
         if repository is None:
             raise InputError(problem, path=name, remedy="check the file") from error
         remedy = "give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network"

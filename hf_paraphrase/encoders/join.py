@@ -90,9 +90,8 @@ class JoinSettings(Settings):
         if len(set(self.model)) < len(self.model):
             raise UsageError("--model names a model twice", remedy="give it more weight instead")
         if self.weights and len(self.weights) != len(self.model):
-            raise UsageError(
-                f"--weights has {len(self.weights)} weights for {len(self.model)} models", remedy="give one for each"
-            )
+            what = f"--weights has {len(self.weights)} weights for {len(self.model)} models"
+            raise UsageError(what, remedy="give one for each")
         if bool(self.text) != (BASELINE in self.model):
             raise UsageError(f"--text and --model {BASELINE} need each other", remedy="give both, or leave both out")
 

@@ -168,7 +168,7 @@ def _saved_model(encoder: Any) -> Any:
     if isinstance(model, OnnxModel):
         what = "an ONNX model cannot be saved as another"
         raise ModelError(what, path=encoder.folder, remedy="save the one it was made from")
-    if encoder.truncate_dim is not None:
+    if encoder.truncate_dim is not None and not hasattr(model, "transformer"):
         if type(model) is not AvgModel:
             what = f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has"
             raise ModelError(what, path=encoder.folder, remedy="save it whole, and open it with truncate_dim")

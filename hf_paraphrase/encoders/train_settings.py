@@ -158,9 +158,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         if taken is not None:
             self.model_type = taken
         if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
-            raise UsageError(
-                "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
-            )
+            what = "--dropout, --word-dropout and --variational-dropout exclude each other"
+            raise UsageError(what, remedy="give one of them")
         if not self.kind.words:
             for name in ("tokenizer", "word_list", "initial_vectors", *_WORD_STYLE):
                 if is_given(self, name):

@@ -33,7 +33,7 @@ from .kinds import DROPOUTS
 from .losses import LABELS, asks_for, loss_options
 from .model_folder import card_of_source, card_values, sizes_of, write_model_files
 from .objective import Objective, PairObjective
-from .padded_batches import evaluation_mode, forward_options
+from .padded_batches import evaluation_mode
 from .pooled_transformer import PooledTransformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
@@ -126,7 +126,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = trainable(model, processing_class)
-        self.forward_options = forward_options(self.encoder.model)
+        self.forward_options = self.encoder.forward_options()
         if objective is None:
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from pathlib import Path
@@ -154,9 +155,10 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
     settings = dict(config.sentence_encoder or {})
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules."):
-        # They list this class too, so they are loaded after it.
+        # They list this class too, so they are loaded after it; an import statement would make the registry travel.
         from transformers import CONFIG_MAPPING, MODEL_MAPPING
 
+        importlib.import_module(f"{__package__}.registry").register()
         if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in MODEL_MAPPING:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]
