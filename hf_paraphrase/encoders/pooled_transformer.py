@@ -134,7 +134,7 @@ class PooledTransformer(nn.Module):
             self.transformer.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)
         kinds = ["Transformer", "Pooling", *(layer.kind for layer in self.layers)]
-        options = {name: getattr(encoder, name) for name in ("prompts", "default_prompt_name", "truncate_dim")}
+        options = {"truncate_dim": encoder.truncate_dim, **encoder.prompt_options}
         _, pooling, *places = write_modules(folder, kinds, options)
         settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
         write_json(folder / TRANSFORMER_FILE, settings)

@@ -367,6 +367,11 @@ class SentenceEncoder:
         """Embeds texts to be found, with the prompt `document`, `passage` or `corpus` if there is one."""
         return self.for_task("document").encode(texts, **options)
 
+    @property
+    def prompt_options(self) -> dict[str, Any]:
+        """What a saved folder says of prompts, for sentence-transformers and for us."""
+        return {"prompts": self.prompts, "default_prompt_name": self.default_prompt_name}
+
     def for_task(self, task: Literal["query", "document"]) -> SentenceEncoder:
         """Returns the encoder whose default prompt is that of a task; itself if there is none."""
         names = (task,) if task == "query" else (task, "passage", "corpus")

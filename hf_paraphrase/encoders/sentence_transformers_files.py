@@ -67,7 +67,9 @@ def write_modules(folder: Path, kinds: Sequence[str], options: Mapping[str, Any]
     return [folder / name for name in names]
 
 
-def write_module_files(folder: Path, hidden_size: int, *, is_table: bool) -> None:
+def write_module_files(
+    folder: Path, hidden_size: int, options: Mapping[str, Any] | None = None, *, is_table: bool
+) -> None:
     """Writes `modules.json` and what belongs to it for an encoder of ours.
 
     An average of word vectors is a `StaticEmbedding`, read from `model.safetensors` and `tokenizer.json` beside it,
@@ -75,9 +77,9 @@ def write_module_files(folder: Path, hidden_size: int, *, is_table: bool) -> Non
     and the mean over its tokens, which the contract on `last_hidden_state` makes the sentence embedding.
     """
     if is_table:
-        write_modules(folder, ["StaticEmbedding"])
+        write_modules(folder, ["StaticEmbedding"], options)
         return
-    _, pooling = write_modules(folder, ["Transformer", "Pooling"])
+    _, pooling = write_modules(folder, ["Transformer", "Pooling"], options)
     # Texts of any length are read whole; the tokenizer lower-cases where the encoder wants it.
     write_json(folder / TRANSFORMER_FILE, {"max_seq_length": None, "do_lower_case": False})
     modes = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "pooling_mode_max_tokens": False}

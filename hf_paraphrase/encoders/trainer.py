@@ -324,7 +324,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if isinstance(self.model, PooledTransformer):
             self.model.save(folder, self.encoder)
         else:
-            write_model_files(folder, self.model, self.encoder.tokenizer, weights)
+            write_model_files(folder, self.model, self.encoder.tokenizer, weights, self.encoder.prompt_options)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
