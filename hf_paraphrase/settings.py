@@ -91,6 +91,7 @@ def setting(
     names: Sequence[str] | None = None,
     separator: str | None = None,
     alone: Any = None,
+    group: str | None = None,
     **constraints: Any,
 ) -> Any:
     """Declares a field of a settings dataclass, which is required without a default.
@@ -103,6 +104,7 @@ def setting(
         names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
         separator: Joins the values of all occurrences of the flag to one text.
         alone: What the flag means where no value follows it; it always needs one without this.
+        group: The heading in `--help`, if it is not the `GROUP` of the class.
         **constraints: See :class:`Constraints`.
     """
     if constraints.get("dataset"):
@@ -113,7 +115,8 @@ def setting(
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
         **constraints,
     )
-    metadata = {"help": help, "names": names, "separator": separator, "alone": alone, _CONSTRAINTS: made}
+    shown = {"help": help, "names": names, "separator": separator, "alone": alone, "group": group}
+    metadata = {**shown, _CONSTRAINTS: made}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
