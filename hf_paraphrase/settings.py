@@ -199,7 +199,10 @@ class Settings:
     def record(self) -> dict[str, Any]:
         """Returns for the provenance every field that determines the output, without credentials."""
         values = json.loads(json.dumps(dataclasses.asdict(cast(Any, self)), default=str))
-        return {name: _recorded(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
+        for name, value in values.items():
+            shown = [without_secrets(as_given(item)) if isinstance(item, str) else item for item in _as_list(value)]
+            values[name] = shown if isinstance(value, list) else shown[0]
+        return {name: value for name, value in values.items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
         """Lists the files and folders that are made; a subclass adds those whose names it derives."""
@@ -216,12 +219,6 @@ class Settings:
             if constraints_of(field).path or constraints_of(field).prefix:
                 found += [(f"the input of {flag(field.name)}", value) for value in values]
         return found
-
-
-def _recorded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_recorded(item) for item in value]
-    return without_secrets(as_given(value)) if isinstance(value, str) else value
 
 
 def _plain(value: Any, *, is_list: bool) -> Any:
@@ -308,15 +305,6 @@ def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]
     return dataclasses.make_dataclass(
         settings_class.__name__, added.values(), bases=(settings_class,), namespace=namespace, kw_only=True
     )
-
-
-def words_of(given: Iterable[str], known: Iterable[str], option: str) -> list[str]:
-    """Splits what was given for an option at commas, and checks that all words are known."""
-    words = [word for item in given for word in item.replace(",", " ").split()]
-    for word in words:
-        if word not in (names := list(known)):
-            raise UsageError(f"{option}: unknown {word}", remedy=choice_of(word, names))
-    return words
 
 
 def recipe(

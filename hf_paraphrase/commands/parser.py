@@ -226,4 +226,6 @@ class _HelpFormatter(argparse.HelpFormatter):
         names = ", ".join(action.option_strings)
         if action.nargs == 0 or action.metavar == "":
             return names
-        return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"
+        metavar = self._get_default_metavar_for_optional(action)
+        values = f"{action.metavar or metavar} ..." if action.nargs == "+" else self._format_args(action, metavar)
+        return f"{names} {values}"

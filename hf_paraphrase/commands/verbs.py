@@ -98,7 +98,7 @@ def all_recipes() -> dict[str, Recipe[..., Any]]:
 
 JOURNEYS = {
     "to begin with": {
-        "quickstart": Verb("run the whole pipeline on the built-in sample", "quickstart", shown=results.as_text),
+        "quickstart": Verb("run the whole pipeline on the built-in sample", "quickstart", shown=results.card),
         "demo": Verb("open a page to try models and look at data in a browser, on this machine alone", "launch_demo"),
         "env": Verb("print versions and devices, for a bug report", "environment", shown=results.as_text),
     },

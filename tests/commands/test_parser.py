@@ -148,9 +148,9 @@ def test_what_does_not_fit_in_a_file_is_one_line_with_its_name(config, text, pro
 def test_help_says_what_is_required_and_no_default_that_says_nothing(monkeypatch, capsys):
     assert help_of(Arguments, monkeypatch) == {
         "--output OUTPUT": "folder (required)",
-        "--num-beams NUM_BEAMS [NUM_BEAMS ...]": "beam widths (default: 5)",
-        "--keep KEEP [KEEP ...]": "selections, 50% of them",
-        "--columns COLUMNS [COLUMNS ...]": "names",
+        "--num-beams NUM_BEAMS ...": "beam widths (default: 5)",
+        "--keep KEEP ...": "selections, 50% of them",
+        "--columns COLUMNS ...": "names",
         "--margin [MARGIN]": "kind of margin",
         "--length-penalty LENGTH_PENALTY": "exponent (default: 1.0)",
         "--least LEAST": "a number (default: 0)",
