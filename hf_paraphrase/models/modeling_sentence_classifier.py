@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,7 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
         # They list this class too, so they are loaded after it.
         from transformers import CONFIG_MAPPING, MODEL_MAPPING
 
+        import_module(f"{__package__}.registry").register()  # no import statement: that file does not travel
         if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in MODEL_MAPPING:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]
