@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -31,14 +32,14 @@ class Ray:
         return self.reference
 
     def remote(self, **resources):
-        self.asked = resources
-        return lambda function: SimpleNamespace(remote=lambda *given: self._begin(function, given))
+        def begin(function, *given):
+            call = f"call {given[1].index}"
+            self.running[call] = partial(function, *given)
+            self.most = max(self.most, len(self.running))
+            return call
 
-    def _begin(self, function, given):
-        call = f"call {given[1].index}"
-        self.running[call] = lambda: function(*given)
-        self.most = max(self.most, len(self.running))
-        return call
+        self.asked = resources
+        return lambda function: SimpleNamespace(remote=partial(begin, function))
 
     def wait(self, calls):
         return [calls[-1]], calls[:-1]

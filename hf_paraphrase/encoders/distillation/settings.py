@@ -61,7 +61,7 @@ class TeacherSettings(DecontaminationSettings):
         path=True,
     )
     multilingual_teacher: list[str] = setting(
-        "more of them, which know every language: all texts are to have their vectors of the text itself",
+        "teachers that know every language: the student learns their vector of every text",
         [],
         path=True,
         group=_LANGUAGES,
@@ -74,7 +74,7 @@ class TeacherSettings(DecontaminationSettings):
         dataset=True,
     )
     multilingual_text: list[str] = setting(
-        "such files and folders in other languages, of which only the multilingual teachers know anything",
+        "text files and data folders in other languages, which only the multilingual teachers read",
         [],
         only_with="multilingual_teacher",
         path=True,
@@ -146,7 +146,7 @@ class TeacherSettings(DecontaminationSettings):
 
 @dataclass(kw_only=True)
 class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, TrainingRunSettings):
-    """Distil a sentence encoder: train one of ours on plain text to do like larger ones (the teachers)."""
+    """Distil a sentence encoder: train one of ours on plain text to imitate larger ones (the teachers)."""
 
     letters: bool = setting(
         "let the vector of a word be a sum of its own and of those of its character n-grams while it is trained; the "
