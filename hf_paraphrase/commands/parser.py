@@ -44,7 +44,7 @@ class VerbParser(argparse.ArgumentParser):
     up. What is given replaces the default.
     """
 
-    def __init__(self, settings_class: type[Settings], verb: str) -> None:
+    def __init__(self, settings_class: type[Settings], verb: str, *, shows_all: bool = False) -> None:
         self._verb = verb
         self._settings_class = cast(Any, settings_class)
         super().__init__(
@@ -64,7 +64,7 @@ class VerbParser(argparse.ArgumentParser):
         self.add_argument(
             "--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it"
         )
-        self._shows_all = len(self._actions) <= _MANY
+        self._shows_all = shows_all or len(self._actions) <= _MANY
         others = f"show all {len(self._actions)} flags, also those of: {'; '.join(list(self._groups())[1:])}"
         self.add_argument("--help-all", action="help", help=argparse.SUPPRESS if self._shows_all else others)
 
