@@ -71,11 +71,7 @@ def _write_object(value: Any, folder: Path) -> None:
 
 
 def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Splits `owner/name` or `owner/name/inner` into the name of a repository and what is behind it.
-
-    Returns:
-        None for a path object, for what exists, and for what is no such name.
-    """
+    """Splits `owner/name` or `owner/name/inner` into the name of a repository and the rest; None for what exists."""
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")

@@ -22,7 +22,7 @@ from ..artefacts.cards import Card, write_card
 from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.pair_rows import PairRows, PairSource
 from ..errors import InputError, UsageError
-from ..messages import warn
+from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
@@ -241,9 +241,10 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if best is not None and first[0]["step"] == 0:
             before, after = first[0][self.criterion], best[self.criterion]
             if before == after or (after < before) == (self.args.greater_is_better is not False):
-                warn(
+                log(
                     f"warning: training did not beat the start: {self.criterion} was {before:.2f} before and is "
-                    f"{after:.2f} at best. Try another learning rate, or more or other pairs."
+                    f"{after:.2f} at best. Try another learning rate, or more or other pairs.",
+                    warning=True,
                 )
         return result
 
