@@ -30,7 +30,8 @@ def copied_inputs(settings: Any, names: Mapping[str, bool]) -> Iterator[None]:
 
 
 def _copied(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> Any:
-    is_rows = isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+    first = value[0] if isinstance(value, list) and value else None
+    is_rows = isinstance(first, Mapping) and not hasattr(first, "num_rows")
     if isinstance(value, list | tuple) and not is_rows:
         is_text = all(isinstance(item, str | os.PathLike) for item in value)
         names = [field if is_text else f"{field}{index}" for index in range(len(value))]
@@ -70,11 +71,7 @@ def _write_object(value: Any, folder: Path) -> None:
 
 
 def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Splits `owner/name` or `owner/name/inner` into the name of a repository and what is behind it.
-
-    Returns:
-        None for a path object, for what exists, and for what is no such name.
-    """
+    """Splits `owner/name` or `owner/name/inner` into the name of a repository and the rest; None for what exists."""
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")
@@ -132,7 +129,7 @@ def opening_rows(name: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except Exception as error:  # of several libraries
         cause = error.__cause__ or error
-        reason = shown_line(str(cause), 300)
+        reason = shown_line(str(cause) or "it is empty", 300)
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
         problem, remedy = f"load_dataset cannot open it: {reason}", "check that there are rows, --split and --subset"

@@ -65,16 +65,10 @@ LOGGER = logging.getLogger("hf_paraphrase")
 LOGGER.addFilter(_sanitize)
 
 
-def log(text: str) -> None:
-    """Logs a text for the user, once for all processes."""
+def log(text: str, *, warning: bool = False) -> None:
+    """Logs a text for the user, once for all processes; a warning even where a program has not set up logging."""
     if is_main_process():
-        LOGGER.info("%s", text)
-
-
-def warn(text: str) -> None:
-    """Logs a warning, once for all processes; a Python program that has not set up logging shows it too."""
-    if is_main_process():
-        LOGGER.warning("%s", text)
+        LOGGER.log(logging.WARNING if warning else logging.INFO, "%s", text)
 
 
 def process_count() -> int:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hf_paraphrase as hp
+
 from .artefacts.artefact import check_output, is_ours
-from .artefacts.card_heads import CARD, read_card
+from .artefacts.card_heads import CARD
 from .artefacts.cards import render_card
 from .artefacts.files import locked, read_json, write_text_whole
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
@@ -54,20 +56,9 @@ class QuickstartSettings(Settings):
     resume: bool = setting("keep the steps that are finished and go on from there", False)
 
 
-@dataclass(frozen=True)
-class Quickstart:
-    """The folder that a quickstart made, and its `results.json`; as text it is the card."""
-
-    folder: Path
-    results: dict[str, Any]
-
-    def __str__(self) -> str:
-        return read_card(self.folder)
-
-
 @recipe(QuickstartSettings)
-def quickstart(settings: QuickstartSettings) -> Quickstart:
-    """Goes the whole path of paper 000 on the built-in sentences; returns the folder and what was measured."""
+def quickstart(settings: QuickstartSettings) -> Path:
+    """Goes the whole path of paper 000 on the built-in sentences; returns the folder, whose card has the results."""
     output = Path(settings.output)
     started = time.monotonic()
     with locked(output.absolute()):
@@ -81,7 +72,7 @@ def quickstart(settings: QuickstartSettings) -> Quickstart:
         write_text_whole(output / CARD, _card(results, output))
         sample = {str(output / "sample"): fingerprint(output / "sample")}
         write_provenance(output, command="quickstart", settings=settings.record(), inputs=sample, results=results)
-    return Quickstart(output, results)
+    return output
 
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
@@ -135,11 +126,6 @@ def _write_sample(settings: QuickstartSettings, folder: Path) -> None:
 
 
 def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
-    from .data.sources import prepare_bitext, prepare_pairs
-    from .encoders import train_encoder
-    from .filtering import filter_pairs
-    from .translation import back_translate, evaluate_translation, train_translation
-
     sample, seed = steps.output / "sample", settings.seed
     origin = {"license": "cc-by-2.0", "url": "https://tatoeba.org"}
     sides = {
@@ -147,47 +133,43 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
         for prefix, split in (("", "train"), ("validation_", "validation"), ("test_", "test"))
         for side, language in (("source", "fr"), ("target", "en"))
     }
-    steps.run("prepare bitext", prepare_bitext, "bitext", **sides, source_lang="fr", target_lang="en", **origin)
+    steps.run("prepare bitext", hp.prepare_bitext, "bitext", **sides, source_lang="fr", target_lang="en", **origin)
     for split in ("validation", "test"):
         table = {"tsv": str(sample / f"paraphrases.{split}.tsv"), "columns": "sentence1,sentence2,label,score"}
-        steps.run("prepare pairs", prepare_pairs, f"paraphrases/{split}", **table, split=split, **origin)
+        steps.run("prepare pairs", hp.prepare_pairs, f"paraphrases/{split}", **table, split=split, **origin)
 
     size = {"vocab_size": 4_000, "hidden_size": 192, "embedding_size": 128, "dropout": 0.1}
     schedule = {"learning_rate": 2e-3, "warmup_steps": 150, "evaluations": 3, "max_dev_pairs": 300}
     bitext = [steps.path("bitext")]
     training = {"bitext": bitext, **size, **schedule, "epochs": settings.nmt_epochs, "seed": seed}
-    steps.run("train-nmt", train_translation, "rnn_search", **training)
+    steps.run("train-nmt", hp.train_translation, "rnn_search", **training)
     model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
-    steps.run("evaluate-nmt", evaluate_translation, "bleu.json", **model, num_beams=[5])
+    steps.run("evaluate-nmt", hp.evaluate_translation, "bleu.json", **model, num_beams=[5])
     search = {"num_beams": settings.num_beams, "num_return_sequences": _TRANSLATIONS}
     search |= {"max_sentences": settings.max_sentences}
-    steps.run("back-translate", back_translate, "back_translated", **model, **search)
+    steps.run("back-translate", hp.back_translate, "back_translated", **model, **search)
 
     chosen = {"drop_identical": True, "keep": ["3<=length<=30", "overlap_2<=0.8"], "one_per_reference": "best"}
-    steps.run("filter", filter_pairs, "pairs", pairs=steps.path("back_translated"), **chosen, seed=seed)
+    steps.run("filter", hp.filter_pairs, "pairs", pairs=steps.path("back_translated"), **chosen, seed=seed)
     encoder = {"pairs": steps.path("pairs"), "dev_data": steps.path("paraphrases/validation"), "seed": seed}
     for name in _MODEL_TYPES:
-        steps.run("train-encoder", train_encoder, f"untrained/{name}", **encoder, model_type=name, epochs=0.0)
-        steps.run("train-encoder", train_encoder, name, **encoder, model_type=name)
+        steps.run("train-encoder", hp.train_encoder, f"untrained/{name}", **encoder, model_type=name, epochs=0.0)
+        steps.run("train-encoder", hp.train_encoder, name, **encoder, model_type=name)
 
 
 def _measure(settings: QuickstartSettings, steps: _Steps) -> dict[str, Any]:
-    from .encoders import SentenceEncoder
-    from .evaluation import evaluate
-    from .searching.semantic_search import semantic_search
-
     output = steps.output
     names = {steps.path(name): name for kind in _MODEL_TYPES for name in (f"untrained/{kind}", kind)} | _BASELINES
     asked = {"model": [name for name in names if name not in _BASELINES], "baseline": list(_BASELINES)}
     data = {"data": [steps.path("paraphrases/test")], "dev_split": "test", "test_split": "test"}
-    steps.run("evaluate", evaluate, _SCORES, **asked, **data, suite="paraphrase", seeds=0)
+    steps.run("evaluate", hp.evaluate, _SCORES, **asked, **data, suite="paraphrase", seeds=0)
     tested = read_json(output / _SCORES)["results"]
     judged = tested[0]["tasks"][0]["test"]
     scores = {names[item["name"]]: item["tasks"][0]["cosine"] for item in tested}
     scores["chance"] = dict.fromkeys(_MEASURES, judged["paraphrases"] / judged["pairs"])
     sentences = sorted(set(DataFolder(output / "bitext").table("train", ["target"])["target"].to_pylist()))
-    encoder = SentenceEncoder.from_pretrained(output / "avg")
-    found = semantic_search(encoder.encode([_QUERY]), encoder.encode(sentences), top_k=5)[0]
+    encoder = hp.SentenceEncoder.from_pretrained(output / "avg")
+    found = hp.semantic_search(encoder.encode([_QUERY]), encoder.encode(sentences), top_k=5)[0]
     nearest = [{"sentence": sentences[hit["corpus_id"]], "cosine": round(hit["score"], 4)} for hit in found]
     pairs = DataFolder(output / "pairs").table("train", ["source", "sentence1", "sentence2"]).to_pylist()
     return {

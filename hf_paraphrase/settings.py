@@ -91,6 +91,7 @@ def setting(
     names: Sequence[str] | None = None,
     separator: str | None = None,
     alone: Any = None,
+    group: str | None = None,
     **constraints: Any,
 ) -> Any:
     """Declares a field of a settings dataclass, which is required without a default.
@@ -103,6 +104,7 @@ def setting(
         names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
         separator: Joins the values of all occurrences of the flag to one text.
         alone: What the flag means where no value follows it; it always needs one without this.
+        group: The heading in `--help`, if it is not the `GROUP` of the class.
         **constraints: See :class:`Constraints`.
     """
     if constraints.get("dataset"):
@@ -113,7 +115,8 @@ def setting(
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
         **constraints,
     )
-    metadata = {"help": help, "names": names, "separator": separator, "alone": alone, _CONSTRAINTS: made}
+    shown = {"help": help, "names": names, "separator": separator, "alone": alone, "group": group}
+    metadata = {**shown, _CONSTRAINTS: made}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
     return dataclasses.field(default=default, metadata=metadata)
@@ -196,7 +199,10 @@ class Settings:
     def record(self) -> dict[str, Any]:
         """Returns for the provenance every field that determines the output, without credentials."""
         values = json.loads(json.dumps(dataclasses.asdict(cast(Any, self)), default=str))
-        return {name: _recorded(value) for name, value in values.items() if name not in {"overwrite", "resume"}}
+        for name, value in values.items():
+            shown = [without_secrets(as_given(item)) if isinstance(item, str) else item for item in _as_list(value)]
+            values[name] = shown if isinstance(value, list) else shown[0]
+        return {name: value for name, value in values.items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
         """Lists the files and folders that are made; a subclass adds those whose names it derives."""
@@ -213,12 +219,6 @@ class Settings:
             if constraints_of(field).path or constraints_of(field).prefix:
                 found += [(f"the input of {flag(field.name)}", value) for value in values]
         return found
-
-
-def _recorded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_recorded(item) for item in value]
-    return without_secrets(as_given(value)) if isinstance(value, str) else value
 
 
 def _plain(value: Any, *, is_list: bool) -> Any:
@@ -305,15 +305,6 @@ def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]
     return dataclasses.make_dataclass(
         settings_class.__name__, added.values(), bases=(settings_class,), namespace=namespace, kw_only=True
     )
-
-
-def words_of(given: Iterable[str], known: Iterable[str], option: str) -> list[str]:
-    """Splits what was given for an option at commas, and checks that all words are known."""
-    words = [word for item in given for word in item.replace(",", " ").split()]
-    for word in words:
-        if word not in (names := list(known)):
-            raise UsageError(f"{option}: unknown {word}", remedy=choice_of(word, names))
-    return words
 
 
 def recipe(

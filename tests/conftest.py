@@ -27,6 +27,8 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "blocking"
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# As the command line does in a log, before anything imports tqdm.
+os.environ.setdefault("TQDM_DISABLE", "1")
 
 # The tests open models with the Auto classes; what is so before this call is in test_model_types.py.
 register()

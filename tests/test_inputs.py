@@ -127,9 +127,9 @@ def test_pairs_dev_data_and_the_encoder_to_begin_with_may_be_objects(artefacts, 
     assert [item["name"] for item in record["inputs"]] == names
     assert record["inputs"][1]["license"] and record["settings"]["pairs"] == "Dataset (pairs)"
     scored = Dataset.from_list([{**row, "score": float(number % 3)} for number, row in enumerate(TEXTS)])
-    found = hf_paraphrase.evaluate(models=[encoder, "builtin"], data=DatasetDict({"test": scored}), suite="graded")
+    found = hf_paraphrase.evaluate(models=[encoder, "builtin"], data=[DatasetDict({"test": scored})], suite="graded")
     assert [item.name for item in found.scores] == ["SentenceEncoder (model0)", "builtin"]
-    assert found.record["inputs"][0]["name"] == found.record["settings"]["data"] == "DatasetDict (data)"
+    assert found.record["inputs"][0]["name"] == found.record["settings"]["data"] == "DatasetDict (data0)"
     hf_paraphrase.encode(model=encoder, input=TEXTS, columns=["sentence1"], output=tmp_path / "embedded")
     embedded = load_dataset(str(tmp_path / "embedded"), split="train")
     np.testing.assert_allclose(embedded["sentence1_embedding"][3], encoder.encode(TEXTS[3]["sentence1"]), atol=1e-6)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hf_paraphrase.errors import HfParaphraseError, OutputError, UsageError
-from hf_paraphrase.registry import MEASURES, Registry
-from hf_paraphrase.settings import Settings, check_overlap, recipe, setting, words_of
+from hf_paraphrase.registry import Registry
+from hf_paraphrase.settings import Settings, check_overlap, recipe, setting
 
 KINDS = Registry("kind", {"plain": "collections:OrderedDict"})
 
@@ -196,9 +196,3 @@ def test_a_wrong_argument_is_reported_under_the_name_of_the_function():
         bake(flour="rye", flower="rose")
     with pytest.raises(TypeError, match=r"^bake\(\) missing a required .*'flour'"):
         bake()
-
-
-def test_names_are_parted_by_commas_or_spaces_and_unknown_ones_are_refused():
-    assert words_of(["length,bleu", "overlap"], MEASURES, "--measures") == ["length", "bleu", "overlap"]
-    with pytest.raises(UsageError, match="--measures: unknown bleo"):
-        words_of(["length", "bleo"], MEASURES, "--measures")

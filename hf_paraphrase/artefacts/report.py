@@ -7,9 +7,8 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from ..messages import printable, without_secrets
 from .card_heads import split_card
 from .files import write_text_whole
 from .provenance import REPORT, read_provenance
-
-if TYPE_CHECKING:
-    import jinja2
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 348, 10, 172  # the frame of a plot, whose picture is 360 by 210
@@ -31,21 +27,18 @@ Points = Sequence[tuple[float, float]]
 
 def write_report(folder: str | os.PathLike[str], card: str) -> Path:
     """Writes `report.html` of a folder from its record and pictures and its card, whose first heading is the title."""
+    import jinja2
+
     path, record = Path(folder) / REPORT, read_provenance(folder)
     title, body = _page(split_card(card)[1], Path(folder))
     command = record.get("command", "hf-paraphrase")
-    page = _template().render(title=title, body=body, command=command, plots=recorded_plots(record))
-    write_text_whole(path, printable(without_secrets(page)).rstrip() + "\n")
-    return path
-
-
-@cache
-def _template() -> jinja2.Template:
-    import jinja2
-
     options: dict[str, Any] = {"undefined": jinja2.StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
     environment = jinja2.Environment(autoescape=True, loader=jinja2.FileSystemLoader(Path(__file__).parent), **options)
-    return environment.get_template("report.html")
+    page = environment.get_template("report.html").render(
+        title=title, body=body, command=command, plots=recorded_plots(record)
+    )
+    write_text_whole(path, printable(without_secrets(page)).rstrip() + "\n")
+    return path
 
 
 def _page(markdown: str, pictures: Path) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, TextIO
+from typing import TextIO
 
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
 from ..messages import LOGGER, printable, process_count, shown_line, without_secrets
@@ -62,32 +62,6 @@ def _signals_interrupt() -> Iterator[None]:
     finally:
         for number in taken:
             signal.signal(number, signal.SIG_DFL)
-
-
-@contextmanager
-def _no_bars_in_logs() -> Iterator[None]:
-    """Has nobody make progress bars where standard error is no terminal."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        yield
-        return
-    if "tqdm" not in sys.modules:
-        # Read when it is imported, for which a verb without bars need not wait. Bars that may be shown are made with
-        # `disable=None`: where standard error is a terminal.
-        os.environ.setdefault("TQDM_DISABLE", "1")
-        yield
-        return
-    from tqdm import tqdm
-
-    shown: Any = tqdm.__init__
-
-    def hidden(self: Any, *args: Any, **settings: Any) -> None:
-        shown(self, *args, **{**settings, "disable": True})
-
-    tqdm.__init__ = hidden
-    try:
-        yield
-    finally:
-        tqdm.__init__ = shown
 
 
 @contextmanager
@@ -147,6 +121,8 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
 
 
 def _run(words: list[str]) -> None:
+    if sys.stderr is None or not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_DISABLE", "1")  # tqdm reads it when it is imported: no progress bars in logs
     words = _before_the_verb(words)
     if not words or words[0] in {"-h", "--help"}:
         show(_overview())
@@ -168,7 +144,7 @@ def _run(words: list[str]) -> None:
     os.environ.setdefault("DATASETS_VERBOSITY", "critical")
     if (imported := sys.modules.get("datasets")) is not None:
         imported.logging.set_verbosity(logging.CRITICAL)
-    with shown_messages(), _no_bars_in_logs():
+    with shown_messages():
         _run_verb(verb, words)
 
 
@@ -202,4 +178,4 @@ def _overview() -> str:
     lines = ["usage: hf-paraphrase [--import FILE.py] [--trust-remote-code] <verb> [flags]"]
     for journey, verbs in JOURNEYS.items():
         lines += ["", f"{journey}:", *(f"  {verb:{width}}  {row.summary}" for verb, row in verbs.items())]
-    return "\n".join([*lines, "", "hf-paraphrase <verb> --help explains every flag", ""])
+    return "\n".join([*lines, "", "hf-paraphrase <verb> --help explains the flags", ""])

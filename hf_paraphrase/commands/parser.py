@@ -24,7 +24,11 @@ _WORDS_OF_TRUTH |= {"no": False, "false": False, "f": False, "n": False, "off": 
 _FLAGS = Settings.GROUP
 _COMPUTING = "computing"
 _LAST = "the run, its output and its card"
-_OF_THE_RUN = ("seed", "license", "url", "update_card", "overwrite", "resume", "report_to", "config", "help")
+_HELP_FLAGS = ("help", "help_all")
+_OF_THE_RUN = ("seed", "license", "url", "update_card", "overwrite", "resume", "report_to", "config", *_HELP_FLAGS)
+_HELP = {"-h", "--help", "--help-all"}
+_MANY = 40
+"""Beyond so many flags `--help` shows those of the first group alone."""
 
 
 def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
@@ -40,7 +44,7 @@ class VerbParser(argparse.ArgumentParser):
     up. What is given replaces the default.
     """
 
-    def __init__(self, settings_class: type[Settings], verb: str) -> None:
+    def __init__(self, settings_class: type[Settings], verb: str, *, shows_all: bool = False) -> None:
         self._verb = verb
         self._settings_class = cast(Any, settings_class)
         super().__init__(
@@ -60,9 +64,13 @@ class VerbParser(argparse.ArgumentParser):
         self.add_argument(
             "--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it"
         )
+        self._shows_all = shows_all or len(self._actions) <= _MANY
+        others = f"show all {len(self._actions)} flags, also those of: {'; '.join(list(self._groups())[1:])}"
+        self.add_argument("--help-all", action="help", help=argparse.SUPPRESS if self._shows_all else others)
 
     def parsed(self, words: Sequence[str]) -> Any:
         """Makes the settings of the words behind the verb."""
+        self._shows_all |= "--help-all" in words
         paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
         paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
         values = self._values_of_file(Path(paths[-1])) if paths else {}
@@ -74,7 +82,7 @@ class VerbParser(argparse.ArgumentParser):
         flags = [word.partition("=")[0] for word in words if re.match(r"--[^ =]+(?:=|$)", word)]
         unknown = [name for name in flags if name not in self._option_string_actions]
         given: dict[str, Any] = {}
-        if not unknown or not {"-h", "--help"}.isdisjoint(words):
+        if not unknown or not _HELP.isdisjoint(words):
             namespace, unknown = self.parse_known_args(words)
             given = vars(namespace)
         if unknown:
@@ -117,7 +125,7 @@ class VerbParser(argparse.ArgumentParser):
         words = []
         for key, value in mapping.items():
             name = f"--{key}".replace("_", "-")
-            if "=" in name or name in ("--config", "--help"):
+            if "=" in name or name in {"--config", *_HELP}:
                 self.error(f"unknown setting `{key}`")
             known = self._option_string_actions.get(name)
             is_list = isinstance(value, list) and (known is None or known.nargs == "+")
@@ -165,6 +173,8 @@ class VerbParser(argparse.ArgumentParser):
 
     def _group_of(self, name: str) -> str:
         """Returns the `GROUP` of the class that declares a field first."""
+        if (group := self._settings_class.__dataclass_fields__[name].metadata.get("group")) is not None:
+            return str(group)
         owners = [base for base in self._settings_class.__mro__ if name in vars(base).get("__dataclass_fields__", ())]
         return str(vars(owners[-1]).get("GROUP", _FLAGS))
 
@@ -174,7 +184,10 @@ class VerbParser(argparse.ArgumentParser):
         required = [f"{action.option_strings[0]} {action.dest.upper()}" for action in self._actions if action.required]
         formatter.add_usage(" ".join(["%(prog)s", *required, "[flags]"]), [], [])
         formatter.add_text(self.description)
-        for title, actions in self._groups().items():
+        groups = self._groups()
+        if not self._shows_all:
+            groups = {_FLAGS: groups[_FLAGS] + groups[_LAST][-len(_HELP_FLAGS) :]}
+        for title, actions in groups.items():
             formatter.start_section(title)
             formatter.add_arguments(actions)
             formatter.end_section()
@@ -213,4 +226,6 @@ class _HelpFormatter(argparse.HelpFormatter):
         names = ", ".join(action.option_strings)
         if action.nargs == 0 or action.metavar == "":
             return names
-        return f"{names} {self._format_args(action, self._get_default_metavar_for_optional(action))}"
+        metavar = self._get_default_metavar_for_optional(action)
+        values = f"{action.metavar or metavar} ..." if action.nargs == "+" else self._format_args(action, metavar)
+        return f"{names} {values}"

@@ -47,6 +47,13 @@ def as_text(settings: Any, result: Any) -> Iterator[str]:
     yield str(result)
 
 
+def card(settings: Any, result: Any) -> Iterator[str]:
+    """Shows the card of the folder that was made."""
+    from ..artefacts.card_heads import read_card
+
+    yield read_card(result)
+
+
 def translation_scores(settings: Any, result: Any) -> Iterator[str]:
     """Shows BLEU and chrF of each beam, and their signatures."""
     for score in result.scores:

@@ -98,7 +98,7 @@ def all_recipes() -> dict[str, Recipe[..., Any]]:
 
 JOURNEYS = {
     "to begin with": {
-        "quickstart": Verb("run the whole pipeline on the built-in sample", "quickstart", shown=results.as_text),
+        "quickstart": Verb("run the whole pipeline on the built-in sample", "quickstart", shown=results.card),
         "demo": Verb("open a page to try models and look at data in a browser, on this machine alone", "launch_demo"),
         "env": Verb("print versions and devices, for a bug report", "environment", shown=results.as_text),
     },
@@ -110,7 +110,7 @@ JOURNEYS = {
             shown=results.neighbours,
         ),
         "serve": Verb("answer requests for embeddings and searches over HTTP", "serve"),
-        "deduplicate": Verb("leave out rows of any data that say the same as earlier ones", "deduplicate_files"),
+        "deduplicate": Verb("remove rows of any data that repeat an earlier one, or nearly", "deduplicate_files"),
         "evaluate": Verb("evaluate an encoder on semantic similarity sets", "evaluate", shown=results.as_text),
         "export": Verb("write an encoder or classifier as ONNX or JSON, or weights in fewer bits", "export_encoder"),
     },
@@ -139,7 +139,7 @@ JOURNEYS = {
     "an encoder of your own": {
         "train-tokenizer": Verb("learn a tokenizer of words or pieces of words for an encoder", "train_tokenizer"),
         "train-encoder": Verb("train a paraphrastic sentence encoder on pairs", "train_encoder", shared=True),
-        "distill": Verb("train a sentence encoder to do like larger ones, on plain text", "distill"),
+        "distill": Verb("train a sentence encoder on plain text to imitate larger ones", "distill"),
         "join": Verb("put averaging encoders side by side in one, each with its weight", "join_encoders"),
         "tune": Verb(
             "train encoders on many selections of pairs and choose the best on the dev set",

@@ -45,7 +45,7 @@ class DecontaminationSettings(Settings):
     GROUP: ClassVar[str] = "decontamination"
 
     decontaminate: list[str] = setting(
-        "evaluation files or folders, or lists of fingerprints: training rows of which a sentence is in them go (of "
+        "evaluation files or folders, or lists of fingerprints: training rows with one of their sentences go (of "
         "bitext the target side)",
         [],
         path=True,

@@ -52,7 +52,7 @@ class DeduplicateSettings(DeviceSettings):
     )
     output: str = setting("the data folder to make")
     against: list[str] = setting(
-        "other rows, likewise, that all come first: what says the same as one of them goes as well; where they lack "
+        "more rows, in such files, that count as earlier: what repeats one of them goes, too; where they lack "
         "the columns of --by, their usual ones are compared",
         [],
         path=True,
@@ -106,7 +106,7 @@ def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False,
         **settings: Other settings of :func:`deduplicate_files`: `by`, `threshold`, `clusters`, `encoder`, ...
 
     Returns:
-        The rows that stay with all their columns; with `return_removed` those that go as well.
+        The rows that stay with all their columns; with `return_removed` also those that are left out.
     """
     if isinstance(by := settings.get("by", []), str):
         settings["by"] = [by]

@@ -17,7 +17,6 @@ from ..data.row_selection import text_keys
 from ..data.same_text import has_words, same_texts
 from ..encoders.known_texts import KnownTexts
 from ..encoders.nearest_neighbours import cosine_of_rows
-from ..errors import ModelError
 from ..training.threads import one_blas_thread
 from .near_vectors import NearVectors, PlacedVectors
 
@@ -158,10 +157,7 @@ class _Comparison:
     def embedded(self, chosen: _Chosen) -> _Embedded:
         """Embeds the texts of some rows as float32 (texts, dim), of length 1 or 0."""
         rows, texts = chosen
-        vectors = self._embedder.embed(texts, batch_size=self._batch_size)
-        if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
-            raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(texts)} texts")
-        return rows, vectors
+        return rows, self._embedder.embed(texts, batch_size=self._batch_size)
 
     def all_embedded(self, chosen: Iterator[_Chosen]) -> Generator[_Embedded, None, None]:
         """Embeds block after block; with a table the next one while a block is compared."""

@@ -12,6 +12,7 @@ import math
 import os
 import tempfile
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ _ROUNDS = 6
 _MEMBERS_AT_A_TIME = 2048
 _PARTS = 8
 _PLACED_AT_A_TIME = 512
+_LISTS_OF_A_GROUP = 8
+_MANY_LISTS = 500
 _PAIRS_AT_A_TIME = 4096
 _ROUNDING = 1e-6
 
@@ -39,12 +42,12 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 class PlacedVectors:
     """New vectors: as they are (rows, dim), shortened (rows, components + 1), and their lists.
 
-    Each is kept in its nearest list (rows,), and the nearest ones are looked in (rows, probes).
+    Each is kept in its nearest list (rows,); `lists` are row × number of lists + list of what is looked in (pairs,).
     """
 
     vectors: NDArray[np.float32]
     short: NDArray[np.float32]
-    own: NDArray[np.int64]
+    own: NDArray[np.int16]
     lists: NDArray[np.int64]
 
 
@@ -97,18 +100,24 @@ class NearVectors:
 
     def place(self, vectors: NDArray[np.float32]) -> PlacedVectors:
         """Shortens vectors (rows, dim) and chooses their lists."""
-        parts = np.array_split(vectors, len(vectors) // _PLACED_AT_A_TIME + 1)
-        columns = zip(*in_threads(self._placed, parts, self._threads), strict=True)
+        starts = range(0, len(vectors) or 1, _PLACED_AT_A_TIME)
+        columns = zip(*in_threads(lambda start: self._placed(vectors, start), starts, self._threads), strict=True)
         return PlacedVectors(vectors, *map(np.concatenate, columns))
 
     def _placed(
-        self, vectors: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64], NDArray[np.int64]]:
-        """Returns vectors shortened, their nearest lists (rows,), and those to look in (rows, probes)."""
-        short = self._shortened(vectors)
+        self, vectors: NDArray[np.float32], start: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.int64]]:
+        """Returns some vectors shortened, their nearest lists (rows,), and the places to look in (pairs,)."""
+        short = self._shortened(vectors[start : start + _PLACED_AT_A_TIME])
         cosines = short @ self._centroids.T
-        probes = min(PROBES, len(self._lists))
-        return short, cosines.argmax(axis=1), np.argpartition(cosines, -probes, axis=1)[:, -probes:]
+        # At least the nearest PROBES: of many lists those not below so many of the largest of interleaved groups.
+        number = len(self._lists)
+        groups = number if number < _MANY_LISTS else number // _LISTS_OF_A_GROUP
+        largest = cosines[:, : number // groups * groups].reshape(len(short), number // groups, groups).max(axis=1)
+        probes = min(PROBES, groups)
+        least = np.partition(largest, -probes, axis=1)[:, -probes]
+        looked_in = np.flatnonzero(cosines >= least[:, None]) + start * number
+        return short, cosines.argmax(axis=1).astype(np.int16), looked_in
 
     def add(self, placed: PlacedVectors, chosen: NDArray[np.int64]) -> None:
         """Adds the chosen ones (rows,) of some vectors, which are numbered from 0 as they are added."""
@@ -120,10 +129,11 @@ class NearVectors:
     def near(self, placed: PlacedVectors, *, everywhere: bool = False, threshold: float | None = None) -> Pairs:
         """Finds the near vectors among those added, in the lists of each new one or `everywhere`."""
         threshold = self._threshold if threshold is None else threshold
-        lists, probes = placed.lists, placed.lists.shape[1]
-        groups = [(number, places // probes) for number, places in _grouped(lists.ravel())]
         if everywhere:
-            groups = [(number, np.arange(len(lists))) for number in range(len(self._lists))]
+            groups = [(number, np.arange(len(placed.own))) for number in range(len(self._lists))]
+        else:
+            rows_of_pairs, lists = np.divmod(placed.lists, len(self._lists))
+            groups = [(number, rows_of_pairs[places]) for number, places in _grouped(lists.astype(np.int16))]
         tasks = [
             (rows, self._lists[number], first)
             for number, rows in groups
@@ -198,7 +208,7 @@ def _reaching(new: NDArray[np.int64], old: NDArray[np.int64], cosines: NDArray[n
     return new[reached], old[reached], cosines[reached]
 
 
-def _grouped(numbers: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+def _grouped(numbers: NDArray[np.signedinteger[Any]]) -> list[tuple[int, NDArray[np.int64]]]:
     """Returns each of the numbers (rows,), ascending, with the places where it stands."""
     order = np.argsort(numbers, kind="stable")
     values, starts = np.unique(numbers[order], return_index=True)

@@ -38,7 +38,7 @@ class DemoSettings(DeviceSettings):
     model_source_lang: str | None = setting(
         "language to translate from, by the code of translation models that know several", None
     )
-    model_target_lang: str | None = setting("language to translate into, likewise", None)
+    model_target_lang: str | None = setting("language to translate into, by such a code", None)
     port: int = setting(
         "the port on 127.0.0.1; 0 takes a free one", 7860, at_least=0, at_most=65_535, excludes="output"
     )

@@ -103,7 +103,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         dataset=True,
     )
     output: str | None = setting(
-        "the .npy file to write, with --columns the data folder [default: the name of the input, with .npy behind it]",
+        "the .npy file to write, with --columns the data folder [default: the name of the input plus .npy]",
         None,
     )
     columns: list[str] = setting("columns of texts to embed, in every split; spaces or commas between them", [])

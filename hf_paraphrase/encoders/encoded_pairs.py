@@ -21,7 +21,7 @@ from torch import Tensor
 from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import BACK_TRANSLATED, BITEXT
 from ..errors import InputError, OutputError
-from ..messages import warn
+from ..messages import log
 from ..tokenization.token_ids import TokenIds, ends_of, id_counts, ranges
 from ..tokenization.token_lookup import ids_of, lookup_for
 from ..training.batches import Item
@@ -193,7 +193,7 @@ def encode_pairs(
     known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numbers - {LABEL, SCORE})}
     unused = [name for name in source.columns if name not in known]
     if unused:
-        warn(f"columns of the pairs that are not used: {', '.join(unused)}")
+        log(f"columns of the pairs that are not used: {', '.join(unused)}", warning=True)
     dropped = unlike = 0
     all_labels: list[NDArray[np.float32]] = []
     counts: list[NDArray[np.int64]] = []
@@ -222,7 +222,7 @@ def encode_pairs(
         reason = "no pair is labelled as a paraphrase" if unlike else reason
         raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
     if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
-        warn(f"{truncated} texts have more tokens than the model reads. Their ends are left out.")
+        log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.", warning=True)
     return EncodedPairs(
         **vars(arrays.finish()),
         labels=np.concatenate(all_labels) if labelled else None,

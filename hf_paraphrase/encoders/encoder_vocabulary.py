@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import tempfile
@@ -31,12 +32,12 @@ from .kinds import (
     check_own_class,
     encoder_class,
     encoder_kind,
-    is_of_transformers,
     new_encoder,
     third_party_type,
 )
 from .onnx_encoder import is_onnx_folder
 from .static_tables import read_static
+from .text_tokens import Reading
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -273,7 +274,7 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     import torch
     from transformers import PreTrainedModel
 
-    from .pooled_transformer import PooledTransformer, reading_of
+    from .pooled_transformer import PooledTransformer
     from .sentence_encoder import SentenceEncoder
 
     if isinstance(model, str | os.PathLike):
@@ -292,17 +293,12 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         if not isinstance(model.model, torch.nn.Module):
             what = "this encoder cannot be trained"
             raise ModelError(what, path=model.folder, remedy="give the model it was made from")
-        names: dict[str, Any] = {"prompts": model.prompts, "default_prompt_name": model.default_prompt_name}
-        encoder = SentenceEncoder(model.model, tokenizer or model.tokenizer, reading=model.reading, **names)
-        encoder.folder = model.folder
+        encoder = copy.copy(model)
+        encoder._tokenizer, encoder.truncate_dim = tokenizer or model.tokenizer, None
+        # A table is saved as an average, which neither truncates nor normalises.
+        encoder.reading = model.reading if hasattr(model.model, "transformer") else Reading()
     else:
-        if tokenizer is None:
-            raise UsageError("a model comes with its tokenizer", remedy="give it as processing_class")
         encoder = SentenceEncoder(model, tokenizer)
-        if is_of_transformers(model):
-            if tokenizer.pad_token_id is None:
-                raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
-            encoder = SentenceEncoder(PooledTransformer(model), tokenizer, reading=reading_of(model, tokenizer))
         encoder.folder = _folder_of(model)
     if not isinstance(encoder.model, PooledTransformer):
         check_own_class(encoder.model)

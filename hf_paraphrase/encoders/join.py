@@ -42,7 +42,7 @@ class JoinSettings(Settings):
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
     averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
     `weighted-trigrams`: random vectors of character trigrams that count less the more frequent they are in --text,
-    which see exact names, numbers and rare words. Unknown words of a model that skips them are always left out.
+    which match exact names, numbers and rare words. Unknown words of a model that skips them are always left out.
     """
 
     model: list[str] = setting(
@@ -51,12 +51,12 @@ class JoinSettings(Settings):
     )
     output: str = setting("the folder to write; it appears whole or not at all")
     weights: list[float] = setting(
-        "share of each model in the cosine, in their order; their sum is of no matter [default: equal]",
+        "share of each model in the cosine, in their order; their sum does not matter [default: equal]",
         [],
         above=0,
     )
     text: list[str] = setting(
-        f"whose trigrams weighted-trigrams has: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data "
+        f"text for weighted-trigrams: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data "
         "folders (split train)",
         [],
         path=True,
@@ -90,9 +90,8 @@ class JoinSettings(Settings):
         if len(set(self.model)) < len(self.model):
             raise UsageError("--model names a model twice", remedy="give it more weight instead")
         if self.weights and len(self.weights) != len(self.model):
-            raise UsageError(
-                f"--weights has {len(self.weights)} weights for {len(self.model)} models", remedy="give one for each"
-            )
+            what = f"--weights has {len(self.weights)} weights for {len(self.model)} models"
+            raise UsageError(what, remedy="give one for each")
         if bool(self.text) != (BASELINE in self.model):
             raise UsageError(f"--text and --model {BASELINE} need each other", remedy="give both, or leave both out")
 

@@ -193,10 +193,8 @@ def check_own_class(model: PreTrainedModel) -> None:
     for kind in (type(model), type(model.config)):
         has_file = kind.__module__ != "__main__" and hasattr(sys.modules.get(kind.__module__), "__file__")
         if not has_file or "." in kind.__qualname__:
-            raise UsageError(
-                f"{kind.__qualname__} is not at the top level of a file, so that its code cannot be saved",
-                remedy="put it into a file of its own, and import it from there",
-            )
+            what = f"{kind.__qualname__} is not at the top level of a file, so that its code cannot be saved"
+            raise UsageError(what, remedy="put it into a file of its own, and import it from there")
 
 
 def new_encoder(

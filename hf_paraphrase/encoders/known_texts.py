@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelError
 from .nearest_neighbours import nearest_neighbours
 from .sentence_encoder import SentenceEncoder
+from .vectors import checked_vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,7 +45,7 @@ class KnownTexts:
         if self._words is not None:
             words = np.concatenate([[0], self._words[ids.ids].cumsum()])
             vectors[words[ids.offsets[1:]] == words[ids.offsets[:-1]]] = 0
-        return vectors
+        return checked_vectors(vectors, len(vectors))
 
 
 class SimilarSentences:
@@ -65,12 +65,12 @@ class SimilarSentences:
 
     def add(self, name: str, texts: pa.Array, words: pa.Array) -> None:
         """Adds sentences to a set."""
-        vectors = self._vectors(texts)
+        vectors = self._embedder.embed(texts.to_pylist())
         self._sets[name] = np.concatenate([self._sets.get(name, vectors[:0]), vectors[vectors.any(axis=1)]])
 
     def match(self, texts: pa.Array, words: pa.Array) -> dict[str, NDArray[np.int64]]:
         """Finds for each set that matches any sentence the numbers of those, ascending."""
-        vectors = self._vectors(texts)
+        vectors = self._embedder.embed(texts.to_pylist())
         rows_by_set = {}
         for name, known in self._sets.items():
             rows, cosines = nearest_neighbours(vectors, known, 1, skip_zero=True, query_block=4096)
@@ -78,9 +78,3 @@ class SimilarSentences:
             if len(near):
                 rows_by_set[name] = near
         return rows_by_set
-
-    def _vectors(self, texts: pa.Array) -> NDArray[np.float32]:
-        vectors = self._embedder.embed(texts.to_pylist())
-        if not np.isfinite(vectors).all():
-            raise ModelError("the encoder of --decontaminate-similarity gave vectors with NaN or infinity")
-        return vectors

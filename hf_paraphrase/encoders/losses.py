@@ -35,9 +35,8 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
     for parameter in parameters[1:]:
         is_variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if parameter.default is parameter.empty and not is_variadic and parameter.name not in _GIVEN:
-            raise UsageError(
-                f"the forward of the loss asks for `{parameter.name}`", remedy=f"there is {', '.join(_GIVEN)}"
-            )
+            what = f"the forward of the loss asks for `{parameter.name}`"
+            raise UsageError(what, remedy=f"there is {', '.join(_GIVEN)}")
     return name in [parameter.name for parameter in parameters[1:]]
 
 

@@ -34,6 +34,7 @@ def write_model_files(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     weights: Mapping[str, Tensor] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> None:
     """Writes an encoder so that `AutoModel`, sentence-transformers and we open it; see the contract on artefacts.
 
@@ -47,7 +48,7 @@ def write_model_files(
     with quiet_transformers():
         model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
         save_tokenizer(tokenizer, folder)
-    write_module_files(folder, model.config.hidden_size, is_table=not _needs_own_code(model))
+    write_module_files(folder, model.config.hidden_size, options, is_table=not _needs_own_code(model))
 
 
 def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
@@ -125,7 +126,7 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
         if hasattr(model, "transformer"):
             model.save(artefact.staging, encoder)
         else:
-            write_model_files(artefact.staging, model, encoder.tokenizer)
+            write_model_files(artefact.staging, model, encoder.tokenizer, options=encoder.prompt_options)
         values = {
             **card_values(model, artefact.target.name),
             "hidden_size": encoder.dimension,
@@ -168,7 +169,7 @@ def _saved_model(encoder: Any) -> Any:
     if isinstance(model, OnnxModel):
         what = "an ONNX model cannot be saved as another"
         raise ModelError(what, path=encoder.folder, remedy="save the one it was made from")
-    if encoder.truncate_dim is not None:
+    if encoder.truncate_dim is not None and not hasattr(model, "transformer"):
         if type(model) is not AvgModel:
             what = f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has"
             raise ModelError(what, path=encoder.folder, remedy="save it whole, and open it with truncate_dim")

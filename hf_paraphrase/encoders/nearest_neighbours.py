@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, UsageError
-from .vectors import check_counts
+from ..errors import UsageError
+from .vectors import check_counts, check_finite
 
 _PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
 _COSINES_AT_A_TIME = 8192
@@ -32,13 +32,7 @@ def unit_vectors(vectors: NDArray[np.floating], name: str = "vectors", first: in
     """
     exact = np.array(vectors, np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-    wrong = np.flatnonzero(~np.isfinite(lengths))
-    if len(wrong):
-        raise InputError(
-            f"{name} with NaN or infinity, the first in row {first + wrong[0]} (from 0)",
-            path=getattr(vectors, "filename", None),
-            remedy="encode the texts again, or leave these out",
-        )
+    check_finite(name, lengths[:, None], first, path=getattr(vectors, "filename", None))
     exact /= np.where(lengths == 0, 1.0, lengths)[:, None]
     return exact
 
@@ -93,10 +87,8 @@ def nearest_neighbours(
     """
     check_counts(k=k)
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
-        raise UsageError(
-            f"{names[0]} {queries.shape} and {names[1]} {corpus.shape} must be matrices of one dimension",
-            remedy="give a row for each text, all from one encoder",
-        )
+        what = f"{names[0]} {queries.shape} and {names[1]} {corpus.shape} must be matrices of one dimension"
+        raise UsageError(what, remedy="give a row for each text, all from one encoder")
     size = len(corpus) if among is None else len(among)
     k = min(k, size)
     rows = np.full((len(queries), k), -1, np.int64)

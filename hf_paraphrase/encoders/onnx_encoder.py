@@ -34,10 +34,8 @@ def require_packages(*names: str) -> None:
     """Checks that packages of the extra `onnx` are installed."""
     for name in names:
         if importlib.util.find_spec(name) is None:
-            raise UsageError(
-                f"the package `{name}` is not installed",
-                remedy='it comes with the extra `onnx`: pip install "hf-paraphrase[onnx]"',
-            )
+            what = f"the package `{name}` is not installed"
+            raise UsageError(what, remedy='it comes with the extra `onnx`: pip install "hf-paraphrase[onnx]"')
 
 
 def open_session(path: Path, *, threads: int = 0) -> onnxruntime.InferenceSession:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -87,12 +86,6 @@ def evaluation_mode(model: Any) -> Iterator[None]:
         yield
     finally:
         model.train()
-
-
-def forward_options(model: Any) -> dict[str, Any]:
-    """Returns the option by which an encoder knows that its sentence embeddings are all that is wanted."""
-    forward = getattr(model, "forward", model)
-    return {"return_token_vectors": False} if "return_token_vectors" in inspect.signature(forward).parameters else {}
 
 
 def with_progress_bar(steps: Iterable[int], total: int) -> Iterator[int]:

@@ -34,7 +34,6 @@ from .sentence_transformers_files import (
 from .text_tokens import Reading
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
-PROMPT_LEFT_OUT = "a pooling that leaves the prompt out is not supported"
 _FLAGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -73,17 +72,19 @@ class PooledTransformer(nn.Module):
     """
 
     def __init__(
-        self, transformer: nn.Module, poolings: Sequence[str] = ("mean",), layers: Sequence[VectorLayer] = ()
+        self,
+        transformer: nn.Module,
+        poolings: Sequence[str] = ("mean",),
+        layers: Sequence[VectorLayer] = (),
+        include_prompt: bool = True,
     ) -> None:
         super().__init__()
+        self.include_prompt = include_prompt
         self.transformer: Any = transformer
+        self.config: Any = getattr(transformer, "config", None)
         self.poolings = list(poolings)
         self.layers: Any = nn.ModuleList(layers)
-
-    @property
-    def config(self) -> Any:
-        """The configuration of the transformer."""
-        return self.transformer.config
+        self.training = transformer.training
 
     @property
     def dimension(self) -> int:
@@ -110,15 +111,17 @@ class PooledTransformer(nn.Module):
         embeddings: nn.Module = self.transformer.get_input_embeddings()
         return embeddings
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, unpooled: int = 0) -> SimpleNamespace:
         """Embeds texts from their ids (texts, length), padded behind, and a mask that is not 0 where there is a token.
 
-        `pooler_output` (texts, dimension) of the result are the embeddings.
+        The first `unpooled` tokens are read, and left out of the pooling. `pooler_output` (texts, dimension) of
+        the result are the embeddings.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask.long()
         # The decoder of a translation model stays, so that what is saved opens again; it reads nothing.
         reader = self.transformer.get_encoder() if self.config.is_encoder_decoder else self.transformer
         hidden = reader(input_ids=input_ids, attention_mask=mask).last_hidden_state
+        mask = mask * (torch.arange(mask.shape[1], device=mask.device) >= unpooled)
         vectors = torch.cat([pooled(pooling, hidden.float(), mask) for pooling in self.poolings], dim=1)
         for layer in self.layers:
             vectors = layer(vectors)
@@ -131,13 +134,15 @@ class PooledTransformer(nn.Module):
             self.transformer.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)
         kinds = ["Transformer", "Pooling", *(layer.kind for layer in self.layers)]
-        _, pooling, *places = write_modules(folder, kinds, encoder.prompts, encoder.default_prompt_name)
+        options = {"truncate_dim": encoder.truncate_dim, **encoder.prompt_options}
+        _, pooling, *places = write_modules(folder, kinds, options)
         settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
         write_json(folder / TRANSFORMER_FILE, settings)
         # Older versions of that library know the flags alone, which have no order.
         flags = {flag: name in self.poolings for flag, name in _FLAGS.items()}
         modes = flags if len(self.poolings) == 1 else {"pooling_mode": self.poolings}
-        write_json(pooling / "config.json", {"word_embedding_dimension": self.config.hidden_size, **modes})
+        sizes = {"word_embedding_dimension": self.config.hidden_size, "include_prompt": self.include_prompt}
+        write_json(pooling / "config.json", {**sizes, **modes})
         for place, layer in zip(places, self.layers, strict=True):
             write_json(place / "config.json", layer.settings)
             if weights := layer.state_dict():
@@ -145,12 +150,12 @@ class PooledTransformer(nn.Module):
 
 
 def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
-    """Makes one vector of the token vectors (texts, length, dim) of each text, padded behind."""
+    """Makes one vector of the token vectors (texts, length, dim) of each text where its mask (texts, length) is 1."""
+    texts = torch.arange(len(hidden), device=hidden.device)
     if pooling == "cls":
-        return hidden[:, 0]
+        return hidden[texts, mask.argmax(1)]
     if pooling == "lasttoken":
-        last = (mask.sum(1) - 1).clamp_min(0)
-        return hidden[torch.arange(len(hidden), device=hidden.device), last]
+        return hidden[texts, mask.shape[1] - 1 - mask.flip(1).argmax(1)]
     weights = mask.unsqueeze(2).to(hidden.dtype)
     if pooling == "max":
         return hidden.masked_fill(weights == 0, -torch.inf).amax(1)
@@ -173,7 +178,7 @@ def open_transformer(
 
     if (modules := _read_modules(folder)) is None:
         return None
-    place, poolings, layers = modules
+    place, parts = modules
     config = check_settings(folder, place, trust_remote_code)
     if not read_headers(place):
         raise ModelError(f"it has no {_WEIGHTS}", path=folder, remedy="convert it to safetensors first")
@@ -202,7 +207,7 @@ def open_transformer(
     own = optional_json(place / TRANSFORMER_FILE)
     reading = reading_of(model, tokenizer, own.get("max_seq_length"))
     reading = replace(reading, lower_case=own.get("do_lower_case") is True)
-    return PooledTransformer(model, poolings, layers).eval(), tokenizer, reading
+    return PooledTransformer(model, **parts).eval(), tokenizer, reading
 
 
 def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[str, Any]:
@@ -255,11 +260,11 @@ def _positions(model: Any) -> int | None:
     return most if isinstance(most, int) and most > 0 else None
 
 
-def _read_modules(folder: Path) -> tuple[Path, list[str], list[VectorLayer]] | None:
-    """Reads the folder of the transformer, its poolings and its layers; returns None for any other modules."""
+def _read_modules(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+    """Reads the folder of the transformer, its pooling and its layers; returns None for any other modules."""
     path = folder / MODULES_FILE
     if not path.is_file():
-        return folder, ["mean"], []
+        return folder, {}
     modules = read_json(path, ModelError)
     if not isinstance(modules, list):
         raise ModelError("not a list of modules", path=path, remedy=REMEDY)
@@ -268,9 +273,10 @@ def _read_modules(folder: Path) -> tuple[Path, list[str], list[VectorLayer]] | N
     is_known = all(str(module["type"]).startswith("sentence_transformers.") for module in modules)
     if kinds[:2] != ["Transformer", "Pooling"] or not is_known:
         return None
-    poolings = _read_poolings(optional_json(places[1] / "config.json"), folder)
+    pooling = optional_json(places[1] / "config.json")
+    parts = {"poolings": _read_poolings(pooling, folder), "include_prompt": pooling.get("include_prompt") is not False}
     layers = [layer for kind, place in zip(kinds[2:], places[2:], strict=True) if (layer := _read_layer(kind, place))]
-    return (places[0], poolings, layers) if len(layers) == len(kinds) - 2 else None
+    return (places[0], {**parts, "layers": layers}) if len(layers) == len(kinds) - 2 else None
 
 
 def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
@@ -282,8 +288,6 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
     if not poolings or not set(poolings) <= set(_FLAGS.values()):
         what = f"a pooling by {', '.join(poolings) or 'nothing'}"
         raise ModelError(what, path=folder, remedy=f"use one of {', '.join(_FLAGS.values())}")
-    if settings.get("include_prompt") is False:
-        raise ModelError(PROMPT_LEFT_OUT, path=folder, remedy=REMEDY)
     return poolings
 
 

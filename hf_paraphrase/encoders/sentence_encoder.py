@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import logging
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,10 @@ from ..messages import log
 from ..registry import TRUST_REMOTE_CODE
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
-from .kinds import encoder_class, third_party_type
+from .kinds import encoder_class, is_of_transformers, third_party_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
-from .padded_batches import embed_in_padded_batches, evaluation_mode, forward_options, with_progress_bar
-from .sentence_transformers_files import read_prompts
+from .padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
+from .sentence_transformers_files import read_options
 from .static_tables import VectorTable, read_static
 from .text_tokens import Reading, TextTokens
 from .vectors import Precision, check_counts, check_finite, check_precision, normalized, quantize_embeddings
@@ -55,8 +56,8 @@ class SentenceEncoder:
     asks for `model`. Until then nothing here needs PyTorch or transformers, which take seconds to import.
 
     Args:
-        model: A name or folder, as :meth:`from_pretrained` takes it; or an encoder whose `forward` gives
-            `pooler_output` (batch, dim), an exported one, or a table.
+        model: A name or folder, as :meth:`from_pretrained` takes it; a model of transformers, whose token vectors are
+            averaged; another encoder whose `forward` gives `pooler_output` (batch, dim); an exported one; or a table.
         tokenizer: Its fast tokenizer; None for that of a table, a name or a folder.
         device: Where to compute, e.g. `cuda`; None for where the model is.
         truncate_dim: Keep the first N components of each embedding, for encoders that were trained for it. Those of a
@@ -88,6 +89,13 @@ class SentenceEncoder:
             raise UsageError("a model comes with its tokenizer", remedy="give that too, or the name of a folder")
         self.results: dict[str, Any] = {}
         self.folder: Path | None = None
+        if is_of_transformers(model):
+            from .pooled_transformer import PooledTransformer, reading_of
+
+            if tokenizer.pad_token_id is None:
+                raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
+            reading = reading or reading_of(model, tokenizer)
+            model = PooledTransformer(cast(Any, model))
         self._table = model if isinstance(model, VectorTable) else None
         self._model: Any = None if isinstance(model, VectorTable) else model
         self._tokenizer = tokenizer
@@ -95,7 +103,6 @@ class SentenceEncoder:
             reading = Reading() if self._table is None else self._table.reading
         self._tokens = TextTokens(reading)
         self._averages: TableAverages | None = None
-        self._warned = False
         self.prompts = dict(prompts or {})
         self.default_prompt_name = default_prompt_name
         self.truncate_dim = truncate_dim
@@ -141,9 +148,9 @@ class SentenceEncoder:
                 # Of what is refused here the weights are not fetched.
                 check_settings(local, local, trust_remote_code)
             local = model_folder(folder, revision=revision, any_type=True, with_code=trust_remote_code)
-        prompts, default = read_prompts(local)
-        options: dict[str, Any] = {"prompts": prompts, "default_prompt_name": default}
-        options |= {"truncate_dim": truncate_dim, "device": device}
+        options = {**read_options(local), "device": device}
+        if truncate_dim is not None:
+            options["truncate_dim"] = truncate_dim
         if is_onnx_folder(local):
             encoder = cls(*load_onnx_folder(local), **options)
         elif (table := read_static(local)) is not None:
@@ -335,11 +342,11 @@ class SentenceEncoder:
             _check_truncation(self.dimension, truncate_dim)
         if device is not None:
             self.to(device)
-        prepared = self._tokens.prepared(texts, self._prompt(prompt, prompt_name))
-        tokenize, blocks = self._tokens.in_blocks(self.backend, prepared)
+        prompt = self._prompt(prompt, prompt_name)
+        tokenize, blocks = self._tokens.in_blocks(self.backend, self._tokens.prepared(texts, prompt))
         normalize = normalize or normalize_embeddings
         vectors: NDArray[Any] = self._embedded(
-            tokenize, blocks, batch_size, normalize, truncate_dim, bool(show_progress_bar)
+            tokenize, blocks, prompt, batch_size, normalize, truncate_dim, bool(show_progress_bar)
         )
         if precision != "float32":
             vectors = quantize_embeddings(vectors, precision)
@@ -354,23 +361,31 @@ class SentenceEncoder:
 
     def encode_query(self, texts: Texts, **options: Any) -> Any:
         """Embeds queries as :meth:`encode` does, with the prompt `query` before them if there is one."""
-        return self._encode_as(("query",), texts, options)
+        return self.for_task("query").encode(texts, **options)
 
     def encode_document(self, texts: Texts, **options: Any) -> Any:
         """Embeds texts to be found, with the prompt `document`, `passage` or `corpus` if there is one."""
-        return self._encode_as(("document", "passage", "corpus"), texts, options)
+        return self.for_task("document").encode(texts, **options)
 
-    def _encode_as(self, names: Sequence[str], texts: Texts, options: dict[str, Any]) -> Any:
-        """Embeds texts with the first of these prompts that there is, if no other is asked for."""
-        encoder = self
-        if hasattr(self._model, "task"):
-            # A router of sentence-transformers has modules for each.
-            encoder = copy.copy(self)
-            encoder._model = copy.copy(self._model)
-            encoder._model.task = names[0]
-        if options.get("prompt") is None and options.get("prompt_name") is None:
-            options["prompt_name"] = next((name for name in names if name in self.prompts), None)
-        return encoder.encode(texts, **options)
+    @property
+    def prompt_options(self) -> dict[str, Any]:
+        """What a saved folder says of prompts, for sentence-transformers and for us."""
+        return {"prompts": self.prompts, "default_prompt_name": self.default_prompt_name}
+
+    def for_task(self, task: Literal["query", "document"]) -> SentenceEncoder:
+        """Returns the encoder whose default prompt is that of a task; itself if there is none."""
+        names = (task,) if task == "query" else (task, "passage", "corpus")
+        prompt_name = next((name for name in names if name in self.prompts), self.default_prompt_name)
+        has_modules = hasattr(self._model, "task")
+        if prompt_name == self.default_prompt_name and not has_modules:
+            return self
+        made = copy.copy(self)
+        made.default_prompt_name = prompt_name
+        if has_modules:
+            # A router of sentence-transformers has some for each.
+            made._model = copy.copy(self._model)
+            made._model.task = task
+        return made
 
     def encode_token_ids(
         self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
@@ -378,7 +393,19 @@ class SentenceEncoder:
         """Embeds texts as :meth:`encode` does, float32 (texts, dim), from what :meth:`token_ids` gave for them."""
         texts = len(ids.offsets) - 1
         blocks = [slice(first, min(first + _ROWS_PER_BLOCK, texts)) for first in range(0, texts or 1, _ROWS_PER_BLOCK)]
-        return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, batch_size, normalize)
+        prompt = self._prompt(None, None)
+        return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, prompt, batch_size, normalize)
+
+    def forward_options(self, prompt: str | None = None) -> dict[str, Any]:
+        """Returns what the model is told beside tokens that begin with a prompt, by default the default one."""
+        prompt, forward = self._prompt(prompt, None), getattr(self.model, "forward", self.model)
+        # Sentence embeddings are all that is wanted.
+        has_choice = "return_token_vectors" in inspect.signature(forward).parameters
+        options: dict[str, Any] = {"return_token_vectors": False} if has_choice else {}
+        if prompt and not getattr(self.model, "include_prompt", True):
+            whole = TokenIds.joined(self._tokens.blocks(self.backend, [prompt]))
+            options["unpooled"] = int(whole.lengths[0]) - self.reading.last_special
+        return options
 
     def _prompt(self, prompt: str | None, name: str | None) -> str:
         if prompt is not None:
@@ -395,6 +422,7 @@ class SentenceEncoder:
         self,
         tokenize: Callable[[slice], TokenIds],
         blocks: list[slice],
+        prompt: str,
         batch_size: int,
         normalize: bool,
         truncate_dim: int | None = None,
@@ -418,7 +446,7 @@ class SentenceEncoder:
             if averages is not None:
                 steps = embed_averages(averages, tokenize, blocks, vectors, finish)
             else:
-                model, wanted = self.model, forward_options(self.model)
+                model, wanted = self.model, self.forward_options(prompt)
                 steps = embed_in_padded_batches(
                     lambda ids, mask: model(ids, attention_mask=mask, **wanted).pooler_output,
                     TokenIds.joined(in_threads(tokenize, blocks, available_threads())),
@@ -433,8 +461,8 @@ class SentenceEncoder:
                 steps = with_progress_bar(steps, len(vectors))
             for _ in steps:
                 pass
-        if (cut := self._tokens.truncated) and not self._warned:
-            self._warned, most = True, self.reading.most_tokens
+        if (cut := self._tokens.truncated) and not self._tokens.is_logged:
+            self._tokens.is_logged, most = True, self.reading.most_tokens
             _LOGGER.warning("%d texts have more than %d tokens: the rest of them is not read", cut, most)
         return vectors
 
@@ -468,7 +496,7 @@ class SentenceEncoder:
             if array.dtype.kind == "f":
                 if array.ndim not in (1, 2):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
-                check_finite("embedding", np.atleast_2d(array))
+                check_finite("embeddings", np.atleast_2d(array))
                 return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
         texts = [side] if isinstance(side, str) else side
         vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})

@@ -16,7 +16,7 @@ from ..errors import ModelError
 
 MODULES_FILE = "modules.json"
 TRANSFORMER_FILE = "sentence_bert_config.json"
-_PROMPTS_FILE = "config_sentence_transformers.json"
+_OPTIONS_FILE = "config_sentence_transformers.json"
 _LIBRARY = "sentence_transformers.models"
 
 
@@ -34,20 +34,18 @@ def module_folder(folder: Path, module: object) -> Path:
     """Returns the folder of a module, which must be in the model's own."""
     place = module.get("path", "") if isinstance(module, dict) else None
     if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
-        raise ModelError(
-            f"a module without a folder in this one: {str(module)[:100]}",
-            path=folder / MODULES_FILE,
-            remedy="copy the model again, from a source that you trust",
-        )
+        what = f"a module without a folder in this one: {str(module)[:100]}"
+        raise ModelError(what, path=folder / MODULES_FILE, remedy="copy the model again, from a source that you trust")
     return folder / place
 
 
-def read_prompts(folder: Path) -> tuple[dict[str, str], str | None]:
-    """Reads the prompts of a folder of sentence-transformers by their names, and the name of the default one."""
-    settings = optional_json(folder / _PROMPTS_FILE)
+def read_options(folder: Path) -> dict[str, Any]:
+    """Reads what `config_sentence_transformers.json` says: the prompts, the default one, and the components kept."""
+    settings = optional_json(folder / _OPTIONS_FILE)
     named, default = settings.get("prompts"), settings.get("default_prompt_name")
     prompts = {name: text for name, text in named.items() if isinstance(text, str)} if isinstance(named, dict) else {}
-    return prompts, default if default in prompts else None
+    default = default if default in prompts else None
+    return {"prompts": prompts, "default_prompt_name": default, "truncate_dim": settings.get("truncate_dim")}
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -56,22 +54,22 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_modules(
-    folder: Path, kinds: Sequence[str], prompts: Mapping[str, str] | None = None, default: str | None = None
-) -> list[Path]:
-    """Writes the list of modules and the prompts, and returns the folders that the modules are to have."""
+def write_modules(folder: Path, kinds: Sequence[str], options: Mapping[str, Any] | None = None) -> list[Path]:
+    """Writes the list of modules and the options, and returns the folders that the modules are to have."""
     names = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
     modules = [
         {"idx": number, "name": str(number), "path": name, "type": f"{_LIBRARY}.{kind}"}
         for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
     ]
     write_json(folder / MODULES_FILE, modules)
-    settings = {"prompts": dict(prompts or {}), "default_prompt_name": default, "similarity_fn_name": "cosine"}
-    write_json(folder / _PROMPTS_FILE, settings)
+    settings = {"prompts": {}, "default_prompt_name": None, **(options or {}), "similarity_fn_name": "cosine"}
+    write_json(folder / _OPTIONS_FILE, settings)
     return [folder / name for name in names]
 
 
-def write_module_files(folder: Path, hidden_size: int, *, is_table: bool) -> None:
+def write_module_files(
+    folder: Path, hidden_size: int, options: Mapping[str, Any] | None = None, *, is_table: bool
+) -> None:
     """Writes `modules.json` and what belongs to it for an encoder of ours.
 
     An average of word vectors is a `StaticEmbedding`, read from `model.safetensors` and `tokenizer.json` beside it,
@@ -79,17 +77,12 @@ def write_module_files(folder: Path, hidden_size: int, *, is_table: bool) -> Non
     and the mean over its tokens, which the contract on `last_hidden_state` makes the sentence embedding.
     """
     if is_table:
-        write_modules(folder, ["StaticEmbedding"])
+        write_modules(folder, ["StaticEmbedding"], options)
         return
-    _, pooling = write_modules(folder, ["Transformer", "Pooling"])
+    _, pooling = write_modules(folder, ["Transformer", "Pooling"], options)
     # Texts of any length are read whole; the tokenizer lower-cases where the encoder wants it.
     write_json(folder / TRANSFORMER_FILE, {"max_seq_length": None, "do_lower_case": False})
-    modes = {
-        "pooling_mode_cls_token": False,
-        "pooling_mode_mean_tokens": True,
-        "pooling_mode_max_tokens": False,
-        "pooling_mode_mean_sqrt_len_tokens": False,
-    }
+    modes = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "pooling_mode_max_tokens": False}
     write_json(pooling / "config.json", {"word_embedding_dimension": hidden_size, **modes})
 
 

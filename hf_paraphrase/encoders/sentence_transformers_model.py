@@ -16,7 +16,7 @@ from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
 from ..artefacts.files import opening, quiet_transformers
 from ..errors import ModelError
-from .pooled_transformer import PROMPT_LEFT_OUT, REMEDY, PooledTransformer
+from .pooled_transformer import PooledTransformer
 from .sentence_transformers_files import MODULES_FILE
 from .text_tokens import Reading
 
@@ -31,14 +31,12 @@ class LibraryModel(PooledTransformer):
     """
 
     def __init__(self, library: Any) -> None:
-        super().__init__(library)
+        has_all = all(getattr(module, "include_prompt", True) for module in library.modules())
+        super().__init__(library, include_prompt=has_all)
         self.task: str | None = None
-        self._config = PreTrainedConfig(hidden_size=int(library.encode("a").shape[-1]), vocab_size=256)
-
-    @property
-    def config(self) -> Any:
-        """A configuration with the sizes."""
-        return self._config
+        # The encoder truncates.
+        library.truncate_dim = None
+        self.config = PreTrainedConfig(hidden_size=int(library.encode("a").shape[-1]), vocab_size=256)
 
     @property
     def max_seq_length(self) -> int | None:
@@ -50,14 +48,20 @@ class LibraryModel(PooledTransformer):
     def max_seq_length(self, length: int | None) -> None:
         self.transformer.max_seq_length = length
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, unpooled: int = 0) -> SimpleNamespace:
         """Embeds texts from their bytes (texts, length), of which the first stands for none."""
         lengths = [input_ids.shape[1]] * len(input_ids) if attention_mask is None else attention_mask.sum(1).tolist()
         rows = [row[1:length] for row, length in zip(input_ids.tolist(), lengths, strict=True)]
+        if unpooled:
+            rows.append(rows[0][: unpooled - 1])
         texts = byte_tokenizer().backend_tokenizer.decode_batch(rows, skip_special_tokens=False)
+        # Versions below 6 call it `tokenize`.
+        tokenize = getattr(self.transformer, "preprocess", self.transformer.tokenize)
         with _TOKENIZING:
-            # Versions below 6 call it `tokenize`.
-            features = getattr(self.transformer, "preprocess", self.transformer.tokenize)(texts, task=self.task)
+            features = tokenize(texts[: len(input_ids)], task=self.task)
+            if unpooled:
+                # The end of a text is marked by a last token.
+                features["prompt_length"] = tokenize(texts[-1:], task=self.task)["input_ids"].shape[1] - 1
         features = {key: value.to(self.device) if hasattr(value, "to") else value for key, value in features.items()}
         return SimpleNamespace(pooler_output=self.transformer(features, task=self.task)["sentence_embedding"])
 
@@ -65,6 +69,7 @@ class LibraryModel(PooledTransformer):
         """Writes a folder that sentence-transformers opens."""
         self.transformer.prompts.update(encoder.prompts)
         self.transformer.default_prompt_name = encoder.default_prompt_name
+        self.transformer.truncate_dim = encoder.truncate_dim
         with quiet_transformers():
             self.transformer.save_pretrained(str(folder), create_model_card=False)
 
@@ -101,6 +106,4 @@ def open_by_library(
             trust_remote_code=trust_remote_code,
             model_kwargs={} if dtype is None else {"dtype": dtype},
         )
-        if not all(getattr(module, "include_prompt", True) for module in library.modules()):
-            raise ModelError(PROMPT_LEFT_OUT, path=folder, remedy=REMEDY)
         return LibraryModel(library.eval()), byte_tokenizer(), Reading(blank_is_empty=False)

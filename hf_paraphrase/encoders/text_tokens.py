@@ -61,12 +61,13 @@ class TextTokens:
     """Computes the token ids of texts, special tokens among them, without padding.
 
     Each call is given the tokenizer, of the `tokenizers` library or several that act as one, since that of an encoder
-    can be replaced, and grow. `truncated` counts the texts that had more tokens than are read.
+    can be replaced, and grow. `truncated` counts the texts that had more tokens than are read, which `is_logged` once.
     """
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.truncated = 0
+        self.is_logged = False
         self._state: object = None
         self._lookup: Callable[[], Lookup | None] | None = None
 

@@ -31,6 +31,7 @@ class LossSettings(Settings):
         "labelled, also contrastive (paper 003: pairs with a label, 1 or 0, or a score from 0 to 1)",
         "margin",
         choices=LOSSES,
+        group=Settings.GROUP,
     )
     margin: float | None = setting(
         "margin of the loss, a difference of cosines [default: 0.4, of the labelled loss 0.5]", None, at_least=0
@@ -127,6 +128,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         "of character-trigram vectors) or word-trigram (avg and trigram side by side)",
         "avg",
         choices=ENCODERS,
+        group=Settings.GROUP,
     )
     initial_model: str | None = setting(
         "a sentence encoder to continue from, with its tokenizer, type and sizes: a folder that train-encoder made, "
@@ -134,6 +136,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
         path=True,
+        group=Settings.GROUP,
     )
     hidden_size: int | None = setting(
         "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
@@ -158,9 +161,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         if taken is not None:
             self.model_type = taken
         if sum(map(bool, (self.dropout, self.word_dropout, self.variational_dropout))) > 1:
-            raise UsageError(
-                "--dropout, --word-dropout and --variational-dropout exclude each other", remedy="give one of them"
-            )
+            what = "--dropout, --word-dropout and --variational-dropout exclude each other"
+            raise UsageError(what, remedy="give one of them")
         if not self.kind.words:
             for name in ("tokenizer", "word_list", "initial_vectors", *_WORD_STYLE):
                 if is_given(self, name):
@@ -213,7 +215,11 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         dataset=True,
     )
     patience: int | None = setting(
-        "stop after N dev scores that are no better than the best so far", None, at_least=1, only_with="dev_data"
+        "stop after N dev scores that are no better than the best so far",
+        None,
+        at_least=1,
+        only_with="dev_data",
+        group="training",
     )
     epochs: float | None = setting(
         "passes over the pairs; 0 keeps the initial vectors untrained [default: 20 for avg, 3 for gran, 1 for a "
@@ -222,18 +228,21 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         at_least=0,
     )
     batch_size: int = setting("pairs in a batch on each process", 100, at_least=1)
-    gradient_accumulation_steps: int = setting("batches in an update", 1, at_least=1)
+    gradient_accumulation_steps: int = setting("batches in an update", 1, at_least=1, group="training")
     learning_rate: float | None = setting(
         "learning rate of Adam, constant [default: 0.001; 2e-5 for a transformer]", None, above=0
     )
-    max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0)
+    max_grad_norm: float = setting(
+        "clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0, group="training"
+    )
     precision: str = setting(
         "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
         "stay fp32",
         "fp32",
         choices=["fp32", "bf16"],
+        group="training",
     )
-    max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1)
+    max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1, group="training")
 
     def check(self) -> None:
         """Refuses what does not fit, and puts the defaults that depend on others in their places."""

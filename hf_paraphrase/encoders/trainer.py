@@ -22,7 +22,7 @@ from ..artefacts.cards import Card, write_card
 from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.pair_rows import PairRows, PairSource
 from ..errors import InputError, UsageError
-from ..messages import warn
+from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
@@ -33,7 +33,7 @@ from .kinds import DROPOUTS
 from .losses import LABELS, asks_for, loss_options
 from .model_folder import card_of_source, card_values, sizes_of, write_model_files
 from .objective import Objective, PairObjective
-from .padded_batches import evaluation_mode, forward_options
+from .padded_batches import evaluation_mode
 from .pooled_transformer import PooledTransformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
@@ -126,7 +126,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = trainable(model, processing_class)
-        self.forward_options = forward_options(self.encoder.model)
+        self.forward_options = self.encoder.forward_options()
         if objective is None:
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
@@ -241,9 +241,10 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if best is not None and first[0]["step"] == 0:
             before, after = first[0][self.criterion], best[self.criterion]
             if before == after or (after < before) == (self.args.greater_is_better is not False):
-                warn(
+                log(
                     f"warning: training did not beat the start: {self.criterion} was {before:.2f} before and is "
-                    f"{after:.2f} at best. Try another learning rate, or more or other pairs."
+                    f"{after:.2f} at best. Try another learning rate, or more or other pairs.",
+                    warning=True,
                 )
         return result
 
@@ -324,7 +325,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if isinstance(self.model, PooledTransformer):
             self.model.save(folder, self.encoder)
         else:
-            write_model_files(folder, self.model, self.encoder.tokenizer, weights)
+            write_model_files(folder, self.model, self.encoder.tokenizer, weights, self.encoder.prompt_options)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)

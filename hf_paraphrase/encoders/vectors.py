@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..artefacts.files import open_array, written_whole
-from ..errors import InputError, UsageError, choice_of
+from ..errors import InputError, ModelError, UsageError, choice_of
 from ..settings import Constraints
 
 Precision = Literal["float32", "int8", "uint8", "binary", "ubinary"]
@@ -67,7 +67,7 @@ def quantize_embeddings(
     """
     check_precision(precision)
     vectors = np.asarray(embeddings)
-    check_finite("embedding", vectors)
+    check_finite("embeddings", vectors)
     if precision == "float32":
         return vectors.astype(np.float32)
     if precision in ("binary", "ubinary"):
@@ -77,14 +77,13 @@ def quantize_embeddings(
         return np.zeros(vectors.shape, precision)
     if ranges is None:
         calibration = vectors if calibration_embeddings is None else np.asarray(calibration_embeddings)
-        check_finite("calibration embedding", calibration)
+        check_finite("calibration_embeddings", calibration)
         if calibration.ndim != 2 or (calibration_embeddings is None and len(calibration) < 2):
-            raise UsageError(
-                f"the ranges of {precision} cannot be taken from a single embedding",
-                remedy="embed several texts, or call quantize_embeddings with calibration_embeddings",
-            )
+            what = f"the ranges of {precision} cannot be taken from a single embedding"
+            remedy = "embed several texts, or call quantize_embeddings with calibration_embeddings"
+            raise UsageError(what, remedy=remedy)
         ranges = np.stack([calibration.min(axis=0), calibration.max(axis=0)])
-    check_finite("row of ranges", np.asarray(ranges))
+    check_finite("ranges", np.asarray(ranges))
     least, greatest = np.asarray(ranges, np.float32)
     steps = (greatest - least) / np.float32(255)
     numbers = np.clip(np.floor((vectors - least) / np.where(steps == 0, 1, steps)), 0, 255)
@@ -97,11 +96,23 @@ def check_precision(precision: str) -> None:
         raise UsageError(f"precision `{precision}` is unknown", remedy=choice_of(precision, PRECISIONS))
 
 
-def check_finite(what: str, vectors: NDArray[Any]) -> None:
-    """Refuses NaN and infinity: the ranges of a component would be lost for all embeddings."""
+def check_finite(name: str, vectors: NDArray[Any], first: int = 0, *, path: Path | None = None) -> None:
+    """Refuses NaN and infinity; an error calls the rows, the first of which has the number `first`, by `name`."""
     if vectors.dtype.kind == "f" and not np.isfinite(vectors).all():
-        row = int(np.argwhere(~np.isfinite(vectors))[0][0]) if vectors.ndim > 1 else 0
-        raise UsageError(f"{what} {row} has NaN or infinity", remedy="leave it out, or embed the text again")
+        row = first + (int(np.argwhere(~np.isfinite(vectors))[0][0]) if vectors.ndim > 1 else 0)
+        what = f"{name} with NaN or infinity, the first in row {row} (from 0)"
+        raise InputError(what, path=path, remedy="encode the texts again, or leave these out")
+
+
+def checked_vectors(vectors: np.ndarray, count: int) -> np.ndarray:
+    """Checks that an encoder gave finite vectors (count, dim)."""
+    vectors = np.asarray(vectors)
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {count} texts")
+    bad = int((~np.isfinite(vectors).all(axis=1)).sum())
+    if bad:
+        raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {count} texts")
+    return vectors
 
 
 @dataclass

@@ -18,8 +18,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
+from ..encoders.vectors import checked_vectors
 from ..searching.bm25 import count_matrix, words_and_marks
-from .correlation import checked_vectors
 
 Encode = Callable[[list[str]], np.ndarray]
 """Maps n sentences to their embeddings, an array (n, dim)."""
@@ -37,13 +37,16 @@ DIMENSION = 300
 class Scorer:
     """A model (`kind` is `model`), the first components of one (`truncated`), or a baseline (`baseline`).
 
-    `similarity` maps n pairs to n similarities; it is None where that is the cosine of the vectors.
+    `similarity` maps n pairs to n similarities; it is None where that is the cosine of the vectors. `queries` and
+    `documents` embed the two sides of retrieval; None stands for `encode`.
     """
 
     name: str
     kind: str
     encode: Encode
     similarity: Similarity | None = None
+    queries: Encode | None = None
+    documents: Encode | None = None
 
 
 def truncated_name(name: str, components: int) -> str:
@@ -146,4 +149,13 @@ def scorers(
     opened = [(name, "model", whole)]
     opened += [(truncated_name(name, size), "truncated", whole.truncated(size)) for size in sizes]
     options: dict[str, Any] = {"batch_size": batch_size, "show_progress_bar": True}
-    return [Scorer(title, kind, partial(encoder.encode, **options)) for title, kind, encoder in opened]
+    return [
+        Scorer(
+            title,
+            kind,
+            partial(encoder.encode, **options),
+            queries=partial(encoder.encode_query, **options),
+            documents=partial(encoder.encode_document, **options),
+        )
+        for title, kind, encoder in opened
+    ]

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..encoders.vectors import checked_vectors
 from ..errors import ModelError
-
-
-def checked_vectors(vectors: np.ndarray, count: int) -> np.ndarray:
-    """Checks that an encoder gave finite vectors (count, dim)."""
-    vectors = np.asarray(vectors)
-    if vectors.ndim != 2 or len(vectors) != count:
-        raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {count} sentences")
-    bad = int((~np.isfinite(vectors).all(axis=1)).sum())
-    if bad:
-        raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {count} sentences")
-    return vectors
 
 
 def cosine_similarities(vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:

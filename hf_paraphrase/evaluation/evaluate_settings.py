@@ -70,7 +70,7 @@ class EvaluateSettings(DeviceSettings):
         choices=PROTOCOLS,
     )
     split: str = setting(
-        "the split of a graded data folder or a bitext (where there is one only, that one); the judgements "
+        "the split of a graded data folder or a bitext (if there is only one, that one); the judgements "
         "qrels/SPLIT.tsv of the suite retrieval",
         "test",
     )

@@ -104,9 +104,10 @@ def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> t
 
 def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
     """Ranks the documents for each query by the cosine of the vectors; each distinct text is encoded once."""
-    vectors = encode_once(scorer.encode, [*data.documents.values(), *data.queries.values()])
+    sides = (scorer.queries, data.queries), (scorer.documents, data.documents)
     queries, documents = (
-        np.asarray(vectors(list(texts.values())), dtype=np.float32) for texts in (data.queries, data.documents)
+        np.asarray(encode_once(encode or scorer.encode, texts.values())([*texts.values()]), dtype=np.float32)
+        for encode, texts in sides
     )
     names = list(data.documents)
     rows = nearest_neighbours(queries, documents, min(DEPTH + 1, len(names)))[0]

@@ -21,7 +21,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
-from ..settings import flag, is_given, recipe, seed_setting, setting, words_of
+from ..settings import flag, is_given, recipe, seed_setting, setting
 from .language_model import draw_held_out, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of
@@ -46,10 +46,10 @@ class ScoreSettings(ShardSettings):
     )
     output: str = setting("the data folder to make; it appears whole at the end")
     measures: list[str] = setting(
-        f"which measures, separated by commas or spaces: {', '.join(MEASURES)}; by default all but "
-        f"{' and '.join(name for name in MEASURES if not MEASURES[name].by_default)}, as far as the pairs have the "
-        "columns and you give the models they need",
+        f"by default all but {' and '.join(name for name in MEASURES if not MEASURES[name].by_default)} for"
+        " which the pairs have the columns and you give the models",
         [],
+        choices=MEASURES,
     )
     language_model_text: str | None = setting(
         f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is kept in the "
@@ -76,11 +76,6 @@ class ScoreSettings(ShardSettings):
         names=["--workers", "--num-workers"],
     )
     resume: bool = setting("continue the incomplete job for this output", False)
-
-    def check(self) -> None:
-        """Checks the names of the measures."""
-        super().check()
-        self.measures = words_of(self.measures, MEASURES, "--measures")
 
     @property
     def options(self) -> dict[str, Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +155,10 @@ def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
     settings = dict(config.sentence_encoder or {})
     model_type = settings["model_type"]
     if not __name__.startswith("transformers_modules."):
-        # They list this class too, so they are loaded after it; the registry does not travel with this file.
+        # They list this class too, so they are loaded after it; an import statement would make the registry travel.
         from transformers import CONFIG_MAPPING, MODEL_MAPPING
 
-        import_module(".registry", __package__).register()
+        importlib.import_module(f"{__package__}.registry").register()
         if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in MODEL_MAPPING:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]

@@ -45,10 +45,8 @@ def _faiss() -> Any:
     try:
         import faiss
     except ImportError as error:
-        raise UsageError(
-            "approximate search needs the package faiss-cpu",
-            remedy="pip install 'hf-paraphrase[search]', or search exactly",
-        ) from error
+        what = "approximate search needs the package faiss-cpu"
+        raise UsageError(what, remedy="pip install 'hf-paraphrase[search]', or search exactly") from error
     return faiss
 
 

@@ -188,7 +188,7 @@ class SearchIndex:
         if given is not None:
             rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
             stored = self.vectors[rows]
-            now = KnownTexts(encoder).embed(self.sentences_of(rows)["sentence"].to_pylist())
+            now = KnownTexts(encoder.for_task("document")).embed(self.sentences_of(rows)["sentence"].to_pylist())
             is_same = now.shape == stored.shape
             if is_same:
                 # Zero vectors have cosine 0 with themselves.
@@ -201,8 +201,12 @@ class SearchIndex:
         return encoder
 
     @cached_property
-    def _texts(self) -> KnownTexts:
-        return KnownTexts(self.encoder)
+    def _queries(self) -> KnownTexts:
+        return KnownTexts(self.encoder.for_task("query"))
+
+    @cached_property
+    def _documents(self) -> KnownTexts:
+        return KnownTexts(self.encoder.for_task("document"))
 
     @cached_property
     def lists(self) -> InvertedLists:
@@ -267,13 +271,13 @@ class SearchIndex:
         step = _QUERIES_WITH_SNIPPETS if snippets else _QUERIES_PER_BLOCK
         for first in range(0, len(queries), step):
             block = queries[first : first + step]
-            vectors = self._texts.embed(block, batch_size=batch_size)
+            vectors = self._queries.embed(block, batch_size=batch_size)
             if not snippets:
                 yield from hits_of(block, vectors)
                 continue
             hits = list(hits_of(block, vectors))
             texts = [[neighbour.sentence for neighbour in neighbours] for neighbours in hits]
-            best = best_passages(block, vectors, texts, partial(self._texts.embed, batch_size=batch_size))
+            best = best_passages(block, vectors, texts, partial(self._documents.embed, batch_size=batch_size))
             for neighbours, parts in zip(hits, best, strict=True):
                 yield [replace(item, snippet=part) for item, part in zip(neighbours, parts, strict=True)]
 
@@ -439,10 +443,8 @@ def build_index(
         write_split(folder, "train", chain([first], tables), first.schema, repeating=())
     settings = IndexSettings(writer.rows, encoder.dimension, **builder.counts)
     if settings.zero_rows == settings.rows:
-        raise InputError(
-            f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary",
-            remedy="give text in the language and the script that the encoder was trained on",
-        )
+        what = f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary"
+        raise InputError(what, remedy="give text in the language and the script that the encoder was trained on")
     if approximate or (earlier is not None and earlier.settings.lists):
         lists, probes, recall = build_lists(open_vectors(folder / VECTORS_FILE), folder / LISTS_FILE)
         settings = replace(settings, lists=lists, probes=probes, recall=recall)
@@ -455,7 +457,7 @@ class _Builder:
 
     def __init__(self, encoder: SentenceEncoder, writer: NpyWriter, keep_repeated: bool, batch_size: int) -> None:
         self.counts = Counter(read=0, empty=0, repeated=0, zero_rows=0)
-        self._embedder, self._writer = KnownTexts(encoder), writer
+        self._embedder, self._writer = KnownTexts(encoder.for_task("document")), writer
         self._seen: set[int] = set()
         self._keep_repeated, self._batch_size = keep_repeated, batch_size
         self._schema: pa.Schema | None = None
@@ -469,8 +471,6 @@ class _Builder:
             if len(kept):
                 rows = given.take(int64_array(kept))
                 vectors = self._embedder.embed([texts[place] for place in kept], batch_size=self._batch_size)
-                if bad := int((~np.isfinite(vectors).all(axis=1)).sum()):
-                    raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {len(kept)} texts")
                 positions = int64_array(kept + self.counts["read"] + 1)
                 others = {name: rows[name] for name in rows.column_names if name not in SENTENCES.names}
                 yield self._written(pa.table({"sentence": rows["sentence"], "position": positions, **others}), vectors)

@@ -93,7 +93,7 @@ class SearchSettings(DeviceSettings):
     )
     top_k: int = setting("neighbours of each query", 10, at_least=1, names=["--top-k", "--neighbours"])
     filter: list[str] = setting(
-        "find only sentences whose columns of the corpus are so, e.g. 'year>=2020' or 'source=tatoeba'",
+        "find only sentences whose columns fulfil all conditions, e.g. 'year>=2020' or 'source=tatoeba'",
         [],
     )
     hybrid: bool = setting(

@@ -172,6 +172,5 @@ def _array(name: str, vectors: Embeddings) -> NDArray[np.float32]:
     try:
         return np.asarray(array, np.float32)
     except (TypeError, ValueError) as error:
-        raise UsageError(
-            f"{name} is not an array of numbers: {error}", remedy="embed texts by encode() first"
-        ) from error
+        what = f"{name} is not an array of numbers: {error}"
+        raise UsageError(what, remedy="embed texts by encode() first") from error

@@ -37,7 +37,7 @@ FINISH_THRESHOLD = 0.005
 LONGEST = 30
 """Characters in a morph at most: the `maxlen` of Morfessor's search, which finds no longer one."""
 _LAST_RESORT = -1e5
-_WORDS = r"[^\W_]+|[^\w\s]|_"
+MORFESSOR_WORDS = r"[^\W_]+|[^\w\s]|_"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def word_splitter(*, lower_case: bool) -> Tokenizer:
     tokenizer = Tokenizer(Unigram())
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
     # Half as fast again as splitting at spaces and then at punctuation, with the same result.
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_WORDS), behavior="removed", invert=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(MORFESSOR_WORDS), behavior="removed", invert=True)
     return tokenizer
 
 

@@ -20,12 +20,13 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .morfessor import MORFESSOR_WORDS
 from .token_ids import TokenIds, ends_of, library_ids, ranges
 
 if TYPE_CHECKING:
@@ -38,16 +39,12 @@ _NORMALIZERS = (*_KEEP_ASCII, "Precompiled")
 """Those that change a character, or a letter and its marks, whatever stands around it."""
 _REPLACED = (r"\p{Nd}", r"\s+", r"\s", " {2,}", " +")
 """Regular expressions that match one character, or white space only."""
-_WORDS = r"[^\W_]+|[^\w\s]|_"
-"""The words of :mod:`.morfessor`."""
 REMEMBERED = 1 << 21
 """Characters of all runs that are remembered; a call that begins with more of them starts again."""
 _FEW_TEXTS = 512
 """So many texts are split up faster by Python than by Arrow."""
 _TEXTS_THAT_PAY = 1 << 16
 """About so many are split up by Python, call by call, before the import of Arrow would have taken less time."""
-_FEW_RUNS = 48
-"""The ids of so many runs are gathered faster by Python than by NumPy."""
 _ALONE, _LENGTH, _START = 1, 1, 32
 """The bit of a code that says whether a run must stand alone, and those where length and start of its ids begin."""
 _LENGTHS = (1 << (_START - _LENGTH)) - 1
@@ -97,11 +94,8 @@ class RunLookup:
     def _few(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
         """Splits texts one by one."""
         rows = list(map(_runs_of, texts))
-        codes = self._codes(known, list(chain.from_iterable(rows)))
-        borders = np.array([0, *accumulate(map(len, rows))], np.int64)
-        if len(codes) <= _FEW_RUNS and not any(code & _ALONE for code in codes):
-            return known.ids_of_few(codes, borders)
-        return self._gathered(known, texts, np.array(codes, np.int64), borders)
+        codes = np.array(self._codes(known, list(chain.from_iterable(rows))), np.int64)
+        return self._gathered(known, texts, codes, ends_of(np.fromiter(map(len, rows), np.int64, len(rows))))
 
     def _many(self, known: _KnownRuns, texts: Sequence[str]) -> TokenIds:
         """Splits texts in array operations on the bytes of all."""
@@ -217,13 +211,6 @@ class _KnownRuns:
         ids = self._ids[ranges(codes >> _START, lengths)].astype(np.int64)
         return TokenIds(ids, ends_of(lengths)[borders])
 
-    def ids_of_few(self, codes: Sequence[int], borders: NDArray[np.int64]) -> TokenIds:
-        """Gathers the ids of texts one run at a time."""
-        all_ids = self._ids
-        rows = [all_ids[code >> _START :][: code >> _LENGTH & _LENGTHS].tolist() for code in codes]
-        ends = np.array([0, *accumulate(map(len, rows))], np.int64)
-        return TokenIds(np.array(list(chain.from_iterable(rows)), np.int64), ends[borders])
-
 
 def _numbers(array: Any) -> NDArray[np.int32]:
     # `to_numpy` would import pandas to ask what it was given, which takes longer than many a search.
@@ -274,7 +261,7 @@ def _splits_runs(pre_tokenizer: Any) -> bool:
         case {"type": "Metaspace", "replacement": "▁", "split": True} | {"type": "ByteLevel", "use_regex": True}:
             return True
         case {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Removed", "invert": True}:
-            return bool(pattern == _WORDS)
+            return bool(pattern == MORFESSOR_WORDS)
         case {"type": "BertPreTokenizer" | "Whitespace" | "WhitespaceSplit"}:
             return True
     return False

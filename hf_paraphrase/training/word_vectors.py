@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..data.text_files import numbered_lines
 from ..errors import InputError
-from ..messages import warn
+from ..messages import log
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -96,7 +96,7 @@ def read_word_vectors(
     if not lines:
         raise InputError("the file has no word vectors", path=path)
     if promised not in (0, lines):
-        warn(f"{path}: its first line promises {promised} vectors, and it has {lines}. They are read.")
+        log(f"{path}: its first line promises {promised} vectors, and it has {lines}. They are read.", warning=True)
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
     return WordVectors(list(rows), matrix, path)
 

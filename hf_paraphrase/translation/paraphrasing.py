@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class ParaphraseSettings(SearchJobSettings):
-    """Paraphrase sentences: translate them into other languages and back, and keep what is alike but not the same."""
+    """Paraphrase sentences: translate them into other languages and back, and keep other wordings."""
 
     models: list[str] = setting(
         "for every round trip a translation model and one that translates back; or one of several languages", path=True
@@ -68,10 +68,10 @@ class ParaphraseSettings(SearchJobSettings):
         None,
         names=["--language", "--lang"],
     )
-    pivots: list[str] = setting("language in between, likewise, one for every round trip", [])
+    pivots: list[str] = setting("code of the pivot language, one for every round trip", [])
     num: int = setting("paraphrases kept per sentence, at most", 5, at_least=1)
     num_beams: int = setting(
-        "beam width of both directions: so many ways there, each with so many back", 5, at_least=1
+        "beam width of both directions: N translations, each with N translations back", 5, at_least=1
     )
     encoder: str | None = setting("encoder that measures similarity [default: builtin, for English]", None, path=True)
     min_similarity: float = setting(

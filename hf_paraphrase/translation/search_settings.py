@@ -67,9 +67,9 @@ class SearchSettings(LimitSettings):
     model_source_lang: str | None = setting(
         "language to translate from, by the code of a model of several, such as fra_Latn", None
     )
-    model_target_lang: str | None = setting("language to translate into, likewise", None)
+    model_target_lang: str | None = setting("language to translate into, by such a code", None)
     task_prefix: str | None = setting(
-        "what stands before every source, as T5 models need it [default: that of the languages]", None
+        "text to put before every source, as T5 models need it [default: that of the languages]", None
     )
 
     @property

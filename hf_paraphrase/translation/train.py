@@ -273,6 +273,8 @@ def _write(
     seconds = max((entry["train_runtime"] for entry in history if "train_runtime" in entry), default=0.0)
     log(f"best dev BLEU (greedy) {best['eval_bleu']:.2f} at epoch {best['epoch']:.2f}; {seconds / 60:.1f} minutes")
     model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
+    # What the last call left there differs where a run was resumed behind its last evaluation.
+    tokenizer.backend_tokenizer.no_truncation()
     with quiet_transformers():
         model.to(dtype=torch.float32).save_pretrained(run.folder)
         tokenizer.save_pretrained(run.folder)

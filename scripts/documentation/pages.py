@@ -64,7 +64,7 @@ def verb_page(verb: str, row: Verb) -> str:
     for kind in row.kinds or [None]:
         typed = f"{verb} {kind}" if kind else verb
         heading = f"## {typed}\n\n" if kind else ""
-        shown = VerbParser(row.recipe_of(kind).settings, typed).format_help()
+        shown = VerbParser(row.recipe_of(kind).settings, typed, shows_all=True).format_help()
         parts.append(f"{heading}```text\n{shown}```\n")
     return "\n".join(parts)
 

@@ -78,6 +78,7 @@ REQUESTS = {
     f"train-encoder --loss contrastive {PAIRS}": "no column `label`",
     f"train-encoder --initial-model {{avg}} --dropout 0.1 --word-dropout 0.1 {PAIRS}": "exclude each other",
     f"train-encoder --initial-model {{onnx}} {PAIRS}": "an ONNX export cannot be trained",
+    "train-supervised --model {onnx} --data {labelled} --output out": "only encoders of this package",
     "train-supervised --data {labelled} --from-scratch --lambda-c 1 --output out": "nothing pretrained to stay close",
     "evaluate-mining --task {sample}/fr-en --scoring-encoder x/filter --output out": "the name of another row",
     "search --index {index} --query a --method approximate": "no lists",
@@ -92,6 +93,7 @@ REQUESTS = {
     f"train-encoder --model-type trigram --word-list blank {PAIRS}": "--word-list is for words",
     f"train-encoder --min-frequency 1000000 {PAIRS}": "the vocabulary has no words",
     "train-encoder --pairs {sample}/fr-en.test.en --output out": "this is a file, not a data folder",
+    "train-encoder --pairs none.jsonl --output out": "load_dataset cannot open it: it is empty",
     "train-nmt --bitext {pairs} --output out": "missing columns source, target",
     "train-nmt --bitext {bitext} {turned} --output out": "this bitext is en→",
     "train-nmt --bitext {turned} --initial-model {translator} --output out": "fr→en",
@@ -103,6 +105,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize("line", REQUESTS)
 def test_what_does_not_fit_is_one_line_and_leaves_nothing(line, artefacts, tmp_path):
+    (tmp_path / "none.jsonl").touch()
     names = {"blank", "a.txt.gz", "b.txt.gz"}
     for name in names:
         (tmp_path / name).write_text(" \n\n")

@@ -11,6 +11,7 @@ import pytest
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.parser import VerbParser, parse
 from hf_paraphrase.commands.verbs import all_recipes
+from hf_paraphrase.encoders.train_settings import EncoderSettings
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.settings import Settings, constraints_of, flag, setting
 
@@ -39,7 +40,8 @@ def read(*words):
 def help_of(settings_class, monkeypatch):
     """Returns for each flag, as it is shown with its values, the text that explains it."""
     monkeypatch.setenv("COLUMNS", "100000")
-    entries = re.findall(r"^  -.*(?:\n {4,}.*)*", VerbParser(settings_class, "verb").format_help(), re.MULTILINE)
+    text = VerbParser(settings_class, "verb", shows_all=True).format_help()
+    entries = re.findall(r"^  -.*(?:\n {4,}.*)*", text, re.MULTILINE)
     return dict(re.split(r"\s{2,}", entry.strip(), maxsplit=1) for entry in entries)
 
 
@@ -144,9 +146,9 @@ def test_what_does_not_fit_in_a_file_is_one_line_with_its_name(config, text, pro
 def test_help_says_what_is_required_and_no_default_that_says_nothing(monkeypatch, capsys):
     assert help_of(Arguments, monkeypatch) == {
         "--output OUTPUT": "folder (required)",
-        "--num-beams NUM_BEAMS [NUM_BEAMS ...]": "beam widths (default: 5)",
-        "--keep KEEP [KEEP ...]": "selections, 50% of them",
-        "--columns COLUMNS [COLUMNS ...]": "names",
+        "--num-beams NUM_BEAMS ...": "beam widths (default: 5)",
+        "--keep KEEP ...": "selections, 50% of them",
+        "--columns COLUMNS ...": "names",
         "--margin [MARGIN]": "kind of margin",
         "--length-penalty LENGTH_PENALTY": "exponent (default: 1.0)",
         "--least LEAST": "a number (default: 0)",
@@ -162,6 +164,17 @@ def test_help_says_what_is_required_and_no_default_that_says_nothing(monkeypatch
         read("--help")
     out = capsys.readouterr().out
     assert out.startswith("usage: hf-paraphrase verb --output OUTPUT [flags]\n\nDo something.\n")
+
+
+def test_a_verb_of_many_flags_shows_the_usual_ones_and_the_switch_that_shows_the_others(capsys):
+    shown = []
+    for switch in ("--help", "--help-all"):
+        with pytest.raises(SystemExit, match="0"):
+            main(["train-encoder", switch])
+        shown.append(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
+    usual, every = shown
+    assert {"--pairs", "--loss", "--model-type", "--epochs", "--help-all"} <= {*usual} < {*every} and len(usual) < 15
+    assert {flag(field.name) for field in dataclasses.fields(EncoderSettings)} <= {*every}
 
 
 # ----- all verbs
@@ -203,7 +216,7 @@ def test_every_option_of_text_is_marked_as_a_path_has_choices_or_is_a_known_word
 @pytest.mark.parametrize("settings_class", CLASSES, ids=lambda x: x.__module__.rpartition(".")[2])
 def test_help_explains_every_flag_once_under_all_names_that_verbs_give_it(settings_class, monkeypatch):
     shown, parser = help_of(settings_class, monkeypatch), VerbParser(settings_class, "verb")
-    assert len(shown) == len(parser._actions) and all(shown.values())
+    assert len(shown) == len(parser._actions) - 1 and all(shown.values()), "--help-all is not among them"
     for names, text in shown.items():
         assert "_" not in "".join(name for name in names.split() if name.startswith("-")), names
         assert text.count("(default: ") + text.count("[default: ") <= 1, names

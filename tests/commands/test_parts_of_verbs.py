@@ -84,8 +84,8 @@ def test_parts_on_machines_of_which_one_computes_in_bf16_by_itself_are_not_mixed
 
 def test_a_terminal_has_bars_with_rate_and_time_left_and_a_log_the_messages_alone(monkeypatch, capsys):
     def work(verb, words):
-        for _ in tqdm(range(3), desc="outer", disable=False):
-            for _ in tqdm(range(2), desc="inner", position=1, leave=False, mininterval=0):
+        for _ in tqdm(range(3), desc="outer", disable=None):
+            for _ in tqdm(range(2), desc="inner", position=1, leave=False, mininterval=0, disable=None):
                 log("a message")
 
     monkeypatch.setattr(commands, "_run_verb", work)

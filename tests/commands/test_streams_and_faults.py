@@ -59,6 +59,16 @@ def test_nothing_is_written_where_the_reader_has_gone():
     assert shell("(sleep 1; hp --help) | true; exit ${PIPESTATUS[0]}") == (1, "", "")
 
 
+def test_a_log_has_no_progress_bars_of_any_library(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from hf_paraphrase import commands\n"
+        "def work(verb, words):\n    import tqdm.auto\n    print(*tqdm.auto.tqdm(range(3)))\n"
+        "commands._run_verb = work\ncommands.main(['env'])\n"
+    )
+    assert shell(f'unset TQDM_DISABLE; "{sys.executable}" {program}') == (0, "0 1 2\n", "")
+
+
 @pytest.mark.parametrize("layout", ["jsonl", "tsv"])
 def test_what_the_encoding_of_the_terminal_lacks_is_escaped(layout, monkeypatch):
     found = Searched(neighbours=iter([("one", [Neighbour("un\x1b[31m café 😀", 1.0, 0, 1)])]))

@@ -97,7 +97,7 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
         Path(name).symlink_to(folder)
     address = f"simplecache::file://{pairs}"
     words = {
-        "score": ["score", "--pairs", address, "--measures", "length,bleu,similarity", "--encoder", "--shard-size", 9],
+        "score": ["score", "--pairs", address, "--measures", "bleu", "similarity", "--encoder", "--shard-size", 9],
         "encode": ["encode", "--input", "pairs", "--columns", "sentence1", "sentence2", "--shard-size", 9],
         "back-translate": [
             *("back-translate", "--bitext", "bitext", "--split", "validation", "--model", "model"),
@@ -121,8 +121,3 @@ def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_sta
     assert len(reports(tmp_path)) >= 7 and not (tmp_path / "made").exists()
     assert main(score_lively(tmp_path / "made", "--resume", on_ray=False)) == 0
     assert DataFolder(tmp_path / "made").count() == 60
-
-
-def test_what_the_cluster_does_not_have_is_one_line(score_lively, tmp_path, capsys):
-    assert main(score_lively(tmp_path / "made", "--ray-cpus", "17")) == 2
-    assert "no node of the Ray cluster has 17 CPU and 0 GPU for a worker" in capsys.readouterr().err.splitlines()[-1]

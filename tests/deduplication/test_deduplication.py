@@ -149,6 +149,21 @@ def test_earlier_texts_all_stay_and_new_ones_near_them_go(way, monkeypatch):
     assert found.stays.tolist() == (expected[120:] < 0).tolist() and not found.stays.all()
 
 
+@pytest.mark.parametrize("lists", [7, 12, 40, 503])
+def test_the_twelve_nearest_lists_are_looked_in_and_not_many_more(lists, monkeypatch):
+    monkeypatch.setattr(near_vectors, "MOST_EXACT", 0)
+    monkeypatch.setattr(near_vectors, "_MOST_LISTS", lists)
+    vectors = np.random.default_rng(1).standard_normal((2000, 8)).astype(np.float32)
+    near = near_vectors.NearVectors(vectors, 0.9, 100_000)
+    placed = near.place(vectors)
+    cosines = vectors @ near._centroids.T
+    assert (placed.own == cosines.argmax(axis=1)).all()
+    pairs = {(place // lists, place % lists) for place in placed.lists.tolist()}
+    nearest = np.argsort(-cosines, axis=1)[:, :12]
+    assert pairs >= {(row, number) for row, some in enumerate(nearest.tolist()) for number in some}
+    assert len(pairs) <= 2000 * (14 if lists == 503 else min(lists, 12))
+
+
 def test_what_lists_miss_is_counted(monkeypatch):
     texts, encoder = random_texts(1, 400)
     exact = find_duplicates(texts, encoder, threshold=0.85)

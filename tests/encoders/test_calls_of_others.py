@@ -16,7 +16,7 @@ from tiny_encoders import write_average
 from tiny_transformers import write_transformer
 
 from hf_paraphrase import SentenceEmbedder, SentenceEncoder, paraphrase_mining, quantize_embeddings
-from hf_paraphrase.errors import UsageError
+from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 
@@ -173,25 +173,18 @@ def test_a_vector_of_any_length_has_the_cosine_1_with_itself(folders, scale):
     np.testing.assert_allclose(np.diag(encoder.similarity(vectors, vectors)), [1, 0, 1], atol=1e-6)
 
 
-@pytest.mark.parametrize(("value", "precision"), [(np.nan, "int8"), (np.inf, "binary")])
-def test_quantising_names_the_embedding_that_is_not_finite(value, precision):
-    vectors = np.ones((4, 3), np.float32)
-    vectors[2, 1] = value
-    with pytest.raises(UsageError, match="embedding 2 has NaN or infinity"):
-        quantize_embeddings(vectors, precision)
-    with pytest.raises(UsageError, match="row of ranges 2 has NaN or infinity"):
-        quantize_embeddings(vectors[:2], "int8", ranges=vectors)
-
-
-@pytest.mark.parametrize("value", [np.nan, -np.inf])
-def test_similarity_names_the_embedding_that_is_not_finite(folders, value):
-    encoder = SentenceEncoder.from_pretrained(folders["table"])
-    vectors = np.ones((4, 5), np.float32)
-    broken = np.where(np.eye(4, 5, 2), value, vectors)
-    for compare in (encoder.similarity, encoder.similarity_pairwise):
-        for sides in ((vectors, broken), (broken, vectors)):
-            with pytest.raises(UsageError, match="embedding 0 has NaN or infinity"):
-                compare(*sides)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_first_embedding_that_is_not_finite_is_named(folders, value):
+    encoder, vectors = SentenceEncoder.from_pretrained(folders["table"]), np.ones((4, 5), np.float32)
+    broken = np.where(np.eye(4, 5, -2), value, vectors)
+    sides = [(vectors, broken), (broken, vectors)]
+    calls = [(compare, given) for compare in (encoder.similarity, encoder.similarity_pairwise) for given in sides]
+    calls += [(quantize_embeddings, (broken, precision)) for precision in ("int8", "binary")]
+    for call, given in calls:
+        with pytest.raises(InputError, match=r"^embeddings with NaN or infinity, the first in row 2 "):
+            call(*given)
+    with pytest.raises(InputError, match=r"^ranges with NaN or infinity, the first in row 2 "):
+        quantize_embeddings(vectors[:2], "int8", ranges=broken)
 
 
 @pytest.mark.parametrize("name", ["table", "gran"])

@@ -75,8 +75,10 @@ def model_folder(folder, model_type="avg"):
 @pytest.mark.parametrize("model_type", ["avg", "gran"])
 def test_a_saved_encoder_opens_everywhere_with_the_same_vectors(tmp_path, model_type):
     encoder = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model", model_type))
+    encoder.prompts, encoder.default_prompt_name = {"query": "the cat "}, "query"
     assert encoder.save_pretrained(tmp_path / "copy") == tmp_path / "copy"
     expected = encoder.encode(TEXTS)
+    assert not np.array_equal(expected, encoder.encode(TEXTS, prompt=""))
     np.testing.assert_array_equal(SentenceEncoder.from_pretrained(tmp_path / "copy").encode(TEXTS), expected)
     assert AutoModel.from_pretrained(tmp_path / "copy").config.model_type == model_type
     card = ModelCard.load(tmp_path / "copy" / "README.md", ignore_metadata_errors=False)

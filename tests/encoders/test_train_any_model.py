@@ -160,6 +160,11 @@ def test_a_table_of_model2vec_is_trained_on_as_an_average(tmp_path):
     np.testing.assert_allclose(made[0].encode(TEXTS), before, atol=1e-6)
     np.testing.assert_array_equal(made[1].encode(TEXTS), made[2].encode(TEXTS))
     assert made[1].model.config.model_type == "avg" and np.abs(made[1].encode(TEXTS) - before).max() > 1e-4
+    library.StaticModel(vectors, tokenizer.backend_tokenizer, normalize=True).save_pretrained(tmp_path / "unit")
+    trainer = EncoderTrainer(str(tmp_path / "unit"), arguments(tmp_path / "run"), sentence_rows())
+    trainer.save_model(str(tmp_path / "saved"))
+    saved = SentenceEncoder.from_pretrained(tmp_path / "saved").encode(TEXTS)
+    np.testing.assert_allclose(saved, trainer.encoder.encode(TEXTS), atol=1e-6)
 
 
 def test_texts_longer_than_a_model_reads_are_counted_once(tmp_path, bert, caplog):

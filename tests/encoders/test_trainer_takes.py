@@ -117,8 +117,6 @@ def test_an_encoder_may_be_named_and_gets_the_words_of_the_pairs(tmp_path, rows,
     assert isinstance(trainer.model, AvgModel) and "a3" in trainer.tokenizer.get_vocab()
     with pytest.raises(UsageError, match="not words alone"):
         EncoderTrainer("trigram", arguments(tmp_path), rows)
-    with pytest.raises(UsageError, match="comes with its tokenizer"):
-        EncoderTrainer(make(), arguments(tmp_path), rows)
 
 
 def test_a_class_that_takes_the_configuration_of_another_is_refused(tmp_path, rows, tokenizer):

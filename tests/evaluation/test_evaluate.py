@@ -25,7 +25,8 @@ def encoders(monkeypatch):
     def encode(texts, *, batch_size, show_progress_bar):
         return np.array([[text.count(vowel) + 0.1 for vowel in "aeiou"] for text in texts], dtype=np.float32)
 
-    monkeypatch.setattr(SentenceEncoder, "from_pretrained", lambda name, **settings: SimpleNamespace(encode=encode))
+    methods = dict.fromkeys(("encode", "encode_query", "encode_document"), encode)
+    monkeypatch.setattr(SentenceEncoder, "from_pretrained", lambda name, **settings: SimpleNamespace(**methods))
 
 
 @pytest.fixture

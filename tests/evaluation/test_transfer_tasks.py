@@ -13,7 +13,7 @@ import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.transfer import PENALTIES, evaluate_tasks, predict_classes, read_labelled_texts
-from hf_paraphrase.evaluation.transfer_tasks import TASKS, find_transfer_tasks
+from hf_paraphrase.evaluation.transfer_tasks import TASKS, Examples, find_transfer_tasks
 
 LETTERS = "abcdefghij"
 
@@ -21,6 +21,12 @@ LETTERS = "abcdefghij"
 def words(seed, count):
     generator = np.random.default_rng(seed)
     return [" ".join(generator.choice(list(LETTERS), generator.integers(2, 7))) for _ in range(count)]
+
+
+def test_the_features_of_pairs_are_the_distance_and_the_product_of_their_components():
+    vectors = {"a": [1.0, 2.0], "b": [3.0, -1.0]}
+    examples = Examples((["a"], ["b"]), np.array([1]))
+    assert examples.features(lambda texts: np.array([vectors[text] for text in texts])).tolist() == [[2, 3, 3, -2]]
 
 
 def encode(texts):

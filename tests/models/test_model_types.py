@@ -31,6 +31,14 @@ def test_the_auto_classes_know_our_models_after_register_and_not_before(run_pyth
     assert result.returncode == 0, result.stderr
 
 
+def test_a_classifier_has_our_encoders_in_a_program_that_registers_nothing(run_python):
+    code = "from hf_paraphrase import SentenceClassifier, SentenceClassifierConfig as Config\n"
+    code += "encoder = {'model_type': 'avg', 'vocab_size': 9, 'hidden_size': 4}\n"
+    code += "assert SentenceClassifier(Config(sentence_encoder=encoder)).encoder.config.hidden_size == 4"
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
 def test_every_model_file_of_the_package_is_registered():
     files = Path(hf_paraphrase.models.__file__).parent.glob("configuration_*.py")
     assert {path.stem.removeprefix("configuration_") for path in files} == set(MODELS)

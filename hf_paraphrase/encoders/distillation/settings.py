@@ -12,7 +12,10 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import Settings, setting
 from ...training.run import TrainingRunSettings
-from ..train_settings import NewEncoderSettings
+from ..train_settings import NewEncoderSettings, VocabularySettings
+
+_LANGUAGES = "several languages"
+_TEXT = "teachers and text"
 
 
 @dataclass(kw_only=True)
@@ -58,9 +61,10 @@ class TeacherSettings(DecontaminationSettings):
         path=True,
     )
     multilingual_teacher: list[str] = setting(
-        "more of them, which know every language: all texts are to have their vectors of the text itself",
+        "teachers that know every language: the student learns their vector of every text",
         [],
         path=True,
+        group=_LANGUAGES,
     )
     text: list[str] = setting(
         f"text files in --teacher-lang, one sentence a line, {PLAIN_OR_COMPRESSED}, and data folders (split train); a "
@@ -70,11 +74,12 @@ class TeacherSettings(DecontaminationSettings):
         dataset=True,
     )
     multilingual_text: list[str] = setting(
-        "such files and folders in other languages, of which only the multilingual teachers know anything",
+        "text files and data folders in other languages, which only the multilingual teachers read",
         [],
         only_with="multilingual_teacher",
         path=True,
         dataset=True,
+        group=_LANGUAGES,
     )
     bitext: list[str] = setting(
         "bitext folders with one side in --teacher-lang: both that side and its translation learn the vector of that "
@@ -83,11 +88,12 @@ class TeacherSettings(DecontaminationSettings):
         path=True,
         dataset=True,
     )
-    teacher_lang: str = setting("the language that the teachers of --teacher know", "en")
+    teacher_lang: str = setting("the language that the teachers of --teacher know", "en", group=_LANGUAGES)
     center_teachers: bool = setting(
         "subtract from the vectors of each teacher their mean over the texts: for a teacher to which all texts are "
         "similar, with cosines as those of multilingual-e5, from 0.7 to 1",
         False,
+        group=_LANGUAGES,
     )
     language_exponent: float = setting(
         "balance the languages of bitext: texts of smaller ones are repeated until n texts of a language count as "
@@ -96,20 +102,23 @@ class TeacherSettings(DecontaminationSettings):
         at_least=0,
         at_most=1,
         only_with="bitext",
+        group=_LANGUAGES,
     )
     teacher_vectors: str | None = setting(
         "folder in which the teachers' vectors are kept for other runs too; what it has is not computed again "
         "[default: kept until this run is done]",
         None,
         written=True,
+        group=_TEXT,
     )
     teacher_precision: str = setting(
         "arithmetic of the teachers: fp32, bf16, or auto: bf16 where the machine multiplies it in hardware",
         "auto",
         choices=["auto", "bf16", "fp32"],
+        group=_TEXT,
     )
-    columns: list[str] = setting("columns of the data folders to read [default: as search reads]", [])
-    max_characters: int = setting("texts of more characters are left out", 1000, at_least=1)
+    columns: list[str] = setting("columns of the data folders to read [default: as search reads]", [], group=_TEXT)
+    max_characters: int = setting("texts of more characters are left out", 1000, at_least=1, group=_TEXT)
 
     @property
     def teachers(self) -> list[str]:
@@ -137,14 +146,21 @@ class TeacherSettings(DecontaminationSettings):
 
 @dataclass(kw_only=True)
 class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, TrainingRunSettings):
-    """Distil a sentence encoder: train one of ours on plain text to do like larger ones (the teachers)."""
+    """Distil a sentence encoder: train one of ours on plain text to imitate larger ones (the teachers)."""
 
     letters: bool = setting(
         "let the vector of a word be a sum of its own and of those of its character n-grams while it is trained; the "
         "finished encoder has one vector a word, also for words that the text lacks",
         False,
+        group=VocabularySettings.GROUP,
     )
-    ngram_buckets: int = setting("vectors that the n-grams share by hashing", 100_000, at_least=1, only_with="letters")
+    ngram_buckets: int = setting(
+        "vectors that the n-grams share by hashing",
+        100_000,
+        at_least=1,
+        only_with="letters",
+        group=VocabularySettings.GROUP,
+    )
     hidden_size: int | None = setting(
         "components of word vectors and embeddings, of word-trigram those of each half [default: as the initial "
         "vectors, else so many that the embeddings have as many as the teachers' vectors]",
@@ -164,6 +180,7 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
         None,
         at_least=0,
         alone=0,
+        group=NewEncoderSettings.GROUP,
     )
     epochs: float = setting("passes over the text", 6.0, at_least=0)
     batch_size: int = setting("texts in a batch", 1024, at_least=2)
@@ -175,6 +192,7 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
         "stay fp32",
         "fp32",
         choices=["fp32", "bf16"],
+        group="training",
     )
 
     def check(self) -> None:

@@ -162,7 +162,7 @@ class TranslationCost(Measure):
         "language of the sources, by the code of a translation model that knows several", None
     )
     model_target_lang: str | None = setting("language of the translations, likewise", None)
-    task_prefix: str | None = setting("what stands before every source, as T5 models need it", None)
+    task_prefix: str | None = setting("text to put before every source, as T5 models need it", None)
 
     @property
     def requires(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from ...errors import InputError, UsageError
 from ...evaluation.dev import dev_sets, read_test_sets
 from ...messages import log
 from ...registry import ENCODERS
-from ...settings import Settings, recipe, seed_setting, setting, words_of
+from ...settings import Settings, recipe, seed_setting, setting
 from ..selections import parse_selection
 from .results import RANDOM, Cell, ComparedCell, Runs, cells_table, choose_by_dev, compare_cells, filters_table
 from .runs import RUNS, SelectionPool, TuningRuns
@@ -56,9 +56,7 @@ class TuneSettings(Settings):
         path=True,
         dataset=True,
     )
-    filters: list[str] = setting(
-        f"which filters, separated by commas or spaces: {', '.join(GRIDS)} [default: length, or none with --keep]", []
-    )
+    filters: list[str] = setting("which filters [default: length, or none with --keep]", [], choices=GRIDS)
     keep: list[str] = setting(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
         "'overlap_1<=0.7,bleu<0.5'; among those over the same columns one is chosen",
@@ -85,7 +83,7 @@ class TuneSettings(Settings):
     def check(self) -> None:
         """Refuses what does not fit, and puts defaults in their places."""
         super().check()
-        self.filters = words_of(self.filters, GRIDS, "--filters") or ([] if self.keep else ["length"])
+        self.filters = self.filters or ([] if self.keep else ["length"])
         self.encoders = list(dict.fromkeys(self.encoders)) or ["avg"]
         self.seeds = list(dict.fromkeys(self.seeds)) or [0, 1, 2]
         if self.grid_seeds > len(self.seeds):

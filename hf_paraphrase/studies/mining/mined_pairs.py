@@ -60,7 +60,7 @@ class MiningSettings(CandidateSettings):
         None,
         path=True,
     )
-    one_to_one: bool = setting("use no sentence twice: pairs are taken by falling score", False)
+    one_to_one: bool = setting("use no sentence twice: the best pairs are taken first", False)
     threshold: float | None = setting("least score of a pair; without it and --tune-on all pairs are given", None)
     tune_on: str | None = setting(
         "choose the threshold with the best F1 on another pair of collections: PREFIX, of which the files are "

@@ -142,9 +142,8 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     opened = SentenceEncoder.from_pretrained(settings.model)
     encoder: Any = opened.model
     if not hasattr(encoder, "embeddings"):
-        raise ModelError(
-            "an exported model cannot be trained", path=settings.model, remedy="give the folder that it was made of"
-        )
+        remedy = "give an average, GRAN or LSTM with its weights, or train scikit-learn on its embeddings"
+        raise ModelError("only encoders of this package can be trained here", path=settings.model, remedy=remedy)
     coverage = None
     if settings.from_scratch:
         set_seed(settings.seed)

@@ -61,7 +61,7 @@ def test_every_kind_of_student_learns_and_leaves_a_complete_folder(work, tmp_pat
     encoder = hf_paraphrase.SentenceEncoder.from_pretrained(output)
     assert encoder.encode(["a1 b2", "unheard of"]).shape == (2, 6 if "--hidden-size" in kind else 16)
     card = (output / "README.md").read_text()
-    assert "license: mit" in card and "do like bert" in card and f"{results['dev_best']:.2f} (kept)" in card
+    assert "license: mit" in card and "imitate bert" in card and f"{results['dev_best']:.2f} (kept)" in card
     assert "checkpoints" not in {path.name for path in output.iterdir()}
     assert [path.name for path in tmp_path.iterdir()] == ["student"]
     if kind[0] == "avg":
