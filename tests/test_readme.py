@@ -51,11 +51,6 @@ def imported_packages(code):
     return re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE)
 
 
-def needs_ray(code):
-    """Tells whether a block starts a Ray cluster, which takes long."""
-    return "--engine ray" in code or "ray" in imported_packages(code)
-
-
 def commands(text):
     """The commands of this package in the shell blocks of a text, each as its words."""
     for language, code in blocks(text):
@@ -122,7 +117,8 @@ def test_every_block_of_the_quick_tour_runs(artefacts, tmp_path, monkeypatch, ca
     # Those of the other pages go on with its folders.
     pages = [blocks((GUIDE / page).read_text("utf-8")) for page in ("python.md", "search.md", "commands.md")]
     assert sum(language == "python" for page in pages for language, _ in page) >= 6
-    for language, code in (block for page in pages for block in page if not needs_ray(block[1])):
+    ray = re.compile("--engine ray|^import ray", re.MULTILINE)  # a cluster takes long
+    for language, code in (block for page in pages for block in page if not ray.search(block[1])):
         capsys.readouterr()
         if language == "bash":
             for line in code.strip().splitlines():
@@ -135,18 +131,19 @@ def test_every_block_of_the_quick_tour_runs(artefacts, tmp_path, monkeypatch, ca
 
 
 RECIPES = {}
-"""The recipes of each package: one process runs those of one package, as importing it takes longest."""
-for language, code in blocks((GUIDE / "recipes.md").read_text("utf-8")):
-    if language == "python":
-        RECIPES.setdefault(imported_packages(code)[0], []).append(code)
+"""The recipes of each section: one process runs those of one, as importing a package takes longest."""
+for part in (GUIDE / "recipes.md").read_text("utf-8").split("\n## ")[1:]:
+    if programs := [code for language, code in blocks(part) if language == "python"]:
+        RECIPES[re.split("[:\n]", part)[0]] = "\n".join(programs)
+CLUSTERS = dict.fromkeys(["Ray", "Spark"], pytest.mark.slow)
 
 
-@pytest.mark.parametrize("package", RECIPES)
-def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(package, tmp_path, run_python):
-    code = "\n".join(RECIPES[package])
-    if needs_ray(code):
-        pytest.skip("it starts a cluster")
-    if missing := [name for name in imported_packages(code) if importlib.util.find_spec(name) is None]:
+@pytest.mark.parametrize("name", [pytest.param(name, marks=CLUSTERS.get(name, ())) for name in RECIPES])
+def test_a_recipe_runs_as_it_is_printed_where_its_packages_are_installed(name, tmp_path, run_python):
+    code = RECIPES[name]
+    if name == "Spark" and shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    if missing := {package for package in imported_packages(code) if importlib.util.find_spec(package) is None}:
         pytest.skip(f"not installed: {', '.join(missing)}")
     done = run_python(code, folder=tmp_path)
     assert done.returncode == 0, done.stderr

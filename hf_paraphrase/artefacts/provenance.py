@@ -27,8 +27,6 @@ PROVENANCE = "provenance.json"
 SOURCE_PROVENANCE = "source_provenance.json"
 """The provenance of the model that was exported, in the folder of the export."""
 REPORT = "report.html"
-_KEEPING_OUT = ("decontaminate", "expansion_decontaminate")
-"""Settings that name evaluation data, of which no sentence may be in the artefact."""
 # An absolute path, one that leads out of the working folder, or a URL that is not public; `name=` may precede it.
 _ELSEWHERE = re.compile(
     r"(?P<name>[^=/\\\s]*=)?"
@@ -92,7 +90,7 @@ def write_provenance(
     file, folder and model that was read, by its name; `job` is the fingerprint by which a continued run detects that
     it is finished.
     """
-    kept_out = {str(path) for name in _KEEPING_OUT for path in settings.get(name) or ()}
+    kept_out = set(map(str, settings.get("decontaminate") or ()))
     record = {
         "command": command if command.partition(" ")[0].endswith(".py") else f"hf-paraphrase {command}",
         "settings": dict(settings),

@@ -178,10 +178,6 @@ class Fingerprints:
         matched = np.any([np.zeros(len(columns[0]), dtype=bool), *matches.values()], axis=0)
         return matched, {name: int(rows.sum()) for name, rows in matches.items()}
 
-    def contains(self, texts: Texts) -> np.ndarray:
-        """Returns which sentences occur in any of the sets: (sentences,), bool."""
-        return self.match([texts])[0]
-
     def _equal_sentences(self, texts: pa.Array, words: pa.Array) -> dict[str, np.ndarray]:
         """Finds for each set the numbers of the sentences with a fingerprint that is in it."""
         rows_by_set: dict[str, np.ndarray] = {}

@@ -13,7 +13,6 @@ import os
 import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,15 +21,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import HfParaphraseError, InputError, UsageError
-from ..inputs import dataset_builder, delimiter_of, input_state
+from ..errors import InputError, UsageError
+from ..inputs import dataset_builder, delimiter_of, input_state, opening_rows
 from .folder import BATCH_ROWS, DataFolder, batches_of, open_parquet
 from .schema import columns_there, holds_values, is_text, require_columns, require_texts, usual_pair_columns
 from .text_blocks import DEFAULT_COLUMNS, check_readable, kind_of_rows, lines_of_text
 from .text_files import LONGEST_RECORD_LINES, Block, LineErrors, StrictLines, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
-_TEXTS = ("sentence", "sentence1", "sentence2")
 csv.field_size_limit(sys.maxsize)
 
 
@@ -154,7 +152,7 @@ def read_objects(
             try:
                 yield number, [_json_text(name, value, key, name in optional) for name, key in columns.items()]
             except ValueError as error:
-                errors.handle(f"not a JSON object as expected: {error}", path, number, "fix it")
+                errors.handle(f"not the expected object: {error}", path, number, "fix it")
 
     return blocks_of(list(columns), rows())
 
@@ -165,8 +163,8 @@ def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool
         if key not in values and not is_optional:
             raise ValueError(f"no key `{key}` among {', '.join(map(str, values)) or 'none'}")
         return None
-    if name in _TEXTS and not isinstance(value, str):
-        raise ValueError(f"{name} is not a text")
+    if name in DEFAULT_COLUMNS and not isinstance(value, str):
+        raise ValueError(f"the value of `{key}` is not a text")
     if not isinstance(value, str | int | float):
         if is_optional:
             return None
@@ -181,7 +179,7 @@ def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool
 
 def streamed_tables(dataset: str, split: str, subset: str | None = None) -> Generator[pa.Table]:
     """Streams the rows of whatever `load_dataset` opens as tables."""
-    with _opening(dataset):
+    with opening_rows(dataset):
         rows = dataset_builder(dataset, subset).as_streaming_dataset(split)
         yield from rows.with_format("arrow").iter(batch_size=_BLOCK_ROWS)
 
@@ -201,7 +199,7 @@ def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     fits = is_text(column.type) or pa.types.is_null(column.type)
-    if not fits and (name in _TEXTS or not holds_values(column.type)):
+    if not fits and (name in DEFAULT_COLUMNS or not holds_values(column.type)):
         raise InputError(f"column for {name} is of type {column.type}, not text", path=path, remedy=remedy)
     return without_returns(column.cast(pa.string()))
 
@@ -227,7 +225,7 @@ def open_rows(inputs: Sequence[str], cache: Path, *, split: str = "train", subse
     is_path = paths[0].suffix or inputs[0].count("/") > 1 or inputs[0].startswith(("/", "."))
     if not are_files and is_path and not paths[0].is_dir():
         raise InputError("no such file or folder", path=inputs[0], remedy="check the path")
-    with _opening(inputs[0]):
+    with opening_rows(inputs[0]):
         if are_files:
             return _rows_of_files(paths, cache, split)
         if paths[0].is_dir() and subset is None and "." in split:
@@ -293,28 +291,6 @@ def _tables(path: Path, kind: str | None, names: Sequence[str]) -> Iterator[pa.T
         yield from batches_of(path)
 
 
-@contextmanager
-def _opening(name: str) -> Iterator[None]:
-    """Turns any error of `datasets` into an `InputError` that names what was opened."""
-    try:
-        yield
-    except HfParaphraseError:
-        raise
-    except Exception as error:
-        cause = error.__cause__ or error
-        reason = " ".join(str(cause).split())[:300]
-        if "BatchSize" in reason:
-            reason = "there are no rows"  # in a Parquet file
-        remedy = "check that there are rows, and the name, --split and --subset"
-        if Path(name).is_file():
-            remedy = "check the file"
-        if isinstance(cause, UnicodeDecodeError):
-            remedy = "check that the file is UTF-8"
-        if isinstance(cause, ModuleNotFoundError):
-            remedy = f"pip install {cause.name}"
-        raise InputError(f"load_dataset cannot open it: {reason}", path=name, remedy=remedy) from error
-
-
 def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     """Returns the columns of texts: those given, else those of the usual names, else the only one that holds text."""
     schema = rows.schema if isinstance(rows, pa.Table) else rows.features.arrow_schema
@@ -325,8 +301,9 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     texts = [field.name for field in schema if is_text(field.type) or pa.types.is_null(field.type)]
     usual = [column for column in DEFAULT_COLUMNS if column in texts] or [*usual_pair_columns(texts).values()]
     if not usual and len(texts) != 1:
-        remedy = f"name one; {columns_there(texts)}"
-        problem = f"none of the columns of text is called {', '.join(DEFAULT_COLUMNS)}"
+        require_texts(schema, name, [column for column in DEFAULT_COLUMNS if column in schema.names])
+        remedy = f"name one; {columns_there(schema.names)}"
+        problem = f"no column of text is called {', '.join(DEFAULT_COLUMNS)}"
         raise InputError(problem, path=name, remedy=remedy)
     return usual or texts
 

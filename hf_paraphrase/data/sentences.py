@@ -87,7 +87,7 @@ class SentenceCorpus:
         if not self.columns:
             remedy = f"{columns_there(present)}; rename one to sentence, or name it by --columns where there is that"
             raise InputError(f"no column is called {', '.join(DEFAULT_COLUMNS)}", path=self.path, remedy=remedy)
-        if self._kind == "folder":
+        if self._kind in {"folder", "parquet"}:
             require_texts(self._schema, str(self.path), self.columns)
 
     def blocks(self) -> Iterator[list[str | None]]:

@@ -111,7 +111,7 @@ def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False,
     if isinstance(by := settings.get("by", []), str):
         settings["by"] = [by]
     checked = DeduplicateSettings(input=["rows"], output="none", **settings)
-    opened = [_as_dataset(given) for given in (rows, against) if given is not None]
+    opened = [_as_dataset(given) for given in (rows, *([] if against is None else [against]))]
     with copied_inputs(checked, {"encoder": False}):
         checked.check()
         work = _Work(checked, opened, ["the rows", "the rows of against"])

@@ -1,6 +1,6 @@
 """The recipe of the verb `serve`: embeddings in the format of OpenAI's API and search, by the standard library's HTTP.
 
-A body is at most 16 MiB and has at most 2,048 texts. Every error is a JSON object in OpenAI's format.
+A body is at most 4 MiB and has at most 2,048 texts. Every error is a JSON object in OpenAI's format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..training.devices import DeviceSettings
 from .index import SearchIndex
 
 HOST = "127.0.0.1"
-MAX_BODY = 16 << 20
+MAX_BODY = 4 << 20
 MAX_TEXTS, MAX_NEIGHBOURS = 2048, 1000
 _MOST_DISCARDED = 256 << 20
 _SECONDS_TO_FINISH = 30
@@ -230,17 +230,22 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         text = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not (text.isascii() and text.isdigit()) or len(text) > 18:
+            self._discard(_MOST_DISCARDED if "Transfer-Encoding" in self.headers else 0, end=b"0\r\n\r\n")
             raise RequestError(HTTPStatus.LENGTH_REQUIRED, "send the body with its Content-Length, in bytes")
         if (size := int(text)) > MAX_BODY:
-            # A client that is still sending would not see the answer.
-            left = size if size <= _MOST_DISCARDED else 0
-            while left and (read := len(self.rfile.read(min(left, 1 << 16)))):
-                left -= read
+            self._discard(size if size <= _MOST_DISCARDED else 0)
             raise RequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body of more than {MAX_BODY >> 20} MiB")
         data = self.rfile.read(size)
         if len(data) < size:
             raise ConnectionError("the body ends early")
         return data
+
+    def _discard(self, size: int, end: bytes | None = None) -> None:
+        """Reads what a client sends, to its end: one that is still sending would not see the answer."""
+        last = b""
+        while size > 0 and last != end and (data := self.rfile.read1(min(size, 1 << 16))):
+            size -= len(data)
+            last = (last + data)[-len(end or b"-") :]
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answers with a status and says why; what the client sends after that is not read."""

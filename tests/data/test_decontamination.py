@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import bz2
+import dataclasses
 import gzip
 import hashlib
 import json
@@ -14,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.decontamination import LIST_HEADER, Decontaminator, load_fingerprints
+from hf_paraphrase.commands.verbs import all_recipes
+from hf_paraphrase.data.decontamination import LIST_HEADER, DecontaminationSettings, Decontaminator, load_fingerprints
 from hf_paraphrase.data.fingerprints import (
     Containment,
     Fingerprints,
@@ -87,7 +89,7 @@ def test_evaluation_files_are_read_in_their_raw_layouts_and_csv_whatever_its_del
 ):
     (tmp_path / name).write_bytes(content.encode())
     girl = "a girl is styling hair" + (" or not" if "or not" in content else "")
-    assert load_fingerprints([tmp_path / name]).contains(["The man plays a guitar.", girl]).all()
+    assert load_fingerprints([tmp_path / name]).match([["The man plays a guitar.", girl]])[0].all()
 
 
 @pytest.mark.parametrize("columns", [["sentence1", "sentence2"], ["source", "target"]])
@@ -96,8 +98,8 @@ def test_prepared_data_folders_are_read_in_all_splits_bitext_by_its_target_side(
         rows = {columns[0]: [f"the first {split} sentence here"], columns[1]: [f"the second {split} sentence"]}
         write_split(tmp_path / "eval", split, [table := pa.table(rows)], table.schema)
     sets = load_fingerprints([tmp_path / "eval"])
-    assert sets.contains(["the second dev sentence", "the second test sentence"]).all()
-    assert sets.contains(["the first test sentence here"])[0] == (columns[0] == "sentence1")
+    assert sets.match([["the second dev sentence", "the second test sentence"]])[0].all()
+    assert sets.match([["the first test sentence here"]])[0][0] == (columns[0] == "sentence1")
 
 
 @pytest.mark.parametrize("name", ["positive", "sentences"])
@@ -105,7 +107,7 @@ def test_every_sentence_of_a_list_in_parquet_is_kept_out(tmp_path, name):
     texts = [["the man plays a guitar", "a girl is styling hair"], [], None]
     pq.write_table(pa.table({"anchor": ["one plain sentence here", "b", "c"], name: texts}), tmp_path / "a.parquet")
     sets = load_fingerprints([tmp_path / "a.parquet"])
-    assert sets.contains(["The man plays a guitar.", "a girl is styling hair", "one plain sentence here"]).all()
+    assert sets.match([["The man plays a guitar.", "a girl is styling hair", "one plain sentence here"]])[0].all()
 
 
 def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, caplog):
@@ -122,8 +124,8 @@ def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, ca
         old_list, new_list = load_fingerprints([path]), load_fingerprints([tmp_path / "new.txt"])
     assert "2 fingerprints of version 1" in caplog.text and "2 fingerprints of version 2" in caplog.text
     texts = [hindi, "वह दिन में काम करती है", plain(1).upper(), plain(2)]
-    assert old_list.contains(texts).tolist() == [True, True, True, False]
-    assert new_list.contains(texts).tolist() == [True, False, False, True]
+    assert old_list.match([texts])[0].tolist() == [True, True, True, False]
+    assert new_list.match([texts])[0].tolist() == [True, False, False, True]
     assert main(["fingerprint", "--data", str(path), "--output", str(tmp_path / "made.txt")]) == 2
 
 
@@ -214,6 +216,12 @@ def test_rephrased_evaluation_sentences_are_found_by_similarity():
     assert matched.tolist() == [*(near | exact[: len(near)]), True, False, False, False]
     assert counts == {"test": exact.sum(), "test (similarity 0.8)": matched.sum() - exact.sum()}
     assert near.mean() > 0.2 > exact[:-4].mean()
+
+
+def test_every_verb_that_keeps_evaluation_sets_out_can_do_so_in_each_way():
+    for name, recipe in all_recipes().items():
+        takes_sets = any("decontaminate" in field.name for field in dataclasses.fields(recipe.settings))
+        assert takes_sets == issubclass(recipe.settings, DecontaminationSettings), name
 
 
 def test_a_data_folder_that_lacks_a_shard_is_refused(tmp_path):

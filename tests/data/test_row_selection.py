@@ -64,10 +64,7 @@ def test_no_key_is_both_held_out_and_kept(keys, size, seed):
     assert first_occurrences(keys).tolist() == [key not in keys[:row] for row, key in enumerate(keys)]
 
 
-@given(
-    sizes=st.lists(st.integers(0, 7), min_size=1, max_size=6),
-    data=st.data(),
-)
+@given(sizes=st.lists(st.integers(0, 7), min_size=1, max_size=6), data=st.data())
 @settings(deadline=None, max_examples=50)
 def test_stored_rows_come_back_in_any_order(tmp_path_factory, sizes, data):
     total = sum(sizes)

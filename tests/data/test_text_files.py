@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase.data.text_blocks import check_readable, lines_of_text
-from hf_paraphrase.data.text_files import (
-    LineErrors,
-    header_of,
-    read_aligned,
-    read_fields,
-    read_lines,
-    read_tsv,
-)
+from hf_paraphrase.data.text_files import LineErrors, header_of, read_aligned, read_fields, read_lines, read_tsv
 from hf_paraphrase.errors import InputError
 
 FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

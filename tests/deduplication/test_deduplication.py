@@ -231,15 +231,11 @@ def test_edges_have_their_natural_results(texts, settings, expected):
 @pytest.mark.parametrize(
     ("rows", "settings", "error", "message"),
     [
+        (None, {}, UsageError, "texts is None"),
         ([1, 2], {}, UsageError, r"texts\[0\] is 1"),
         (["a"], {"by": "label"}, InputError, "missing column label"),
         (datasets.Dataset.from_dict({"n": [1]}), {"by": "n"}, InputError, "of type int64, not text"),
-        (
-            datasets.Dataset.from_dict({"text": ["a"], "similarity": [1]}),
-            {},
-            InputError,
-            "a column similarity",
-        ),
+        (datasets.Dataset.from_dict({"text": ["a"], "similarity": [1]}), {}, InputError, "a column similarity"),
     ],
 )
 def test_rows_that_cannot_be_compared_are_one_line(rows, settings, error, message):
@@ -324,6 +320,7 @@ def test_sides_of_pairs_are_found_by_their_usual_names():
         (["nothing.txt"], "no such file"),
         (["header.csv"], "there are no rows"),
         (["bad.jsonl"], "load_dataset cannot open it"),
+        (["numbers.jsonl"], "the column text is of type int64, not text"),
         (["latin.jsonl"], "latin.jsonl:1: not UTF-8"),
         (["latin.csv"], "latin.csv:2: not UTF-8"),
         (["bad.parquet"], "bad.parquet: not a readable Parquet file"),
@@ -340,10 +337,11 @@ def test_bad_files_are_one_line_and_leave_nothing_behind(files, words, message, 
     (files / "latin.csv").write_bytes(b"text,label\ncaf\xe9,1\n")
     (files / "latin.jsonl").write_bytes(b'{"text": "caf\xe9"}\n')
     (files / "bad.jsonl").write_text('{"text": \n')
+    (files / "numbers.jsonl").write_text('{"text": 1}\n')
     (files / "bad.parquet").write_bytes((files / "rows.parquet").read_bytes()[:-9])
     before = sorted(files.iterdir())
     paths = [word if word.startswith("-") or word == "dev" else f"{files}/{word}" for word in words]
     assert main(["deduplicate", "--input", *paths, "--output", f"{files}/out"]) == 2
-    errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hf-paraphrase: error")]
-    assert len(errors) == 1 and message in errors[0]
+    (error,) = capsys.readouterr().err.splitlines()
+    assert error.startswith("hf-paraphrase: error: ") and message in error
     assert sorted(files.iterdir()) == before

@@ -270,10 +270,7 @@ def table_of(model, weights="float32"):
 
 @pytest.mark.parametrize(
     ("model_type", "settings", "weights"),
-    [
-        ("avg", {"skip_unknown": True}, "float32"),
-        ("concatenation", {"part_weights": [0.8, 0.2, 0.4]}, "int8"),
-    ],
+    [("avg", {"skip_unknown": True}, "float32"), ("concatenation", {"part_weights": [0.8, 0.2, 0.4]}, "int8")],
 )
 def test_the_graph_gives_the_vectors_of_the_model_by_the_names_that_readers_look_for_without_paths(
     tmp_path, model_type, settings, weights

@@ -13,7 +13,9 @@ try:
     raise SystemExit("importing the package registered its models")
 except ValueError:
     pass
-hf_paraphrase.register()
+# A classifier of the package knows the encoders of the package.
+encoder = {"sentence_encoder": {"model_type": "avg", "vocab_size": 9, "hidden_size": 4}}
+model_class("sentence_classifier")(config_class("sentence_classifier")(**encoder))
 hf_paraphrase.register()
 small = {"vocab_size": 9, "hidden_size": 4}
 for name in ("avg", "gran", "recurrent", "sdae", "rnn_search"):

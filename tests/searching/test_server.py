@@ -166,7 +166,10 @@ def test_a_body_of_100_megabytes_is_refused_and_others_are_served(url):
     size = 100_000_000
     assert size > MAX_BODY
     status, answer = ask(url, "/v1/embeddings", b"x" * size)
-    assert status == 413 and "more than 16 MiB" in answer["error"]["message"]
+    assert status == 413 and "more than 4 MiB" in answer["error"]["message"]
+    connection = connect(url)
+    connection.request("POST", "/search", (b"x" * 1_000_000 for _ in range(100)), encode_chunked=True)
+    assert connection.getresponse().status == 411
     assert ask(url, "/health")[0] == 200
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -14,6 +15,7 @@ from transformers import AutoModel, AutoModelForSequenceClassification, AutoToke
 
 from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.sdae.training import SdaeSettings, _languages
@@ -86,6 +88,18 @@ def test_expansion_changes_what_is_learned_in_each_use(tmp_path, tiny_wordnet):
         assert (f"as a {use}" in card) == bool(flags) and ("of weight 3" in card) == (use == "regulariser")
     for use in ("noise", "regulariser"):
         assert any(not torch.equal(states["plain"][name], states[use][name]) for name in states["plain"])
+
+
+def test_definitions_near_to_evaluation_sentences_do_not_expand_what_is_trained_on(tmp_path, tiny_wordnet, capsys):
+    lines = [f"The boy {' '.join(one)}\n" for one in itertools.permutations(["and", "his", "four", "nobody"])]
+    (tmp_path / "lines.txt").write_text("".join(lines))
+    (tmp_path / "sts.txt").write_text("Some youthful male person\n")
+    words = ["--text", tmp_path / "lines.txt", "--expansion", tiny_wordnet]
+    words += ["--expansion-decontaminate", tmp_path / "sts.txt"]
+    assert train(*words, "--output", tmp_path / "exact") == 0
+    assert "decontaminated against `sts.txt`" in (tmp_path / "exact" / "README.md").read_text()
+    assert train(*words, "--decontaminate-similarity", 0.8, "--output", tmp_path / "near") == 2
+    assert "no word of the dev sentences can be expanded" in capsys.readouterr().err
 
 
 def test_the_card_names_the_language_of_the_columns_or_of_the_pairs_where_it_is_known(tmp_path):
@@ -242,8 +256,11 @@ def test_a_text_may_have_several_labels_or_none(topics):
     folder, table = topics
     results = record(folder / "judge")["results"]
     assert results["dev"]["micro_f1"] > 90 and set(results["dev"]["f1"]) == {"battery", "screen"}
-    model = SentenceJudge.from_pretrained(folder / "judge").model
-    assert model.config.problem_type == "multi_label_classification"
+    judge = SentenceJudge.from_pretrained(folder / "judge")
+    for method in (judge.classes, judge.scores):
+        with pytest.raises(UsageError, match=r"the objective multi_label [(]call label_probabilities[)]"):
+            method(["the battery"])
+    assert judge.model.config.problem_type == "multi_label_classification"
     for row in table:
         likely = [name for name, value in zip(("battery", "screen"), row["probability"], strict=True) if value >= 0.5]
         assert row["prediction"] == likely
@@ -270,16 +287,20 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
     assert head["encoder"] == {name: made_with[name] for name in ("name", "sha256")}
     logits = SentenceEncoder.from_pretrained("builtin").encode(list(texts)) @ np.array(head["weight"]).T + head["bias"]
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-5)
-    classes = ["export", "--output", tmp_path / "softmax", "--model", root / "classes"]
-    assert run(*classes) == 0
-    judge = SentenceJudge.from_pretrained(root / "classes")
-    inputs = dict(judge.tokenizer(["w3 w0 w4", "w3"], padding=True, return_tensors="np"))
-    inputs = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
-    session = onnxruntime.InferenceSession(tmp_path / "softmax/onnx/model.onnx")
-    logits, probabilities = session.run(["logits", "probabilities"], inputs)
-    np.testing.assert_allclose(logits, judge.logits(["w3 w0 w4", "w3"]), atol=1e-5)
-    np.testing.assert_allclose(probabilities.max(1), judge.classes(["w3 w0 w4", "w3"])[1], atol=1e-5)
-    assert AutoTokenizer.from_pretrained(tmp_path / "softmax").vocab_size
+    classes = ["export", "--output", tmp_path / "graph", "--overwrite", "--model", root / "classes"]
+    found = []
+    for words, given in (([*classes[:-1], folder / "judge"], list(texts)), (classes, ["w3 w0 w4", "w3"])):
+        assert run(*words) == 0
+        judge = SentenceJudge.from_pretrained(words[-1])
+        inputs = judge.tokenizer(given, padding=True, return_tensors="np")
+        inputs = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
+        session = onnxruntime.InferenceSession(tmp_path / "graph/onnx/model.onnx")
+        logits, probabilities = session.run(["logits", "probabilities"], inputs)
+        np.testing.assert_allclose(logits, judge.logits(given), atol=1e-5)
+        found.append(probabilities)
+    np.testing.assert_allclose(found[0], expected, atol=1e-5)
+    np.testing.assert_allclose(found[1].max(1), judge.classes(given)[1], atol=1e-5)
+    assert AutoTokenizer.from_pretrained(tmp_path / "graph").vocab_size
     capsys.readouterr()
     predict = ["predict", "--data", root / "sentences", "--output", tmp_path / "found", "--model"]
     for words, problem in (
@@ -287,19 +308,8 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
         ([*predict, root / "classes", "--threshold", 0.4], "--threshold are for models of several labels"),
         ([*common, root / "classes", "--overwrite"], "for a classifier on a frozen encoder (train it with"),
         ([*common, root / "avg", "--overwrite"], "--format json is for classifiers, without --weights"),
-        ([*classes, "--format", "safetensors", "--overwrite"], "--format safetensors are for encoders (use --format"),
+        ([*classes, "--format", "safetensors"], "--format safetensors are for encoders (use --format"),
     ):
         assert run(*words) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert problem in line
-
-
-def test_with_onnxruntime_the_graph_of_several_labels_gives_the_probabilities_of_predict(topics, tmp_path):
-    folder, table = topics
-    assert run("export", "--model", folder / "judge", "--output", tmp_path / "graph") == 0
-    judge = SentenceJudge.from_pretrained(folder / "judge")
-    inputs = judge.tokenizer(list(table["review"]), padding=True, return_tensors="np")
-    session = onnxruntime.InferenceSession(tmp_path / "graph/onnx/model.onnx")
-    feed = {name: inputs[name].astype(np.int64) for name in ("input_ids", "attention_mask")}
-    (found,) = session.run(["probabilities"], feed)
-    np.testing.assert_allclose(found, table["probability"], atol=1e-5)

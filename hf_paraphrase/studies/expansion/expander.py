@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
-from ...data.decontamination import DecontaminationSettings, load_fingerprints
+from ...data.decontamination import DecontaminationSettings, Decontaminator
 from ...data.fingerprints import Fingerprints
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
@@ -82,10 +82,10 @@ class Expander:
 
     @classmethod
     def from_wordnet(
-        cls, path: str | os.PathLike[str] | None = None, *, decontaminate: Sequence[str] = (), **options: Any
+        cls, path: str | os.PathLike[str] | None, decontaminator: Decontaminator | None = None, **options: Any
     ) -> Expander:
         """Makes an expander with the tagger of `denckring-en-pos`; definitions in the evaluation sets are not used."""
-        avoid = load_fingerprints(decontaminate) if decontaminate else None
+        avoid = None if decontaminator is None else decontaminator.fingerprints
         return cls(WordNet(path), PartOfSpeechTagger.load(), avoid=avoid, **options)
 
     def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
@@ -234,14 +234,8 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
     with Artefact(
         settings.output, command="expand", settings=settings, inputs=inputs, overwrite=settings.overwrite
     ) as artefact:
-        decontaminator = settings.decontaminator()
-        expander = Expander(
-            WordNet(wordnet),
-            PartOfSpeechTagger.load(),
-            share=settings.share,
-            seed=settings.seed,
-            avoid=None if decontaminator is None else decontaminator.fingerprints,
-        )
+        sampling: dict[str, Any] = {"share": settings.share, "seed": settings.seed}
+        expander = Expander.from_wordnet(wordnet, settings.decontaminator(), **sampling)
         counts: Counter[str] = Counter(sentences=0, changed=0, expanded=0, expandable=0)
         rows = {
             split: write_split(artefact.staging, split, _expanded(corpus, expander, counts), EXPANDED)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
+from ...data.decontamination import DecontaminationSettings
 from ...data.folder import DataFolder
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus, naming
@@ -42,7 +43,7 @@ _SPECIAL_TOKENS = 2
 
 
 @dataclass(kw_only=True)
-class SdaeSettings(TrainingRunSettings):
+class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
 
     A GRU reads a sentence to which noise was added, and its last state is the sentence embedding; a second GRU says
@@ -73,12 +74,13 @@ class SdaeSettings(TrainingRunSettings):
         only_with="expansion",
         choices=["noise", "regulariser"],
     )
-    expansion_decontaminate: list[str] = setting(
+    decontaminate: list[str] = setting(
         "evaluation files or folders, or lists of fingerprints: definitions in them are not used; the sets OnWN and "
         "FNWN of STS 2012 to 2014 are made of WordNet's definitions",
         [],
         only_with="expansion",
         path=True,
+        names=["--decontaminate", "--expansion-decontaminate"],
     )
     expansion_weight: float = setting(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
@@ -154,7 +156,7 @@ class SdaeSettings(TrainingRunSettings):
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, the text first."""
         given = [item for item in (self.initial_vectors, self.wordnet) if item is not None]
-        return [*self.text, *self.pairs, *given, *self.expansion_decontaminate]
+        return [*self.text, *self.pairs, *given, *self.decontaminate]
 
 
 @recipe(SdaeSettings)
@@ -180,12 +182,12 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     corpora += [SentenceCorpus(Path(path), settings.columns) for path in settings.pairs]
     expander = None
     if settings.wordnet is not None:
-        avoid = settings.expansion_decontaminate
-        expander = Expander.from_wordnet(settings.wordnet, decontaminate=avoid, seed=settings.seed)
-        if not avoid:
+        decontaminator = settings.decontaminator()
+        expander = Expander.from_wordnet(settings.wordnet, decontaminator, seed=settings.seed)
+        if decontaminator is None:
             log(
                 "the definitions are not compared with evaluation sets, of which OnWN and FNWN of STS are made of "
-                "them: --expansion-decontaminate keeps them out"
+                "them: --decontaminate keeps them out"
             )
     tokenizer, vectors = _vocabulary(settings, _lines(corpora))
     sentences, left_out = encode_sentences(

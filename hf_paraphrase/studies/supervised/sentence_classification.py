@@ -17,13 +17,14 @@ from torch import Tensor, nn
 from ...artefacts.hub_models import model_folder
 from ...artefacts.model_loading import check_model_type, load_model_folder
 from ...encoders.padded_batches import batches_of_like_length
+from ...errors import UsageError
 from ...models.registry import model_class
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import list_of_texts
 from ...training.batches import EpochBatches, Item
 from ...training.devices import CPU
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from .tasks import CRITERIA, Scores, class_scores, criterion, graded_scores, label_scores
+from .tasks import CRITERIA, Scores, class_scores, graded_scores, label_scores
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -133,6 +134,7 @@ class SentenceJudge:
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> tuple[list[str], NDArray[np.float64]]:
         """Classifies sentences or pairs; returns the likeliest class of each and its probability (texts,)."""
+        self._check_objective("classes")
         probabilities = softmax(self.logits(first, second), axis=1)
         return [self.class_names[number] for number in probabilities.argmax(1)], probabilities.max(1)
 
@@ -140,12 +142,20 @@ class SentenceJudge:
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> NDArray[np.float64]:
         """Computes the probability of each label of a multi-label model (texts, labels), as `class_names` has them."""
+        self._check_objective("label_probabilities")
         return np.asarray(expit(self.logits(first, second)))
 
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""
+        self._check_objective("scores")
         scores: NDArray[np.float64] = self.model.scores(torch.from_numpy(self.logits(first, second))).numpy()
         return scores
+
+    def _check_objective(self, method: str) -> None:
+        objective = self.model.config.objective
+        fitting = {"classification": "classes", "multi_label": "label_probabilities"}.get(objective, "scores")
+        if method != fitting:
+            raise UsageError(f"{method} is not for a model of the objective {objective}", remedy=f"call {fitting}")
 
 
 @dataclass
@@ -212,7 +222,7 @@ class SupervisedTrainer(EpochTrainer):
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluates the dev part and reports it."""
         scores = self.measure(self.dev)
-        found = criterion(scores)
+        found = float(next(scores[name] for name in CRITERIA if name in scores))
         scores.pop("f1", None)
         metrics = {f"eval_{name}": value for name, value in {CRITERION: found, **scores}.items()}
         name = next(CRITERIA[name] for name in CRITERIA if name in scores)

@@ -349,11 +349,6 @@ def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) ->
     }
 
 
-def criterion(scores: Scores) -> float:
-    """Returns what an epoch is chosen by: accuracy, micro F1 × 100 or Pearson's r × 100."""
-    return float(next(scores[name] for name in CRITERIA if name in scores))
-
-
 def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
     """Describes scores as measurements."""
     names = {

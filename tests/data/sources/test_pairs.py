@@ -82,7 +82,7 @@ TSV = "a\tb\t1\t0\n"
         ("csv", CSV, "a", "1 field where the header has 2"),
         ("csv", CSV, '"a"b,c', "',' expected after"),
         ("jsonl", JSON, '{"s": 1}', "no key `sentence1`"),
-        ("jsonl", JSON, '{"sentence1": 1, "sentence2": "b", "score": 1}', "sentence1 is not a text"),
+        ("jsonl", JSON, '{"sentence1": 1, "sentence2": "b", "score": 1}', "`sentence1` is not a text"),
         ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": [1]}', "score is a list"),
         ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": NaN}', "score `NaN` is not a number"),
         ("jsonl", JSON, '{"sentence1": "\\ud800", "sentence2": "b", "score": 1}', "surrogate"),
@@ -119,10 +119,7 @@ def test_labels_may_be_whole_floats_and_truth_values_in_every_layout(tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    [
-        b'\xef\xbb\xbftext1,text2\r\n\r\na,b\r\nc,"d\r\ne"\r\n',
-        b'text1;text2\r\r\na;b\r\r\nc;"d\r\r\ne"\r\r\n',
-    ],
+    [b'\xef\xbb\xbftext1,text2\r\n\r\na,b\r\nc,"d\r\ne"\r\n', b'text1;text2\r\r\na;b\r\r\nc;"d\r\r\ne"\r\r\n'],
 )
 def test_no_line_end_of_any_system_is_in_the_rows_of_csv_and_the_usual_names_are_recognised(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)

@@ -311,10 +311,7 @@ def test_a_text_gives_pairs_of_its_sentences_and_their_expansions(text, tmp_path
 @pytest.mark.usefixtures("tagger")
 @pytest.mark.parametrize(
     ("sentence", "flags"),
-    [
-        ("a youthful male person", []),
-        ("Some youthful male person", ["--decontaminate-similarity", 0.8]),
-    ],
+    [("a youthful male person", []), ("Some youthful male person", ["--decontaminate-similarity", 0.8])],
 )
 def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(sentence, flags, tmp_path, tiny_wordnet):
     pairs = tmp_path / "pairs"
