@@ -9,6 +9,7 @@ from forks import run_here
 
 PAIRS = "--pairs {pairs} --output out"
 TEXT = "--text {sample}/text.txt"
+PARAPHRASE = "paraphrase --input {sample}/text.txt --models"
 TUNE = "tune --dev-data {graded} --data {judged} --output out"
 REQUESTS = {
     # Near names.
@@ -54,7 +55,11 @@ REQUESTS = {
     "mine --source a.txt.gz --target b.txt.gz --encoder {avg} --tune-on dev --output out": "both are `.txt.gz`",
     f"{TUNE} --pairs {{pairs}} --keep length>700": "the grid selects nothing",
     f"{TUNE} --pairs toy=a toy=b": "--pairs `toy=b` lacks a folder or a name of its own (give NAME=DIR)",
-    # Engines.
+    "prepare comparable --bitext {bitext} --sentences 9999 --output out": "groups of translations, and 94 are left",
+    # Engines and parts.
+    f"score --shard 5/4 {PAIRS}": "--shard 5/4 is not a part of the work (e.g. 3/64 for the third of 64)",
+    f"score --shard 2/9999 {PAIRS}": "--shard 2/9999: more parts than shards, of which there are 1 (make fewer parts,",
+    f"score --shard 2/4 --overwrite {PAIRS}": "--overwrite",
     f"score --ray-cpus 2 {PAIRS}": "--ray-cpus is for --engine ray",
     f"score --engine ray --workers 2 {PAIRS}": "--workers is for --engine local",
     "encode --input {sample}/text.txt --engine ray --output out": "--engine ray is for data folders (give --columns",
@@ -94,6 +99,9 @@ REQUESTS = {
     f"train-encoder --min-frequency 1000000 {PAIRS}": "the vocabulary has no words",
     "train-encoder --pairs {sample}/fr-en.test.en --output out": "this is a file, not a data folder",
     "train-encoder --pairs none.jsonl --output out": "load_dataset cannot open it: it is empty",
+    f"{PARAPHRASE} {{translator}} --output out": "one model alone makes a round trip only if it knows several lang",
+    f"{PARAPHRASE} {{translator}} {{reverse}} {{translator}} --output out": "3 models and 0 pivots are no round trips",
+    f"{PARAPHRASE} {{translator}} {{reverse}} --pivots fr de --output out": "2 models and 2 pivots are no round trips",
     "train-nmt --bitext {pairs} --output out": "missing columns source, target",
     "train-nmt --bitext {bitext} {turned} --output out": "this bitext is en→",
     "train-nmt --bitext {turned} --initial-model {translator} --output out": "fr→en",
