@@ -60,32 +60,6 @@ def test_two_processes_train_one_model(tiny_bitext, tmp_path):
     AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
 
 
-def test_a_run_killed_in_its_warm_up_goes_on_with_the_schedule_of_an_undisturbed_one(
-    tiny_bitext, tmp_path, monkeypatch
-):
-    words = ["--evaluations=8", "--warmup-steps=12"]
-    rates = {"whole": [], "resumed": []}
-    step = TranslationTrainer.training_step
-    running, stops_at = "whole", None
-
-    def noted(self, *inputs):
-        if self.state.global_step == stops_at:
-            raise KeyboardInterrupt
-        rates[running].append((self.state.global_step, self.optimizer.param_groups[0]["lr"]))
-        return step(self, *inputs)
-
-    monkeypatch.setattr(TranslationTrainer, "training_step", noted)
-    assert train(tiny_bitext, tmp_path / "whole", *words) == 0
-    running, stops_at = "resumed", 5
-    assert train(tiny_bitext, tmp_path / "resumed", *words) == 130
-    stops_at = None
-    assert train(tiny_bitext, tmp_path / "resumed", *words, "--resume") == 0
-    assert len(rates["whole"]) == 16 and dict(rates["resumed"]) == dict(rates["whole"])
-    assert len(rates["resumed"]) == 17, "the step behind the last checkpoint is made again"
-    whole, resumed = ((tmp_path / name / "model.safetensors").read_bytes() for name in rates)
-    assert whole == resumed
-
-
 # ----- settings of the reference
 
 
