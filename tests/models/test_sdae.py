@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from padded_rows import labels_of, padded
+from tiny_encoders import with_all_parameters_moved
 from torch import nn
 from torch.nn import functional
 
@@ -17,11 +18,7 @@ VARIANTS = [{}, {"readout_size": 3, "share_embeddings": False}]
 def make(size=6, embedding_size=4, vocab_size=20, **settings):
     torch.manual_seed(3)
     sizes = {"vocab_size": vocab_size, "hidden_size": size, "embedding_size": embedding_size}
-    model = SdaeModel(SdaeConfig(initializer_range=0.5, **sizes, **settings))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
-    return model.eval()
+    return with_all_parameters_moved(SdaeModel(SdaeConfig(initializer_range=0.5, **sizes, **settings)))
 
 
 def torch_gru(layer, vectors, initial=None, context=None):

@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import with_all_parameters_moved
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
@@ -31,11 +32,8 @@ TEXTS = ["The cat don't sat.", "café", "", "zzz the cat sat the cat sat", "the"
 def make(tokenizer=None, **settings):
     tokenizer = tokenizer or build_word_level_tokenizer(VOCABULARY)
     torch.manual_seed(5)
-    model = GranModel(GranConfig(vocab_size=len(tokenizer), hidden_size=6, initializer_range=0.7, **settings)).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.7)
-    return SentenceEncoder(model, tokenizer)
+    model = GranModel(GranConfig(vocab_size=len(tokenizer), hidden_size=6, initializer_range=0.7, **settings))
+    return SentenceEncoder(with_all_parameters_moved(model), tokenizer)
 
 
 def alone(encoder, text):
