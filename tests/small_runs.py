@@ -40,6 +40,14 @@ def write_rows(folder, split, names, rows):
     return write(folder, split, **dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True)))
 
 
+def write_sts(folder, name, pairs, golds):
+    """Writes a set of the STS tasks in its raw layout: sentences with tabs between them, and scores."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, lines in (("input", pairs), ("gs", golds)):
+        text = "".join(f"{line}\n" for line in lines)
+        (folder / f"STS.{kind}.{name}.txt").write_text(text, encoding="utf-8")
+
+
 def random_sentences(count, shortest=0, longest=8):
     """Sentences of the words w0 to w11, the same in every run."""
     generator = np.random.default_rng(0)

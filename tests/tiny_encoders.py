@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import torch
 
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -48,3 +50,9 @@ def with_all_parameters_moved(model):
         for parameter in model.parameters():
             parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
     return model.eval()
+
+
+def change_json(path, **values):
+    """Changes values of a JSON file, or writes them as one."""
+    before = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**before, **values}))

@@ -9,6 +9,7 @@ import torch
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
 from small_runs import job
+from tiny_encoders import change_json
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
@@ -87,8 +88,7 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
     tiny_model, translated, write_bitext, tmp_path
 ):
     lower = shutil.copytree(tiny_model, tmp_path / "lower")
-    config = json.loads((lower / "config.json").read_text())
-    (lower / "config.json").write_text(json.dumps({**config, "lowercase": True}))
+    change_json(lower / "config.json", lowercase=True)
     bitext = write_bitext(tmp_path / "bitext", train=[("un deux", "One, Élan"), ("deux", "TWO")])
     for model, expected in ((tiny_model, {"One, Élan", "TWO"}), (lower, {"one, élan", "two"})):
         output = tmp_path / f"pairs_{model.name}"

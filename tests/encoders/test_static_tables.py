@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny_encoders import write_average
+from tiny_encoders import change_json, write_average
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
@@ -102,18 +101,13 @@ def test_means_of_rows_have_the_same_bits_as_by_pytorch(columns):
         np.testing.assert_allclose(mean, table[ids[first:end]].sum(0) / max(1, end - first), atol=1e-5)
 
 
-def change_json(folder, name, **values):
-    path = Path(folder) / name
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
-
-
 def change_weights(folder, change):
     path = Path(folder) / "model.safetensors"
     save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
 
 DAMAGES = {
-    "do not fit the configuration": lambda f: change_json(f, "config.json", vocab_size=5),
+    "do not fit the configuration": lambda f: change_json(f / "config.json", vocab_size=5),
     "missing embeddings": lambda f: change_weights(f, lambda w: {"other": w["embeddings"]}),
 }
 FOREIGN_DAMAGES = {
