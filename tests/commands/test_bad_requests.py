@@ -10,6 +10,7 @@ from forks import run_here
 PAIRS = "--pairs {pairs} --output out"
 TEXT = "--text {sample}/text.txt"
 PARAPHRASE = "paraphrase --input {sample}/text.txt --models"
+DISTILL = "distill --teacher {avg} --text {sample}/text.txt"
 TUNE = "tune --dev-data {graded} --data {judged} --output out"
 REQUESTS = {
     # Near names.
@@ -69,6 +70,7 @@ REQUESTS = {
     "search --model {avg} --corpus blank": "name the folder to make",
     "search --index absent --mine --output out": "no such index folder",
     "search --corpus blank --output out --add blank": "--add is for --index",
+    "search --corpus blank --output out --snippets": "--hybrid and --snippets are for queries",
     "search --index absent --remove blank --method exact": "--method and --remove exclude each other",
     # Training.
     "quickstart --num-beams 3 --output out": "--num-beams must be at least 4, not 3",
@@ -88,6 +90,10 @@ REQUESTS = {
     "evaluate-mining --task {sample}/fr-en --scoring-encoder x/filter --output out": "the name of another row",
     "search --index {index} --query a --method approximate": "no lists",
     "distill --teacher {avg} --bitext {bitext} --teacher-lang fi --output out": "no side is in the language of the te",
+    f"{DISTILL} --initial-model {{word_trigram}} --min-frequency 3 --output out": "exclude each other",
+    f"{DISTILL} --initial-model {{avg}} --matryoshka 9 --output out": "is more than the 8 components",
+    "distill --teacher {avg} --multilingual-teacher {gran} --multilingual-text blank --output o": "--teacher DIR",
+    "train-parallel-classifier --bitext {bitext} --initial-vectors {vectors} --embedding-size 9 --output o": "8 comp",
     "join --model {avg} --output out": "less than two models",
     "join --model {avg} {other_avg} --weights 1 --output out": "1 weights for 2 models",
     "join --model {avg} {other_avg} --text blank --output out": "need each other",
