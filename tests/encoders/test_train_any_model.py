@@ -239,10 +239,8 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
         def encode(self, texts):
             return np.array([table[text] for text in texts], np.float32)
 
-    first, second = (
-        ["red car", "red car", "truck", "blue sea"],
-        ["crimson auto", "scarlet car", "red van", "azure ocean"],
-    )
+    first = ["red car", "red car", "truck", "blue sea"]
+    second = ["crimson auto", "scarlet car", "red van", "azure ocean"]
     found = mine_hard_negatives(rows_of(first, second), Fixed())
     assert found["negative_1"] == ["red van", "red van", "crimson auto", "crimson auto"]
     assert found.column_names == ["sentence1", "sentence2", "negative_1"]
