@@ -10,7 +10,7 @@ import pytest
 import torch
 from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
-from small_runs import write
+from small_runs import lettered, write
 from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
 
 import hf_paraphrase
@@ -21,22 +21,15 @@ from hf_paraphrase.errors import ModelError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
-def sentences(letter, seed, count):
-    generator = np.random.default_rng(seed)
-    return [
-        " ".join(f"{letter}{x}" for x in generator.integers(30, size=generator.integers(2, 7))) for _ in range(count)
-    ]
-
-
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    first, second = [*sentences("a", 0, 120), ""], [*sentences("b", 0, 120), "b1"]
+    first, second = [*lettered("a", 0, 120), ""], [*lettered("b", 0, 120), "b1"]
     return write(tmp_path_factory.mktemp("data") / "pairs", sentence1=first, sentence2=second)
 
 
 @pytest.fixture(scope="module")
 def dev(tmp_path_factory):
-    sides = {"sentence1": sentences("a", 1, 40) * 2, "sentence2": [*sentences("b", 1, 40), *sentences("b", 2, 40)]}
+    sides = {"sentence1": lettered("a", 1, 40) * 2, "sentence2": [*lettered("b", 1, 40), *lettered("b", 2, 40)]}
     return write(tmp_path_factory.mktemp("data") / "dev", "validation", **sides, score=[5.0] * 40 + [0.0] * 40)
 
 
@@ -94,7 +87,7 @@ def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, de
 
 
 def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_path, dev, capsys):
-    first, second = sentences("a", 0, 60), sentences("b", 0, 60)
+    first, second = lettered("a", 0, 60), lettered("b", 0, 60)
     sides = {"sentence1": first * 2, "sentence2": [*second, *second[7:], *second[:7]]}
     folder = write(tmp_path / "pairs", **sides, label=[1] * 60 + [0] * 60)
     flags = (*FAST, "--dev-data", dev, "--loss", "contrastive", "--epochs", 6)
