@@ -41,6 +41,13 @@ def write_rows(folder, split, names, rows):
     return write(folder, split, **dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True)))
 
 
+def pairs_table(rows, **columns):
+    """Sources, first and second sentences; the sources may be left out."""
+    sides = zip(*(("", *row)[-3:] for row in rows), strict=True) if rows else ((), (), ())
+    names = ("source", "sentence1", "sentence2")
+    return pa.table({name: pa.array(side, pa.string()) for name, side in zip(names, sides, strict=True)} | columns)
+
+
 def bitext_of(pairs, source_lang="fr", target_lang="en"):
     """A table of bitext with the numbers of its pairs as ids."""
     rows = [(str(number), *pair, source_lang, target_lang) for number, pair in enumerate(pairs)]

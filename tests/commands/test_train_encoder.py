@@ -7,18 +7,17 @@ import shutil
 
 import numpy as np
 import pytest
-import torch
 from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
 from small_runs import lettered, write
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from tiny_teachers import write_teacher
+from transformers import AutoModel, AutoTokenizer
 
 import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -170,14 +169,8 @@ def table_of(folder):
 
 
 def test_a_distilled_start_holds_the_projected_vectors_of_all_words(few_words, tmp_path, capsys):
-    torch.manual_seed(2)
-    teacher = tmp_path / "teacher"
     words = [f"{letter}{number}" for letter in "ab" for number in range(11)]
-    tokenizer = build_word_level_tokenizer([*words, "common", "extra"])
-    sizes = {"hidden_size": 12, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
-    BertModel(config, add_pooling_layer=False).save_pretrained(teacher)
-    save_tokenizer(tokenizer, teacher)
+    teacher = write_teacher(tmp_path / "teacher", size=12, words=[*words, "common", "extra"])
     (tmp_path / "words").write_text("extra\nCased\n")
     flags = ("--initial-vectors", teacher, "--hidden-size", 5, "--word-list", tmp_path / "words")
     assert run(few_words, tmp_path / "m", "--epochs", 0, *flags) == 0

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from small_runs import pairs_table
 
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import UsageError
@@ -17,13 +18,6 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 WORDS = ["a", "A", "b", "The", "the", "cat", "dogs", "sat,", "don't", "ÉTÉ", "été", ".", ""]
 SENTENCE = st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)
 PAIRS = st.lists(st.tuples(SENTENCE, SENTENCE, SENTENCE), max_size=12)
-
-
-def pairs_table(rows, **columns):
-    """Sources, first and second sentences; the sources may be left out."""
-    sides = zip(*(("", *row)[-3:] for row in rows), strict=True) if rows else ((), (), ())
-    names = ("source", "sentence1", "sentence2")
-    return pa.table({name: pa.array(side, pa.string()) for name, side in zip(names, sides, strict=True)} | columns)
 
 
 def scored(rows, *names):
