@@ -115,9 +115,6 @@ def test_the_interval_is_over_sentences_and_not_over_words():
     assert gate_table(more, ["b", "b", None], min_count=3, seed=0) == []
 
 
-SLASHED = "The/DT cat/NN sat/VBD\n\nand/or/CC no/DT\n"
-
-
 def conllu(number, word, tag, label):
     return f"{number}\t{word}\t_\tUNIVERSAL\t{tag}\t_\t0\t{label}\t_\t_\n"
 
@@ -136,7 +133,7 @@ CONLLU = (
 
 
 def test_both_layouts_are_read_compressed_too(tmp_path):
-    (tmp_path / "slashed.gz").write_bytes(gzip.compress(SLASHED.encode()))
+    (tmp_path / "slashed.gz").write_bytes(gzip.compress(b"The/DT cat/NN sat/VBD\n\nand/or/CC no/DT\n"))
     slashed = list(read_tagged(tmp_path / "slashed.gz"))
     assert [(item.words, item.labels[TAG]) for item in slashed] == [
         (["The", "cat", "sat"], ("DT", "NN", "VBD")),
