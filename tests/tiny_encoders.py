@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import torch
 
 from hf_paraphrase.models.configuration_avg import AvgConfig
@@ -39,3 +41,18 @@ def write_translator(folder, texts, pieces, **settings):
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def with_all_parameters_moved(model):
+    """Biases start at zero, where a misplaced one would not be seen."""
+    generator = torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
+    return model.eval()
+
+
+def change_json(path, **values):
+    """Changes values of a JSON file, or writes them as one."""
+    before = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**before, **values}))

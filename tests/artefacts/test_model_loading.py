@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import shutil
 
 import numpy as np
@@ -9,7 +8,7 @@ import torch
 from safetensors.numpy import load_file
 from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
-from tiny_encoders import write_average
+from tiny_encoders import change_json, write_average
 
 import hf_paraphrase
 from hf_paraphrase.artefacts.files import check_no_links, open_array, opening
@@ -29,11 +28,6 @@ WORDS = ["the", "cat", "sat", "down"]
 @pytest.fixture
 def folder(tmp_path):
     return write_average(tmp_path / "avg", ["one", "two", "three"], hidden_size=4, initializer_range=1.0)
-
-
-def change(path, **values):
-    settings = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps({**settings, **values}))
 
 
 def opened(folder):
@@ -93,14 +87,14 @@ def test_code_of_others_is_never_run(folder):
     (folder / "evil.py").write_text(f"open({str(folder / 'owned')!r}, 'w')\nclass Evil: ...\n")
     # The second one as `save_pretrained` of transformers writes a subclass, even if that has the name of its base.
     for code in ("somebody/elsewhere--evil.Evil", "evil.AvgModel"):
-        change(folder / "config.json", auto_map={"AutoModel": code, "AutoConfig": code})
-        change(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": [code, None]}, tokenizer_class="Evil")
+        change_json(folder / "config.json", auto_map={"AutoModel": code, "AutoConfig": code})
+        change_json(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": [code, None]}, tokenizer_class="Evil")
         for opener in OPENERS.values():
             with pytest.raises(ModelError, match=f"of a class of its own, `{code.rpartition('--')[2]}`"):
                 opener(folder)
         (folder / "tokenizer_config.json").write_text(tokenizer_config)
     (folder / "evil.py").rename(folder / "modeling_avg.py")
-    change(folder / "config.json", auto_map={"AutoModel": "modeling_avg.AvgModel"})
+    change_json(folder / "config.json", auto_map={"AutoModel": "modeling_avg.AvgModel"})
     for opener in OPENERS.values():
         opener(folder)
     assert not (folder / "owned").exists()
@@ -175,8 +169,7 @@ def test_damage_of_an_int8_table_is_one_clear_line(exported, tmp_path, damage, s
     folder = shutil.copytree(exported, tmp_path / "damaged")
     tensors = load_file(folder / "model.safetensors")
     save_arrays(tensors if damage is None else damaged(tensors, damage), folder / "model.safetensors")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, **settings}))
+    change_json(folder / "config.json", **settings)
     with pytest.raises(ModelError, match=text) as caught:
         SentenceEncoder.from_pretrained(folder)
     assert "\n" not in str(caught.value)

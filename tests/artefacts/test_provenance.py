@@ -28,10 +28,6 @@ source_datasets:
 model-index:
 - name: x
 ---
-
-# The title
-
-An introduction.
 """
 
 

@@ -14,8 +14,6 @@ from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 
-SECRET_URL = "guarded://me:secret@host"
-
 
 class Guarded(MemoryFileSystem):
     """A store whose URLs have no path but a password."""
@@ -86,7 +84,7 @@ def test_a_url_that_cannot_be_read_is_one_line(folder, url, problem, tmp_path, c
     ],
 )
 def test_credentials_of_a_url_are_in_no_output(folder, line, tmp_path):
-    assert main([*line.split(), SECRET_URL, "--output", str(tmp_path / "made")]) == 0
+    assert main([*line.split(), "guarded://me:secret@host", "--output", str(tmp_path / "made")]) == 0
     texts = [path.read_bytes() for path in (tmp_path / "made").rglob("*") if path.is_file()]
     assert len(texts) > 2 and not [text for text in texts if b"secret" in text]
     assert b"host" in (tmp_path / "made" / "README.md").read_bytes()

@@ -3,12 +3,12 @@ from __future__ import annotations
 import json
 import shutil
 
-import pyarrow as pa
 import pytest
 import torch
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
-from small_runs import job
+from small_runs import bitext_of, job
+from tiny_encoders import change_json
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
@@ -87,8 +87,7 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
     tiny_model, translated, write_bitext, tmp_path
 ):
     lower = shutil.copytree(tiny_model, tmp_path / "lower")
-    config = json.loads((lower / "config.json").read_text())
-    (lower / "config.json").write_text(json.dumps({**config, "lowercase": True}))
+    change_json(lower / "config.json", lowercase=True)
     bitext = write_bitext(tmp_path / "bitext", train=[("un deux", "One, Élan"), ("deux", "TWO")])
     for model, expected in ((tiny_model, {"One, Élan", "TWO"}), (lower, {"one, élan", "two"})):
         output = tmp_path / f"pairs_{model.name}"
@@ -102,9 +101,6 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
 
 @pytest.mark.parametrize(("precision", "plain"), [({}, False), ({"bf16": True}, True)])
 def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, plain, monkeypatch):
-    sources, targets = map(list, zip(*number_pairs(16, 50), strict=True))
-    ids, languages = list(map(str, range(16))), ["fr"] * 16
-    table = pa.table({"id": ids, "source": sources, "target": targets, "source_lang": languages})
     tokenizer = train_bpe_tokenizer([text for pair in number_pairs(64, 0) for text in pair], 60)
     torch.manual_seed(0)
     # So large that several threads would share a product.
@@ -121,7 +117,7 @@ def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, pl
             torch.set_num_threads(count)
             translator = translators.Translator(model, tokenizer, SearchOptions(40, 40, bf16=True))
             assert translator.threads == min(count, 2 if plain else 4)
-            found.append(back_translated(translator, table)[0])
+            found.append(back_translated(translator, bitext_of(number_pairs(16, 50)))[0])
             assert torch.get_num_threads() == count
     finally:
         torch.set_num_threads(before)

@@ -9,6 +9,8 @@ from forks import run_here
 
 PAIRS = "--pairs {pairs} --output out"
 TEXT = "--text {sample}/text.txt"
+PARAPHRASE = "paraphrase --input {sample}/text.txt --models"
+DISTILL = "distill --teacher {avg} --text {sample}/text.txt"
 TUNE = "tune --dev-data {graded} --data {judged} --output out"
 REQUESTS = {
     # Near names.
@@ -54,7 +56,11 @@ REQUESTS = {
     "mine --source a.txt.gz --target b.txt.gz --encoder {avg} --tune-on dev --output out": "both are `.txt.gz`",
     f"{TUNE} --pairs {{pairs}} --keep length>700": "the grid selects nothing",
     f"{TUNE} --pairs toy=a toy=b": "--pairs `toy=b` lacks a folder or a name of its own (give NAME=DIR)",
-    # Engines.
+    "prepare comparable --bitext {bitext} --sentences 9999 --output out": "groups of translations, and 94 are left",
+    # Engines and parts.
+    f"score --shard 5/4 {PAIRS}": "--shard 5/4 is not a part of the work (e.g. 3/64 for the third of 64)",
+    f"score --shard 2/9999 {PAIRS}": "--shard 2/9999: more parts than shards, of which there are 1 (make fewer parts,",
+    f"score --shard 2/4 --overwrite {PAIRS}": "--overwrite",
     f"score --ray-cpus 2 {PAIRS}": "--ray-cpus is for --engine ray",
     f"score --engine ray --workers 2 {PAIRS}": "--workers is for --engine local",
     "encode --input {sample}/text.txt --engine ray --output out": "--engine ray is for data folders (give --columns",
@@ -64,6 +70,7 @@ REQUESTS = {
     "search --model {avg} --corpus blank": "name the folder to make",
     "search --index absent --mine --output out": "no such index folder",
     "search --corpus blank --output out --add blank": "--add is for --index",
+    "search --corpus blank --output out --snippets": "--hybrid and --snippets are for queries",
     "search --index absent --remove blank --method exact": "--method and --remove exclude each other",
     # Training.
     "quickstart --num-beams 3 --output out": "--num-beams must be at least 4, not 3",
@@ -83,6 +90,10 @@ REQUESTS = {
     "evaluate-mining --task {sample}/fr-en --scoring-encoder x/filter --output out": "the name of another row",
     "search --index {index} --query a --method approximate": "no lists",
     "distill --teacher {avg} --bitext {bitext} --teacher-lang fi --output out": "no side is in the language of the te",
+    f"{DISTILL} --initial-model {{word_trigram}} --min-frequency 3 --output out": "exclude each other",
+    f"{DISTILL} --initial-model {{avg}} --matryoshka 9 --output out": "is more than the 8 components",
+    "distill --teacher {avg} --multilingual-teacher {gran} --multilingual-text blank --output o": "--teacher DIR",
+    "train-parallel-classifier --bitext {bitext} --initial-vectors {vectors} --embedding-size 9 --output o": "8 comp",
     "join --model {avg} --output out": "less than two models",
     "join --model {avg} {other_avg} --weights 1 --output out": "1 weights for 2 models",
     "join --model {avg} {other_avg} --text blank --output out": "need each other",
@@ -94,6 +105,9 @@ REQUESTS = {
     f"train-encoder --min-frequency 1000000 {PAIRS}": "the vocabulary has no words",
     "train-encoder --pairs {sample}/fr-en.test.en --output out": "this is a file, not a data folder",
     "train-encoder --pairs none.jsonl --output out": "load_dataset cannot open it: it is empty",
+    f"{PARAPHRASE} {{translator}} --output out": "one model alone makes a round trip only if it knows several lang",
+    f"{PARAPHRASE} {{translator}} {{reverse}} {{translator}} --output out": "3 models and 0 pivots are no round trips",
+    f"{PARAPHRASE} {{translator}} {{reverse}} --pivots fr de --output out": "2 models and 2 pivots are no round trips",
     "train-nmt --bitext {pairs} --output out": "missing columns source, target",
     "train-nmt --bitext {bitext} {turned} --output out": "this bitext is en→",
     "train-nmt --bitext {turned} --initial-model {translator} --output out": "fr→en",

@@ -8,6 +8,7 @@ import random
 import shutil
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -38,10 +39,6 @@ def assert_refused(ended):
 def overwriting(case):
     """The flag with which a case replaces its output, where it does."""
     return ["--overwrite"] if "overwrite" in case.settings and not case.in_parts else []
-
-
-def interrupt():
-    raise KeyboardInterrupt
 
 
 def work_of(folder):
@@ -95,7 +92,7 @@ def test_an_output_that_exists_is_refused_and_replaced_only_on_request(case, art
     if not overwriting(case):
         return
     # Most outputs are replaced alike: of the others it is enough that they begin.
-    stops = [] if case.name in REPLACED else [1, interrupt]
+    stops = [] if case.name in REPLACED else [1, Mock(side_effect=KeyboardInterrupt)]
     replaced = run_here([*words, "--overwrite"], tmp_path / "run", *stops)
     assert replaced.code == (130 if stops else 0), replaced
     assert differences(done, output) == [] and left_over(tmp_path / "run", *done.parent.iterdir()) == []
@@ -141,11 +138,10 @@ sys.exit(main(sys.argv[3:]))
 """Runs a verb in a fresh process, which stops before a change of the file system and leaves a file that says so."""
 
 
-MOMENTS = ("middle", "anywhere", "last")
 KILLS = [
     pytest.param(case, moment, marks=[] if case in KILLED and moment == "middle" else pytest.mark.slow)
     for case in WRITING
-    for moment in MOMENTS
+    for moment in ("middle", "anywhere", "last")
 ]
 
 

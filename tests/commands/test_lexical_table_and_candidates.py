@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from small_runs import job
 
 from hf_paraphrase import SearchOptions
 from hf_paraphrase.commands import main
@@ -17,12 +18,9 @@ from hf_paraphrase.translation.lexical_table import LexicalTable, unit_fingerpri
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.translator import Translator
 
-SMALL = ["--num-beams", "4", "--num-return-sequences", "3", "--shard-size", "8", "--precision", "fp32"]
-
 
 def back_translate(model, bitext, output, *words):
-    command = ["back-translate", "--model", str(model), "--bitext", str(bitext), "--output", str(output)]
-    return main([*command, "--split", "test", *SMALL, *words])
+    return job(model, bitext, output, "--split", "test", *words)
 
 
 @pytest.fixture(scope="session")

@@ -45,10 +45,6 @@ def index(model, corpus, tmp_path_factory):
     return folder
 
 
-def rows_of(text):
-    return [line.split("\t") for line in text.splitlines()]
-
-
 def sentences_of(folder):
     return DataFolder(folder).table()["sentence"].to_pylist()
 
@@ -141,7 +137,7 @@ def test_the_licence_of_a_corpus_reaches_the_index_what_is_added_and_the_pairs(m
 
 def test_neighbours_are_printed_as_tab_separated_values_or_json_lines(index, tmp_path, capsys):
     assert run("--index", index, "--query", "w1 w2", "w3 w4", "--top-k", "3") == 0
-    rows = rows_of(capsys.readouterr().out)
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == ["query", "rank", "score", "position", "sentence"] and len(rows) == 7
     assert [row[:3] for row in rows[1:4]] == [["w1 w2", str(rank), "1.000000"] for rank in (1, 2, 3)]
     assert {row[4] for row in rows[1:4]} == {"w1 w2", "w2 w1", "W1 w2"}

@@ -21,7 +21,6 @@ from hf_paraphrase.searching.run import Searched, search
 from hf_paraphrase.settings import recipe
 from hf_paraphrase.training.devices import EnvironmentSettings
 
-FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 TOKEN = "hf_" + "a1B2" * 8 + "cD"
 
 
@@ -45,7 +44,7 @@ def failing(monkeypatch):
     return lambda action: monkeypatch.setattr(commands, "_run_verb", partial(act, action=action))
 
 
-@FULL
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 def test_a_full_standard_output_is_one_line():
     code, _, said = shell("hp filter --help > /dev/full")
     assert (code, said) == (

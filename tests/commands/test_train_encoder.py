@@ -4,39 +4,33 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from documented_blocks import blocks
 from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
-from small_runs import write
-from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel
+from small_runs import lettered, write
+from tiny_teachers import write_teacher
+from transformers import AutoModel, AutoTokenizer
 
 import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import fingerprint
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
-
-
-def sentences(letter, seed, count):
-    generator = np.random.default_rng(seed)
-    return [
-        " ".join(f"{letter}{x}" for x in generator.integers(30, size=generator.integers(2, 7))) for _ in range(count)
-    ]
 
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    first, second = [*sentences("a", 0, 120), ""], [*sentences("b", 0, 120), "b1"]
+    first, second = [*lettered("a", 0, 120), ""], [*lettered("b", 0, 120), "b1"]
     return write(tmp_path_factory.mktemp("data") / "pairs", sentence1=first, sentence2=second)
 
 
 @pytest.fixture(scope="module")
 def dev(tmp_path_factory):
-    sides = {"sentence1": sentences("a", 1, 40) * 2, "sentence2": [*sentences("b", 1, 40), *sentences("b", 2, 40)]}
+    sides = {"sentence1": lettered("a", 1, 40) * 2, "sentence2": [*lettered("b", 1, 40), *lettered("b", 2, 40)]}
     return write(tmp_path_factory.mktemp("data") / "dev", "validation", **sides, score=[5.0] * 40 + [0.0] * 40)
 
 
@@ -45,8 +39,6 @@ def run(pairs, output, *flags):
 
 
 FAST = ("--epochs", 3, "--batch-size", 20, "--learning-rate", 0.02, "--hidden-size", 8, "--seed", 1)
-
-
 KINDS = [("gran", "--cell", "gru", "--bidirectional", "true", "--variational-dropout", 0.1), ("word-trigram",)]
 
 
@@ -94,7 +86,7 @@ def test_no_epochs_keep_the_initial_vectors_and_report_their_dev_score(pairs, de
 
 
 def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_path, dev, capsys):
-    first, second = sentences("a", 0, 60), sentences("b", 0, 60)
+    first, second = lettered("a", 0, 60), lettered("b", 0, 60)
     sides = {"sentence1": first * 2, "sentence2": [*second, *second[7:], *second[:7]]}
     folder = write(tmp_path / "pairs", **sides, label=[1] * 60 + [0] * 60)
     flags = (*FAST, "--dev-data", dev, "--loss", "contrastive", "--epochs", 6)
@@ -161,13 +153,10 @@ def test_the_result_has_the_licence_and_base_of_its_start_unless_a_licence_is_gi
 # ----- where initial vectors, vocabulary and frequencies come from
 
 
-FIRST = [f"a{number % 7} a{number % 11} common" for number in range(40)]
-SECOND = [f"b{number % 7} b{number % 11} common" for number in range(40)]
-
-
 @pytest.fixture(scope="module")
 def few_words(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("data") / "pairs", sentence1=FIRST, sentence2=SECOND)
+    sides = [[f"{side}{number % 7} {side}{number % 11} common" for number in range(40)] for side in "ab"]
+    return write(tmp_path_factory.mktemp("data") / "pairs", sentence1=sides[0], sentence2=sides[1])
 
 
 def table_of(folder):
@@ -177,14 +166,8 @@ def table_of(folder):
 
 
 def test_a_distilled_start_holds_the_projected_vectors_of_all_words(few_words, tmp_path, capsys):
-    torch.manual_seed(2)
-    teacher = tmp_path / "teacher"
     words = [f"{letter}{number}" for letter in "ab" for number in range(11)]
-    tokenizer = build_word_level_tokenizer([*words, "common", "extra"])
-    sizes = {"hidden_size": 12, "intermediate_size": 12, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(tokenizer), initializer_range=0.5, **sizes)
-    BertModel(config, add_pooling_layer=False).save_pretrained(teacher)
-    save_tokenizer(tokenizer, teacher)
+    teacher = write_teacher(tmp_path / "teacher", size=12, words=[*words, "common", "extra"])
     (tmp_path / "words").write_text("extra\nCased\n")
     flags = ("--initial-vectors", teacher, "--hidden-size", 5, "--word-list", tmp_path / "words")
     assert run(few_words, tmp_path / "m", "--epochs", 0, *flags) == 0
@@ -220,11 +203,11 @@ def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(few_words, tm
     np.testing.assert_allclose(table_of(tmp_path / "words")[0]["a1"], encoder.encode("a1"), atol=1e-6)
 
 
-OWN = """
-import torch
+OWN = dict(blocks((Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text("utf-8")))["python"]
+OWN += """
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutputWithPooling
-from hf_paraphrase.registry import ENCODERS, LOSSES
+from hf_paraphrase.registry import ENCODERS
 
 class ToyConfig(PreTrainedConfig):
     model_type = "toy"
@@ -249,12 +232,6 @@ class ToyModel(PreTrainedModel):
     def forward(self, input_ids, attention_mask):
         tokens = self.embeddings[input_ids] * attention_mask[..., None]
         return BaseModelOutputWithPooling(last_hidden_state=tokens, pooler_output=tokens.sum(1))
-
-@LOSSES.register("mine")
-class SoftmaxLoss(torch.nn.Module):
-    def forward(self, vectors):
-        first, second = torch.nn.functional.normalize(vectors, dim=1).chunk(2)
-        return torch.nn.functional.cross_entropy(first @ second.T / 0.2, torch.arange(len(first)))
 """
 
 
@@ -272,18 +249,18 @@ def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(pairs, tmp
     folder, train = tmp_path, ("train-encoder", "--pairs", str(pairs), "--output")
     (folder / "my_encoders.py").write_text(OWN)
     (folder / "text.txt").write_text("a1 a2\nb3\n")
-    own = ("--model-type", "toy", "--loss", "mine", "--hidden-size", "6")
+    own = ("--model-type", "toy", "--loss", "in-batch", "--hidden-size", "6")
     runs = (
         ("--import", "my_encoders.py", *train, "model", *own, "--epochs", "2"),
         ("encode", "--model", "model", "--input", "text.txt", "--output", "v.npy"),
-        (*train, "other", "--loss", "mine", "--negatives-from", "opposite"),
-        (*train, "other", "--loss", "mine", "--margin", "1"),
+        (*train, "other", "--loss", "in-batch", "--negatives-from", "opposite"),
+        (*train, "other", "--loss", "in-batch", "--margin", "1"),
     )
     done = run_python(SCRIPT, json.dumps(runs), folder=folder)
     codes = [line.rpartition(" ")[2] for line in done.stderr.splitlines() if line.startswith("exit code")]
     assert codes == ["0", "0", "2", "2"], done.stderr
     assert (folder / "model" / "my_encoders.py").read_text() == OWN
-    assert "| loss | SoftmaxLoss |" in (folder / "model" / "README.md").read_text()
+    assert "| loss | InBatchLoss |" in (folder / "model" / "README.md").read_text()
     vectors = np.load(folder / "v.npy")
     assert vectors.shape == (2, 6) and np.isfinite(vectors).all() and vectors.any(1).all()
     with pytest.raises(ModelError, match="type `toy` needs the code that it brings"):
@@ -293,6 +270,6 @@ def test_an_encoder_and_a_loss_from_a_file_are_trained_and_put_to_use(pairs, tmp
     ids = AutoTokenizer.from_pretrained(folder / "model")(["a1 a2", "b3"], padding=True, return_tensors="pt")
     found = model(ids["input_ids"], ids["attention_mask"]).pooler_output.detach().numpy()
     np.testing.assert_allclose(found, vectors, atol=1e-6)
-    assert "--negatives-from is not for --loss mine" in done.stderr
-    assert "--margin is not for --loss mine" in done.stderr
-    assert "word-trigram,toy" in done.stdout and "contrastive,mine" in done.stdout
+    assert "--negatives-from is not for --loss in-batch" in done.stderr
+    assert "--margin is not for --loss in-batch" in done.stderr
+    assert "word-trigram,toy" in done.stdout and "contrastive,in-batch" in done.stdout

@@ -10,7 +10,7 @@ import sys
 import pytest
 import sacrebleu
 import torch
-from small_runs import command, train
+from small_runs import command, record, train
 from transformers import AutoModelForSeq2SeqLM
 
 from hf_paraphrase.commands import main
@@ -21,12 +21,8 @@ from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.trainer import TranslationTrainer
 
 
-def results(folder):
-    return json.loads((folder / "provenance.json").read_text())["results"]
-
-
 def measured(folder):
-    return [(entry["step"], entry["eval_bleu"]) for entry in results(folder)["log"] if "eval_bleu" in entry]
+    return [(entry["step"], entry["eval_bleu"]) for entry in record(folder)["results"]["log"] if "eval_bleu" in entry]
 
 
 def test_the_best_weights_are_kept_even_if_later_ones_are_worse(tiny_bitext, tmp_path):
@@ -35,8 +31,8 @@ def test_the_best_weights_are_kept_even_if_later_ones_are_worse(tiny_bitext, tmp
     scores = measured(tmp_path / "model")
     best = max(score for _, score in scores)
     step = next(step for step, score in scores if score == best)
-    assert results(tmp_path / "model")["dev_bleu"] == best
-    assert results(tmp_path / "model")["best_epoch"] == pytest.approx(step / 8)
+    assert record(tmp_path / "model")["results"]["dev_bleu"] == best
+    assert record(tmp_path / "model")["results"]["best_epoch"] == pytest.approx(step / 8)
     dev = DataFolder(tiny_bitext).table("validation")
     model, tokenizer = load_translation_model(tmp_path / "model")
     # Which call was the last differs between a run that was resumed and one that was not.
@@ -58,32 +54,6 @@ def test_two_processes_train_one_model(tiny_bitext, tmp_path):
     assert [step for step, _ in measured(tmp_path / "model")] == [4, 8, 12, 16, 20, 24]
     assert result.stderr.count("training pairs") == result.stderr.count("translation model: ") == 1
     AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
-
-
-def test_a_run_killed_in_its_warm_up_goes_on_with_the_schedule_of_an_undisturbed_one(
-    tiny_bitext, tmp_path, monkeypatch
-):
-    words = ["--evaluations=8", "--warmup-steps=12"]
-    rates = {"whole": [], "resumed": []}
-    step = TranslationTrainer.training_step
-    running, stops_at = "whole", None
-
-    def noted(self, *inputs):
-        if self.state.global_step == stops_at:
-            raise KeyboardInterrupt
-        rates[running].append((self.state.global_step, self.optimizer.param_groups[0]["lr"]))
-        return step(self, *inputs)
-
-    monkeypatch.setattr(TranslationTrainer, "training_step", noted)
-    assert train(tiny_bitext, tmp_path / "whole", *words) == 0
-    running, stops_at = "resumed", 5
-    assert train(tiny_bitext, tmp_path / "resumed", *words) == 130
-    stops_at = None
-    assert train(tiny_bitext, tmp_path / "resumed", *words, "--resume") == 0
-    assert len(rates["whole"]) == 16 and dict(rates["resumed"]) == dict(rates["whole"])
-    assert len(rates["resumed"]) == 17, "the step behind the last checkpoint is made again"
-    whole, resumed = ((tmp_path / name / "model.safetensors").read_bytes() for name in rates)
-    assert whole == resumed
 
 
 # ----- settings of the reference
@@ -116,15 +86,16 @@ def test_several_bitexts_are_mixed_one_named_twice_counts_twice_and_long_pairs_a
     words = [word for word in command(tiny_bitext, tmp_path / "model") if not word.startswith("--warmup-steps")]
     words += ["--bitext", str(other), str(tiny_bitext), "--epochs=3.25", "--evaluations=3", "--max-units=9"]
     assert main([*words, "--gradient-accumulation-steps", "2"]) == 0
-    record, counts = json.loads((tmp_path / "model" / "provenance.json").read_text()), results(tmp_path / "model")
+    made = record(tmp_path / "model")
+    counts = made["results"]
     assert 0 < counts["training_pairs"] < 180 and counts["training_pairs"] + counts["pairs_left_out"] == 180
     assert "have too many units and are left out" in capsys.readouterr().err
     steps = [step for step, _ in measured(tmp_path / "model")]
     assert len(steps) == len(set(steps)) == 3, "the last update is measured once"
-    warmup = record["settings"]["warmup_steps"]
+    warmup = made["settings"]["warmup_steps"]
     assert warmup == math.ceil(steps[-1] / 10), "a tenth of a short run"
     assert f"after\n{warmup} steps of warm-up" in (tmp_path / "model" / "README.md").read_text()
-    assert [item["name"] for item in record["inputs"]] == [tiny_bitext.name, "other"]
+    assert [item["name"] for item in made["inputs"]] == [tiny_bitext.name, "other"]
     assert f"`{tiny_bitext.name} + other + {tiny_bitext.name}`" in (tmp_path / "model" / "README.md").read_text()
 
 

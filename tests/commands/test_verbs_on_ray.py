@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pytest
-from small_runs import tree
+from small_runs import tree, write_pairs
 
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.registry import MEASURES
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install ray"),
 ]
-WORDS = ["one", "two", "three", "four", "five", "six"]
 LIVELY = """
 import os
 from dataclasses import dataclass
-import numpy as np
 from hf_paraphrase.filtering import Measure
 from hf_paraphrase.registry import MEASURES
 
@@ -37,7 +32,7 @@ class Lively(Measure):
         texts = batch.texts("sentence1")
         if "RAY_JOB_ID" in os.environ and DEADLY in texts:
             os.kill(os.getpid(), 9)
-        return {"lively": np.array([len(text) for text in texts])}
+        return {"lively": [len(text) for text in texts]}
 """
 
 
@@ -55,35 +50,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def pairs(tmp_path_factory):
-    generator = np.random.default_rng(0)
-    texts = [" ".join(generator.choice(WORDS, size=generator.integers(1, 7))) for _ in range(120)]
-    texts[30] = "the deadly sentence"
-    table = pa.table({"sentence1": texts[:60], "sentence2": [*texts[60:119], None], "number": list(range(60))})
-    folder = tmp_path_factory.mktemp("data") / "pairs"
-    write_split(folder, "train", table.to_batches(max_chunksize=13), table.schema)
-    return folder
-
-
-@pytest.fixture
-def score_lively(pairs, tmp_path, cluster, monkeypatch):
-    """Gives the words that score the pairs with the measure `lively`, in shards of four."""
-    monkeypatch.setattr(MEASURES, "data", dict(MEASURES.data))
-
-    def words(output, *more, on_ray=True, deadly=None):
-        mine = tmp_path / "mine.py"
-        mine.write_text(LIVELY.replace("DEADLY", repr(deadly)))
-        words = ["score", "--pairs", pairs, "--output", output, "--measures", "lively", "--shard-size", 4, *more]
-        words += ["--engine", "ray", "--ray-address", cluster.address] if on_ray else ["--workers", 1]
-        return ["--import", *map(str, [mine, *words])]
-
-    yield words
-    for name in [name for name in sys.modules if name.endswith("_mine")]:
-        del sys.modules[name]
-
-
-def reports(folder):
-    """The reports of the shards that the run for the output `made` has finished."""
-    return sorted(folder.glob(".made.*.partial/shards/*.json"))
+    return write_pairs(tmp_path_factory.mktemp("data") / "pairs", 60)
 
 
 @pytest.mark.parametrize("verb", ["score", "encode", "back-translate"])
@@ -114,10 +81,18 @@ def test_each_verb_makes_on_two_nodes_every_byte_of_a_run_without_them(
     assert "ray" not in said.lower(), said
 
 
-def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_stays(score_lively, tmp_path, capsys):
-    assert main(score_lively(tmp_path / "made", deadly="the deadly sentence")) == 2
+def test_a_worker_that_dies_again_and_again_is_one_line_and_what_is_finished_stays(
+    cluster, pairs, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(MEASURES, "data", dict(MEASURES.data))
+    deadly = DataFolder(pairs).table()["sentence1"][30].as_py()
+    (tmp_path / "mine.py").write_text(LIVELY.replace("DEADLY", repr(deadly)))
+    words = ["--import", tmp_path / "mine.py", "score", "--pairs", pairs, "--output", tmp_path / "made"]
+    words = [*map(str, words), "--measures", "lively", "--shard-size", "4"]
+    assert main([*words, "--engine", "ray", "--ray-address", cluster.address]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert "error: no worker made rows 28 to 32 of `train`" in error and "--resume" in error
-    assert len(reports(tmp_path)) >= 7 and not (tmp_path / "made").exists()
-    assert main(score_lively(tmp_path / "made", "--resume", on_ray=False)) == 0
+    finished = list(tmp_path.glob(".made.*.partial/shards/*.json"))
+    assert len(finished) >= 7 and not (tmp_path / "made").exists()
+    assert main([*words, "--resume"]) == 0
     assert DataFolder(tmp_path / "made").count() == 60

@@ -43,10 +43,7 @@ def test_sides_that_are_the_same_text_and_sides_without_any_are_left_out():
     assert kept.num_rows == 2 and counts == {"empty_side": 9, "identical_sides": 3}
 
 
-TEXTS = st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=12)
-
-
-@given(TEXTS)
+@given(st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=12))
 @settings(deadline=None)
 def test_fast_keys_are_equal_exactly_where_the_rows_are(rows):
     rows = [tuple(side.encode("utf-8", "replace").decode() for side in row) for row in rows] + [("a", "b"), ("b", "a")]

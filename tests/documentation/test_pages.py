@@ -34,7 +34,8 @@ def test_every_flag_of_every_verb_is_explained_on_its_page(pages):
             assert field.metadata["help"].strip() and re.search(rf"^  {names[0]}\b", page, re.MULTILINE), typed
 
 
-NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "docs" / "notebooks").glob("*.ipynb"))
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -51,9 +52,6 @@ def test_a_notebook_was_run_to_its_end_has_no_local_paths_and_becomes_a_page_wit
     assert all("".join(cell["source"]) in page for cell in cells)
     shown = [pages.printed(cell) for cell in code]
     assert sum(map(bool, shown)) >= 2 and all(text in page for text in shown)
-
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_page_is_in_the_navigation():

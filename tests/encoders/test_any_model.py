@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import change_json
 from tiny_transformers import POSITIONS, tokenizer_of, write_transformer
 from transformers import AutoModel, AutoTokenizer, BartConfig, BartModel, GPT2Config, GPT2Model, ViTConfig, ViTModel
 
@@ -202,11 +203,6 @@ def test_older_folders_say_their_poolings_as_flags_and_may_ask_for_lower_case(tm
     np.testing.assert_array_equal(lower.encode(["The CAT"]), before.encode(["the cat"]))
 
 
-def change(folder, name, **values):
-    path = folder / name
-    path.write_text(json.dumps({**json.loads(path.read_text()), **values}))
-
-
 def as_adapter(folder):
     (folder / "config.json").unlink()
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
@@ -230,11 +226,11 @@ def as_vision(folder):
         (as_decoder, "of type `gpt2` is a decoder"),
         (as_vision, "ViTModel does not read text alone"),
         (
-            lambda f: change(f, "config.json", model_type="nova", auto_map={"AutoModel": "m.X"}),
+            lambda f: change_json(f / "config.json", model_type="nova", auto_map={"AutoModel": "m.X"}),
             "trust_remote_code=True",
         ),
-        (lambda f: change(f, "tokenizer_config.json", pad_token=None), "not a fast one with a padding token"),
-        (lambda f: change(f, "config.json", num_hidden_layers=9), "the weights do not fit the configuration"),
+        (lambda f: change_json(f / "tokenizer_config.json", pad_token=None), "not a fast one with a padding token"),
+        (lambda f: change_json(f / "config.json", num_hidden_layers=9), "the weights do not fit the configuration"),
         (lambda f: (f / "model.safetensors").write_bytes(b"nothing"), "the weights cannot be opened"),
         (lambda f: (f / "model.safetensors").unlink(), "no model.safetensors"),
     ],
@@ -296,10 +292,10 @@ def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path, monkeypatch):
         "class OwnConfig(BertConfig):\n    model_type = 'own'\n"
         "class Own(BertModel):\n    config_class = OwnConfig\n"
     )
-    change(folder, "config.json", auto_map={"AutoModel": "own.Own", "AutoConfig": "own.OwnConfig"})
+    change_json(folder / "config.json", auto_map={"AutoModel": "own.Own", "AutoConfig": "own.OwnConfig"})
     # A known type is what transformers knows it as.
     expected = SentenceEncoder.from_pretrained(folder).encode(TEXTS)
-    change(folder, "config.json", model_type="own")
+    change_json(folder / "config.json", model_type="own")
     with pytest.raises(ModelError, match="needs the code that it brings"):
         SentenceEncoder.from_pretrained(folder)
     assert not ran.exists()

@@ -16,6 +16,7 @@ from hf_paraphrase.tokenization.character_trigram import build_character_trigram
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_unigram
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
+opened = SentenceEncoder.from_pretrained
 TEXTS = [
     "the cat sat on the mat",
     "a cat is sitting on a mat",
@@ -63,10 +64,6 @@ def unit(vectors):
 
 def cosines(encoder, texts=TEXTS):
     return encoder.similarity(texts, texts)
-
-
-def opened(folder):
-    return SentenceEncoder.from_pretrained(folder)
 
 
 def test_the_cosines_are_the_weighted_means_of_those_of_the_models(models, tmp_path):

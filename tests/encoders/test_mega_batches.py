@@ -12,7 +12,6 @@ from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
 from hf_paraphrase.encoders.negatives import NONE
 
 BATCH = 4
-DENSE = {"per_device_train_batch_size": BATCH, "dense_optimizer": True}
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +74,6 @@ def naive_training(model, pairs, *, epochs, mode, mega, seed=5, scramble=0.0, ma
     return losses
 
 
-def assert_equal_models(model, reference, **tolerances):
-    for name, value in reference.state_dict().items():
-        torch.testing.assert_close(
-            model.state_dict()[name], value, msg=lambda text, name=name: f"{name}: {text}", **tolerances
-        )
-
-
 @pytest.mark.parametrize(
     ("mode", "mega", "kind", "scramble"),
     [
@@ -94,9 +86,12 @@ def test_training_equals_a_naive_loop(tmp_path, data, mode, mega, kind, scramble
     reference = make(kind).double()
     losses = naive_training(reference, data[1], epochs=epochs, mode=mode, mega=mega, scramble=scramble)
     settings = {"negatives_from": mode, "mega_batch_size": mega, "num_train_epochs": epochs, "scramble": scramble}
-    settings |= {**DENSE, "logging_strategy": "steps", "logging_steps": 1}
+    settings |= {"per_device_train_batch_size": BATCH, "dense_optimizer": True}
+    settings |= {"logging_strategy": "steps", "logging_steps": 1}
     trainer = trainer_of(tmp_path, data, make(kind).double(), **settings)
     trainer.train()
     logged = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
     assert len(losses) == 6 * epochs and logged == pytest.approx(losses, abs=1e-6)  # summed in float32
-    assert_equal_models(trainer.model, reference, rtol=1e-9, atol=1e-11)
+    for name, value in reference.state_dict().items():
+        found = trainer.model.state_dict()[name]
+        torch.testing.assert_close(found, value, msg=lambda text, name=name: name + text, rtol=1e-9, atol=1e-11)

@@ -63,18 +63,14 @@ def test_a_card_that_is_there_is_kept_with_its_record_and_a_warning(saved, caplo
 TEXTS = ["The cat sat.", "a zebra", "", "cat " * 30]
 
 
-def model_folder(folder, model_type="avg"):
-    write_average(folder, ["the", "cat", "sat", "."], classes=(model_class(model_type), config_class(model_type)))
-    (folder / "README.md").write_text(
-        "---\nlicense: mit\nlanguage: en\nbase_model: org/base\n---\n# x\n\n## Training\n\nOn pairs.\n"
-    )
-    (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')
-    return folder
-
-
 @pytest.mark.parametrize("model_type", ["avg", "gran"])
 def test_a_saved_encoder_opens_everywhere_with_the_same_vectors(tmp_path, model_type):
-    encoder = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model", model_type))
+    folder, classes = tmp_path / "model", (model_class(model_type), config_class(model_type))
+    write_average(folder, ["the", "cat", "sat", "."], classes=classes)
+    head = "license: mit\nlanguage: en\nbase_model: org/base\n"
+    (folder / "README.md").write_text(f"---\n{head}---\n# x\n\n## Training\n\nOn pairs.\n")
+    (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')
+    encoder = SentenceEncoder.from_pretrained(folder)
     encoder.prompts, encoder.default_prompt_name = {"query": "the cat "}, "query"
     assert encoder.save_pretrained(tmp_path / "copy") == tmp_path / "copy"
     expected = encoder.encode(TEXTS)

@@ -20,16 +20,12 @@ WORDS = [f"w{number}" for number in range(30)]
 TEXTS = ["w1 w2 w3", "", "w4", "nothing known", "w5 w6 w7 w8 w9", "  ", "w4"]
 
 
-def make(kind):
-    torch.manual_seed(0)
-    size = {"vocab_size": 32, "hidden_size": 8, "initializer_range": 0.5}
-    model = AvgModel(AvgConfig(**size)) if kind == "avg" else GranModel(GranConfig(cell=kind, **size))
-    return SentenceEncoder(model, build_word_level_tokenizer(WORDS))
-
-
 @pytest.fixture(params=["avg", "lstm"])
 def encoder(request):
-    return make(request.param)
+    torch.manual_seed(0)
+    size = {"vocab_size": 32, "hidden_size": 8, "initializer_range": 0.5}
+    model = AvgModel(AvgConfig(**size)) if request.param == "avg" else GranModel(GranConfig(cell="lstm", **size))
+    return SentenceEncoder(model, build_word_level_tokenizer(WORDS))
 
 
 def test_vectors_are_those_of_the_model_in_input_order_whatever_the_batch_size(encoder, monkeypatch):

@@ -49,15 +49,14 @@ def arguments(folder, **settings):
 @pytest.mark.parametrize("settings", [{"mega_batch_size": 2}, {"loss": "ranking", "gradient_checkpointing": True}])
 def test_a_folder_of_transformers_learns_and_what_is_saved_opens_equal_everywhere(tmp_path, bert, settings):
     trainer = EncoderTrainer(bert, arguments(tmp_path, num_train_epochs=6, **settings), sentence_rows())
-    texts = TEXTS
-    before = trainer.encoder.encode(texts)
+    before = trainer.encoder.encode(TEXTS)
     losses = trainer.train()
-    assert losses.training_loss < 1.5 and np.abs(trainer.encoder.encode(texts) - before).max() > 1e-2
+    assert losses.training_loss < 1.5 and np.abs(trainer.encoder.encode(TEXTS) - before).max() > 1e-2
     trainer.save_model(str(tmp_path / "saved"))
-    expected = trainer.encoder.encode(texts)
-    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path / "saved").encode(texts), expected, atol=1e-6)
+    expected = trainer.encoder.encode(TEXTS)
+    np.testing.assert_allclose(SentenceEncoder.from_pretrained(tmp_path / "saved").encode(TEXTS), expected, atol=1e-6)
     model, tokenizer = AutoModel.from_pretrained(tmp_path / "saved"), AutoTokenizer.from_pretrained(tmp_path / "saved")
-    inputs = tokenizer(texts, padding=True, return_tensors="pt")
+    inputs = tokenizer(TEXTS, padding=True, return_tensors="pt")
     hidden, mask = model(**inputs).last_hidden_state, inputs["attention_mask"].unsqueeze(2)
     np.testing.assert_allclose(((hidden * mask).sum(1) / mask.sum(1)).detach().numpy(), expected, atol=1e-5)
     card = (tmp_path / "saved/README.md").read_text()
@@ -239,10 +238,8 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
         def encode(self, texts):
             return np.array([table[text] for text in texts], np.float32)
 
-    first, second = (
-        ["red car", "red car", "truck", "blue sea"],
-        ["crimson auto", "scarlet car", "red van", "azure ocean"],
-    )
+    first = ["red car", "red car", "truck", "blue sea"]
+    second = ["crimson auto", "scarlet car", "red van", "azure ocean"]
     found = mine_hard_negatives(rows_of(first, second), Fixed())
     assert found["negative_1"] == ["red van", "red van", "crimson auto", "crimson auto"]
     assert found.column_names == ["sentence1", "sentence2", "negative_1"]

@@ -55,9 +55,6 @@ def test_every_source_gives_the_same_pairs(tmp_path, rows, tokenizer):
 def test_the_score_that_chooses_must_be_among_those_of_the_evaluator(tmp_path, rows, tokenizer):
     with pytest.raises(UsageError, match="the scores are x, y, and `dev_mean` shall choose"):
         train(tmp_path / "b", make(), rows, tokenizer, evaluator=lambda encoder: {"x": 1, "y": 2})
-    settings = {"metric_for_best_model": "x"}
-    named = train(tmp_path / "c", make(), rows, tokenizer, evaluator=lambda encoder: {"x": 1.0}, settings=settings)
-    assert len(named.scores()) == 3
 
 
 class InBatch(nn.Module):

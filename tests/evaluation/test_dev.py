@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
-from small_runs import write
+from small_runs import write, write_sts
 
 from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.errors import InputError
@@ -21,11 +21,9 @@ def write_graded(folder, split, scores):
 
 
 def test_the_dev_mean_is_the_plain_mean_over_the_sts16_sets_whatever_files_of_other_years_are_like(tmp_path):
-    folder = tmp_path / "any" / "STS16-en-test"
-    folder.mkdir(parents=True)
-    for name, golds in (("headlines", "0\n3\n5\n"), ("plagiarism", "5\n1\n2\n")):
-        (folder / f"STS.input.{name}.txt").write_text("banana\tumbrella\nocean\tonion\nbee\tbee\n")
-        (folder / f"STS.gs.{name}.txt").write_text(golds)
+    pairs = ["banana\tumbrella", "ocean\tonion", "bee\tbee"]
+    for name, golds in (("headlines", [0, 3, 5]), ("plagiarism", [5, 1, 2])):
+        write_sts(tmp_path / "any" / "STS16-en-test", name, pairs, golds)
     (tmp_path / "STS14").mkdir()
     (tmp_path / "STS14" / "STS.input.images.txt").write_text("no gold beside it\n")
     scores = dev_scorer(tmp_path)(vowel_counts)

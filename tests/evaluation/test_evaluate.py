@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
-from small_runs import run, write
+from small_runs import run, write, write_sts
 
 import hf_paraphrase
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -31,12 +31,10 @@ def encoders(monkeypatch):
 
 @pytest.fixture
 def sts(tmp_path):
-    folder = tmp_path / "sts" / "STS16-en-test"
-    folder.mkdir(parents=True)
-    (folder / "STS.input.headlines.txt").write_text("".join(f"{a}\t{b}\n" for a, b in itertools.pairwise(WORDS)))
-    (folder / "STS.gs.headlines.txt").write_text("1\n2\n\n4\n")
-    (folder.parent / "STS13").mkdir()
-    (folder.parent / "STS13" / "STS.gs.SMT.txt").write_text("1\n")
+    pairs = map("\t".join, itertools.pairwise(WORDS))
+    write_sts(tmp_path / "sts" / "STS16-en-test", "headlines", pairs, [1, 2, "", 4])
+    (tmp_path / "sts" / "STS13").mkdir()
+    (tmp_path / "sts" / "STS13" / "STS.gs.SMT.txt").write_text("1\n")
     return tmp_path / "sts"
 
 

@@ -3,21 +3,16 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from small_runs import write_sts
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
 
 
-def write_set(folder, name, pairs, golds):
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"STS.input.{name}.txt").write_text("".join(f"{pair}\n" for pair in pairs), encoding="utf-8")
-    (folder / f"STS.gs.{name}.txt").write_text("".join(f"{gold}\n" for gold in golds), encoding="utf-8")
-
-
 def test_pairs_without_score_or_sentence_count_neither_in_the_raw_set_nor_in_the_prepared_one(tmp_path):
     pairs = ["a\tb", "not\tscored", "c\t ", "\u200b\td", "e\tf\tnote\tnote"]
-    write_set(tmp_path / "raw" / "STS16-en-test", "headlines", pairs, ["1", "", "2", "3", "4"])
+    write_sts(tmp_path / "raw" / "STS16-en-test", "headlines", pairs, ["1", "", "2", "3", "4"])
     assert main(["prepare", "sts", "--data-dir", str(tmp_path / "raw"), "--output", str(tmp_path / "prepared")]) == 0
     for folder in ("raw", "prepared"):
         (graded,) = find_sts_sets(tmp_path / folder).sets
@@ -29,34 +24,34 @@ def test_pairs_without_score_or_sentence_count_neither_in_the_raw_set_nor_in_the
 def test_the_year_comes_from_the_folder_and_the_order_from_the_papers_and_a_training_part_is_no_test_set(
     tmp_path, folder
 ):
-    write_set(tmp_path / "training_runs" / "STS12-en-train", "MSRpar", ["a\tb"], ["3"])
-    write_set(tmp_path / "a" / "STS15", "images", ["a\tb"], ["3"])
+    write_sts(tmp_path / "training_runs" / "STS12-en-train", "MSRpar", ["a\tb"], ["3"])
+    write_sts(tmp_path / "a" / "STS15", "images", ["a\tb"], ["3"])
     for name in sorted(STS_TASKS["STS12"]):
-        write_set(tmp_path / "training_runs" / folder, name, ["a\tb"], ["3"])
+        write_sts(tmp_path / "training_runs" / folder, name, ["a\tb"], ["3"])
     expected = [*(f"STS12 {name}" for name in STS_TASKS["STS12"]), "STS15 images", "STS12 train MSRpar"]
     assert [graded.key for graded in find_sts_sets(tmp_path).sets] == expected
 
 
 def test_a_copy_is_read_once_but_two_different_files_for_one_set_are_refused(tmp_path):
-    write_set(tmp_path / "one" / "STS16", "headlines", ["a\tb"], ["3"])
-    write_set(tmp_path / "two" / "STS16", "headlines", ["a\tb"], ["3"])
+    write_sts(tmp_path / "one" / "STS16", "headlines", ["a\tb"], ["3"])
+    write_sts(tmp_path / "two" / "STS16", "headlines", ["a\tb"], ["3"])
     assert len(find_sts_sets(tmp_path).sets) == 1
-    write_set(tmp_path / "two" / "STS16", "headlines", ["a\tb"], ["4"])
+    write_sts(tmp_path / "two" / "STS16", "headlines", ["a\tb"], ["4"])
     with pytest.raises(InputError, match="other content"):
         find_sts_sets(tmp_path)
 
 
 def test_malformed_sts_files_are_refused_with_file_and_line_and_without_a_way_to_skip_lines(tmp_path):
-    write_set(tmp_path / "STS16", "headlines", ["a\tb", "c\td"], ["1", "x"])
+    write_sts(tmp_path / "STS16", "headlines", ["a\tb", "c\td"], ["1", "x"])
     with pytest.raises(InputError, match="score `x` is not a number from 0 to 5") as caught:
         find_sts_sets(tmp_path)
     assert caught.value.line == 2 and "headlines" in caught.value.path and "--on-error" not in str(caught.value)
 
 
 def test_sets_that_lack_scores_or_sentences_are_named_and_the_others_read(tmp_path):
-    write_set(tmp_path / "STS16", "headlines", ["a\tb"], ["1"])
-    write_set(tmp_path / "STS16", "plagiarism", ["a\tb"], [""])
-    write_set(tmp_path / "STS16", "postediting", ["a\tb"], ["1"])
+    write_sts(tmp_path / "STS16", "headlines", ["a\tb"], ["1"])
+    write_sts(tmp_path / "STS16", "plagiarism", ["a\tb"], [""])
+    write_sts(tmp_path / "STS16", "postediting", ["a\tb"], ["1"])
     (tmp_path / "STS16" / "STS.gs.postediting.txt").unlink()
     (tmp_path / "STS16" / "STS.gs.ALL.txt").write_text("3\n")
     (tmp_path / "STS13").mkdir()
@@ -83,17 +78,17 @@ def test_null_scores_of_a_prepared_set_are_unscored_pairs(tmp_path):
 
 
 def test_sts_2017_has_its_gold_in_a_sibling_folder_or_in_the_third_field(tmp_path):
-    write_set(tmp_path / "STS2017.gs", "track5.en-en", ["unused"], ["2.4"])
+    write_sts(tmp_path / "STS2017.gs", "track5.en-en", ["unused"], ["2.4"])
     inputs = tmp_path / "STS2017.eval.v1.1"
     inputs.mkdir()
     (tmp_path / "STS2017.gs" / "STS.input.track5.en-en.txt").rename(inputs / "STS.input.track5.en-en.txt")
     (inputs / "STS.input.track5.en-en.txt").write_text("a\tb\n")
     (inputs / "STS.input.track1.ar-ar.txt").write_text("c\td\t3.5\ne\tf\t\n")
     # Gold of another year or of a train part is not that of the test part.
-    write_set(tmp_path / "STS16-en-test", "headlines", ["a\tb"], ["1"])
+    write_sts(tmp_path / "STS16-en-test", "headlines", ["a\tb"], ["1"])
     (tmp_path / "STS16-en-test" / "STS.gs.headlines.txt").unlink()
     for folder in ("STS13-en-test", "STS16-en-train"):
-        write_set(tmp_path / folder, "headlines", ["x\ty"], ["4"])
+        write_sts(tmp_path / folder, "headlines", ["x\ty"], ["4"])
     found = find_sts_sets(tmp_path)
     scores = {graded.key: (graded.sentences1, graded.scores.tolist()) for graded in found.sets}
     assert scores["STS17 track5.en-en"] == (["a"], [2.4]) and scores["STS17 track1.ar-ar"] == (["c"], [3.5])

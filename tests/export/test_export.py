@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from safetensors.numpy import load_file
+from tiny_encoders import write_average
 from transformers import AutoConfig, AutoModel
 
 from hf_paraphrase.commands import main
@@ -26,7 +27,7 @@ from hf_paraphrase.export.run import store, store_weights
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 TEXTS = ["The cat sat on a mat.", "a zebra", "", "cat " * 30, "It isn't the dog", "\u00dcber-cat"]
 WORDS = ["the", "cat", "sat", "on", "a", "mat", ".", "it", "is", "n't", "dog"]
@@ -69,13 +70,10 @@ def write(folder, kind):
     """A folder as `train-encoder` writes it."""
     model_type, tokenizer, settings = KINDS[kind]
     tokenizer = tokenizer()
-    size = {"vocab_size": len(tokenizer), "hidden_size": 6, "unk_token_id": tokenizer.unk_token_id}
     if model_type == "concatenation":
-        size = {"vocab_sizes": tokenizer.part_sizes, "part_size": 6}
-    torch.manual_seed(0)
-    model = model_class(model_type)(config_class(model_type)(initializer_range=0.5, **size, **settings))
-    model.save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
+        settings = {"vocab_sizes": tokenizer.part_sizes, "part_size": 6, "hidden_size": 12, **settings}
+    classes = model_class(model_type), config_class(model_type)
+    write_average(folder, tokenizer, classes=classes, **{"hidden_size": 6, **settings})
     (folder / "README.md").write_text(CARD)
     (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')
     return folder

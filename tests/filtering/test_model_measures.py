@@ -3,8 +3,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pyarrow as pa
 import pytest
+from small_runs import pairs_table
 from tiny_encoders import write_average
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -15,11 +15,6 @@ from hf_paraphrase.filtering.reference_classifier.reference_classification impor
 from hf_paraphrase.filtering.reference_classifier.references import write_seen
 from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
 from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
-
-
-def pairs_table(pairs, **columns):
-    first, second = zip(*pairs, strict=True) if pairs else ((), ())
-    return pa.table({"sentence1": pa.array(first, pa.string()), "sentence2": pa.array(second, pa.string()), **columns})
 
 
 def scored(table, name, **settings):

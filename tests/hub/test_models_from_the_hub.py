@@ -13,7 +13,7 @@ from huggingface_hub import errors
 from huggingface_hub.utils import filter_repo_objects
 from safetensors.torch import save
 from small_runs import tree
-from tiny_encoders import write_average
+from tiny_encoders import change_json, write_average
 
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.artefacts.hub_models import model_folder
@@ -31,9 +31,7 @@ def encoder_folder(tmp_path_factory):
     folder = write_average(tmp_path_factory.mktemp("published") / "avg")
     (folder / "README.md").write_text("---\nlicense: mit\nlanguage:\n- en\n---\n\n# avg\n")
     (folder / "modeling_avg.py").write_text("raise SystemExit('the code of a repository ran')\n")
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"] = {"AutoModel": "modeling_avg.AvgModel"}
-    (folder / "config.json").write_text(json.dumps(config))
+    change_json(folder / "config.json", auto_map={"AutoModel": "modeling_avg.AvgModel"})
     return folder
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from fake_hub import TOKEN, URL
 from huggingface_hub.errors import HfHubHTTPError
+from small_runs import tree
 from tiny_encoders import write_average
 
 from hf_paraphrase import SentenceEncoder
@@ -19,10 +20,6 @@ from hf_paraphrase.errors import HubError, InputError, UsageError
 from hf_paraphrase.hub.publishing import check_licence, plan_push, refusal, send
 from hf_paraphrase.hub.pushed_files import list_files, published_card
 from hf_paraphrase.registry import SOURCES
-
-
-def content(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def push_here(folder, repo_id="ann/thing", *, allow_any_license=False, **options):
@@ -40,7 +37,7 @@ def test_a_folder_arrives_byte_for_byte_as_one_commit_of_a_repository_of_its_kin
     folder = {"model": model_folder, "dataset": data_folder, "space": metric_folder}[kind]
     done = push_here(folder)
     repository = hub.repositories[kind, "ann/thing"]
-    assert hub.files("ann/thing", kind) == content(folder)
+    assert hub.files("ann/thing", kind) == tree(folder)
     assert repository.sdk == ("gradio" if kind == "space" else None)
     assert len(repository.commits) == 2 and repository.commits[done.commit][1] == f"Upload {folder.name}"
     assert (done.url, done.is_new) == (f"{URL}/{'' if kind == 'model' else f'{kind}s/'}ann/thing", True)
@@ -56,7 +53,7 @@ def test_files_that_the_folder_lacks_stay_or_are_pruned(hub, model_folder):
     assert "tokenizer.json" in hub.files("ann/thing")
     done = push_here(model_folder, prune=True)
     assert done.stale == ["tokenizer.json"]
-    assert hub.files("ann/thing") == content(model_folder)
+    assert hub.files("ann/thing") == tree(model_folder)
     assert ".gitattributes" in hub.repositories["model", "ann/thing"].commits[done.commit][0]
 
 
@@ -67,7 +64,7 @@ def test_old_shards_never_mix_with_new_data(hub, data_folder):
         push_here(data_folder)
     assert hub.files("ann/thing", "dataset") == old
     push_here(data_folder, prune=True)
-    assert hub.files("ann/thing", "dataset") == content(data_folder)
+    assert hub.files("ann/thing", "dataset") == tree(data_folder)
 
 
 def test_a_commit_of_somebody_else_in_between_is_not_overwritten(hub, model_folder, monkeypatch):
@@ -95,7 +92,7 @@ def test_data_that_may_not_be_passed_on_is_not_sent_unless_allowed(hub, data_fol
     assert main([*words, "--allow-any-license"]) == 0 and "warning: its " in capsys.readouterr().err
     assert hub.calls == []
     push_here(data_folder, allow_any_license=True)
-    assert hub.files("ann/thing", "dataset") == content(data_folder)
+    assert hub.files("ann/thing", "dataset") == tree(data_folder)
 
 
 @pytest.mark.parametrize(

@@ -46,20 +46,6 @@ def test_a_run_of_all_that_is_left_goes_on_where_parts_were(pairs, whole, tmp_pa
     assert {name: tree(output)[name] for name in names} == {name: tree(whole)[name] for name in names}
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["--shard", "5/4"], "--shard 5/4 is not a part of the work (e.g. 3/64 for the third of 64)"),
-        (["--shard", "2/12"], "--shard 2/12: more parts than shards, of which there are 11 (make fewer parts, or"),
-        (["--shard", "2/4", "--overwrite"], "--overwrite"),
-    ],
-)
-def test_what_is_no_part_is_one_line_and_nothing_is_written(pairs, tmp_path, capsys, words, problem):
-    assert score(pairs, tmp_path / "scored", *words) == 2
-    error = capsys.readouterr().err
-    assert problem in error and error.count("\n") == 1 and not list(tmp_path.iterdir())
-
-
 def test_parts_with_other_settings_are_refused_and_the_work_is_kept(pairs, whole, tmp_path, capsys):
     output = tmp_path / "scored"
     assert score(pairs, output, "--shard", "1/2") == 0

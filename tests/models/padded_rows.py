@@ -1,4 +1,4 @@
-"""Rows of ids as a padded batch, and a model of which no weight is zero."""
+"""Rows of ids as a padded batch."""
 
 from __future__ import annotations
 
@@ -22,12 +22,3 @@ def labels_of(rows, length, *, left=False):
     """Labels (rows, length), -100 at padding."""
     ids, mask = padded(rows, length, left=left)
     return ids.masked_fill(mask == 0, -100)
-
-
-def with_all_parameters_moved(model):
-    """Biases start at zero, where a misplaced one would not be seen."""
-    generator = torch.Generator().manual_seed(4)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
-    return model.eval()

@@ -46,12 +46,9 @@ def test_the_first_vectors_are_normal_or_uniform_within_the_range():
         assert abs(vectors[1:].std().item() - deviation) < 0.01 and abs(vectors.mean().item()) < 0.02
 
 
-sentences = st.lists(st.lists(st.integers(1, 11), max_size=9), min_size=1, max_size=8)
-
-
 @pytest.mark.parametrize("skip_unknown", [True, False])
 @settings(max_examples=20, deadline=None)
-@given(rows=sentences, left=st.booleans())
+@given(rows=st.lists(st.lists(st.integers(1, 11), max_size=9), min_size=1, max_size=8), left=st.booleans())
 def test_padded_batches_and_sentences_laid_end_to_end_agree_to_the_last_bit(skip_unknown, rows, left):
     model = make(skip_unknown=skip_unknown)
     flat = torch.from_numpy(

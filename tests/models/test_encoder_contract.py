@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from padded_rows import ROWS, padded, with_all_parameters_moved
+from padded_rows import ROWS, padded
+from tiny_encoders import with_all_parameters_moved
 
 from hf_paraphrase.models.registry import config_class, model_class
 

@@ -9,12 +9,6 @@ from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifi
 IDS = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [9, 5, 3, 11]])
 
 
-def new(body, **settings):
-    torch.manual_seed(0)
-    size = {"vocab_size": 20, "embedding_size": 6, "initializer_range": 0.5}
-    return ReferenceClassifier(ReferenceClassifierConfig(body=body, **{**size, **settings})).eval()
-
-
 def alone(model, words):
     """The logits of one sentence without padding, by the layer of torch itself."""
     vectors = model.embeddings[words]
@@ -23,7 +17,9 @@ def alone(model, words):
 
 @pytest.mark.parametrize("body", ["avg", "lstm"])
 def test_logits_equal_those_of_each_sentence_alone_and_the_gradient_of_the_loss_reaches_every_parameter(body):
-    model = new(body, hidden_size=4 if body == "lstm" else None)
+    torch.manual_seed(0)
+    size = {"vocab_size": 20, "embedding_size": 6, "hidden_size": 4 if body == "lstm" else None}
+    model = ReferenceClassifier(ReferenceClassifierConfig(body=body, **size, initializer_range=0.5)).eval()
     labels = torch.tensor([1, 0, 1])
     output = model(IDS, labels=labels)
     for row, ids in enumerate(IDS):

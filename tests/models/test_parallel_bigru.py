@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tiny_encoders import with_all_parameters_moved
 from torch import nn
 from torch.nn import functional
 
@@ -16,12 +17,9 @@ KINDS = [{}, {"share_rnn": True, "score_layer": "product_difference", "score_hid
 def new(**settings):
     torch.manual_seed(0)
     size = {"source_vocab_size": 20, "target_vocab_size": 12, "embedding_size": 6, "hidden_size": 4}
-    model = ParallelBiGruModel(ParallelBiGruConfig(**{**size, "initializer_range": 0.5, **settings})).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() == 1:
-                parameter.uniform_(-0.5, 0.5)
-    return model
+    return with_all_parameters_moved(
+        ParallelBiGruModel(ParallelBiGruConfig(**{**size, "initializer_range": 0.5, **settings}))
+    )
 
 
 def vector_by_torch(embeddings, gru, ids):

@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from padded_rows import ROWS, padded, with_all_parameters_moved
+from padded_rows import ROWS, padded
+from tiny_encoders import with_all_parameters_moved
 from torch import nn
 
 from hf_paraphrase.models.configuration_gran import GranConfig

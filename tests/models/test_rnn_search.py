@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from padded_rows import labels_of, padded
+from tiny_encoders import with_all_parameters_moved
 from torch.nn import functional
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
@@ -24,11 +25,7 @@ def make(seed=0, **settings):
         "readout_size": READOUT,
         "initialization": "xavier",
     }
-    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**{**sizes, **settings})).eval()
-    with torch.no_grad():  # zero biases and tiny weights would hide mistakes in the equations
-        for parameter in model.parameters():
-            parameter.normal_(std=0.7)
-    return model
+    return with_all_parameters_moved(RnnSearchForConditionalGeneration(RnnSearchConfig(**{**sizes, **settings})))
 
 
 SOURCES = [[3, 4, 5, 6, 2], [7, 2], [8, 9, 10, 2]]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 from padded_rows import labels_of, padded
+from tiny_encoders import with_all_parameters_moved
 from torch import nn
 from torch.nn import functional
 
@@ -11,17 +12,12 @@ from hf_paraphrase.models.modeling_sdae import SdaeModel
 
 ROWS = [[5, 6, 7], [8], [], [9, 5, 5, 11, 3, 2], [1, 4], [7, 7, 7, 7, 7]]
 SAID = [[5, 6, 7, 4], [8, 2], [3], [9, 5, 11, 3], [], [7, 7]]
-VARIANTS = [{}, {"readout_size": 3, "share_embeddings": False}]
 
 
 def make(size=6, embedding_size=4, vocab_size=20, **settings):
     torch.manual_seed(3)
     sizes = {"vocab_size": vocab_size, "hidden_size": size, "embedding_size": embedding_size}
-    model = SdaeModel(SdaeConfig(initializer_range=0.5, **sizes, **settings))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
-    return model.eval()
+    return with_all_parameters_moved(SdaeModel(SdaeConfig(initializer_range=0.5, **sizes, **settings)))
 
 
 def torch_gru(layer, vectors, initial=None, context=None):
@@ -55,7 +51,7 @@ def loss_by_hand(model, rows, said):
     return total / len(said)
 
 
-@pytest.mark.parametrize("settings", VARIANTS)
+@pytest.mark.parametrize("settings", [{}, {"readout_size": 3, "share_embeddings": False}])
 @pytest.mark.parametrize("left", [False, True])
 def test_loss_and_gradients_are_those_of_pytorchs_own_layers_sentence_by_sentence(settings, left):
     model = make(**settings).double()

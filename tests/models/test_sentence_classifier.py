@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import with_all_parameters_moved
 
 from hf_paraphrase.models.configuration_avg import AvgConfig
 from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
@@ -25,13 +26,8 @@ SECOND = torch.tensor([[3, 8], [5, 6], [7, 0]])
 
 def make(encoder="avg", **settings):
     torch.manual_seed(2)
-    model = SentenceClassifier(
-        SentenceClassifierConfig(sentence_encoder=ENCODERS[encoder].to_diff_dict(), **settings)
-    ).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.7)
-    return model
+    config = SentenceClassifierConfig(sentence_encoder=ENCODERS[encoder].to_diff_dict(), **settings)
+    return with_all_parameters_moved(SentenceClassifier(config))
 
 
 def softmax(values):

@@ -8,7 +8,7 @@ import sys
 
 import datasets
 import pytest
-from small_runs import write
+from small_runs import write, write_sts
 from tiny_encoders import write_average
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -192,24 +192,18 @@ def test_a_stage_is_measured_at_every_size_and_the_last_line_has_the_exponents(
     assert json.loads(lines[-1])["prepare"] == pytest.approx(2, abs=0.01)
 
 
-WORDS = [f"w{number}" for number in range(20)]
-PEERS = ("model2vec", "model2vec.distill", "wordllama", "sentence_transformers")
-
-
 def sentence(place):
     return f"w{place % 20} w{place * 3 % 20} w{place * 7 % 11}"
 
 
 def test_the_scores_are_those_of_evaluate_and_absent_peers_are_named(run_script, tmp_path, capsys, monkeypatch):
-    for name in PEERS:
+    for name in ("model2vec", "model2vec.distill", "wordllama", "sentence_transformers"):
         monkeypatch.setitem(sys.modules, name, None)
-    model, data = write_average(tmp_path / "model", WORDS, hidden_size=8), tmp_path / "data"
+    words, data = [f"w{number}" for number in range(20)], tmp_path / "data"
+    model = write_average(tmp_path / "model", words, hidden_size=8)
     for year, name in (("12", "MSRpar"), ("13", "OnWN"), ("16", "headlines")):
-        at = data / f"STS{year}-en-test"
-        at.mkdir(parents=True)
-        pairs = [f"{sentence(place)}\t{sentence(place * int(year) + 1)}\n" for place in range(12)]
-        (at / f"STS.input.{name}.txt").write_text("".join(pairs))
-        (at / f"STS.gs.{name}.txt").write_text("".join(f"{place % 5}\n" for place in range(12)))
+        pairs = [f"{sentence(place)}\t{sentence(place * int(year) + 1)}" for place in range(12)]
+        write_sts(data / f"STS{year}-en-test", name, pairs, [place % 5 for place in range(12)])
     words = ["--data", data, "--rounds", 1, "--seconds", "0.01", "--sentences", 20, "--model", model]
     assert run_script("benchmarks/quality_speed", *words, "--plot", tmp_path / "picture.png") == 0
     lines = capsys.readouterr().out.splitlines()

@@ -48,9 +48,6 @@ def test_the_script_prints_a_line_for_each_kind(monkeypatch, capsys):
     assert [line[0] for line in lines] == list(KINDS) and int(lines[0][1]) > 0
 
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "run_quickstart.sh"
-
-
 def test_the_last_line_is_the_command_by_which_the_shell_learns_the_programs(tmp_path):
     programs = tmp_path / "an environment" / "bin"
     programs.mkdir(parents=True)
@@ -58,9 +55,10 @@ def test_the_last_line_is_the_command_by_which_the_shell_learns_the_programs(tmp
         (programs / name).write_text('#!/usr/bin/env bash\necho "called: $*"\n')
         (programs / name).chmod(0o755)
     (programs / "activate").write_text("echo activated\n")
+    script = Path(__file__).resolve().parents[2] / "scripts" / "run_quickstart.sh"
     environment = {**os.environ, "VENV": str(programs.parent)}
     done = subprocess.run(
-        ["bash", str(SCRIPT), str(tmp_path / "out")], env=environment, capture_output=True, text=True, check=True
+        ["bash", str(script), str(tmp_path / "out")], env=environment, capture_output=True, text=True, check=True
     )
     lines = done.stdout.splitlines()
     assert lines[-2] == f"called: quickstart --output {tmp_path / 'out'} --resume"

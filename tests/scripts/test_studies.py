@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from small_runs import write
+from small_runs import write, write_sts
 
 from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import recipe_and_flags
@@ -71,10 +71,8 @@ def data(tmp_path_factory):
     sides = {"sentence1": first, "sentence2": second[:20] + second[25:] + second[20:25]}
     write(folder / "judged", "dev", **sides, score=[4.0] * 20 + [1.0] * 20)
     for year, name in (("STS12-en-test", "MSRpar"), ("STS16-en-test", "headlines")):
-        at = folder / "sts" / year
-        at.mkdir(parents=True)
-        (at / f"STS.input.{name}.txt").write_text("".join(f"{first[x]}\t{second[(x * x) % 9]}\n" for x in range(30)))
-        (at / f"STS.gs.{name}.txt").write_text("".join(f"{x % 5}\n" for x in range(30)))
+        judged = [f"{first[x]}\t{second[(x * x) % 9]}" for x in range(30)]
+        write_sts(folder / "sts" / year, name, judged, [x % 5 for x in range(30)])
     words = sorted({word for text in (*first, *second) for word in text.split()})
     values = np.random.default_rng(0).normal(size=(len(words), 4)).round(3)
     lines = [f"{word} {' '.join(map(str, row))}\n" for word, row in zip(words, values, strict=True)]

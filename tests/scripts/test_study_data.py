@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 import pytest
-from small_runs import write
+from small_runs import write, write_sts
 
 from hf_paraphrase.artefacts.provenance import origin_of
 from hf_paraphrase.data.folder import DataFolder
@@ -177,10 +177,8 @@ def test_vectors_of_the_words_that_occur_are_kept_and_their_components_preserve_
 ):
     pairs = [f"a{x} c{x % 7} b{(x * 5) % 11}" for x in range(40)]
     write(tmp_path / "pairs", sentence1=pairs, sentence2=pairs[::-1])
-    at = tmp_path / "sts" / "STS16-en-test"
-    at.mkdir(parents=True)
-    (at / "STS.input.headlines.txt").write_text("".join(f"{text}\t{pairs[3]}\n" for text in pairs))
-    (at / "STS.gs.headlines.txt").write_text("".join(f"{x % 5}\n" for x in range(40)))
+    judged = [f"{text}\t{pairs[3]}" for text in pairs]
+    write_sts(tmp_path / "sts" / "STS16-en-test", "headlines", judged, [x % 5 for x in range(40)])
     names = sorted({word for text in pairs for word in text.split()})
     lines = [f"{word} 1 2 3 4\n" for word in [*names, "elsewhere"]]
     (tmp_path / "glove.txt").write_text("".join(lines))

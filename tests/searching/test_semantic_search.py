@@ -10,15 +10,11 @@ from hf_paraphrase.errors import InputError
 from hf_paraphrase.searching.semantic_search import best_pairs, semantic_search, similar_pairs
 
 
-def vectors(rows, dimension=8, seed=0, scale=1.0):
-    return (scale * np.random.default_rng(seed).normal(size=(rows, dimension))).astype(np.float32)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("row", [0, 2])
 def test_vectors_with_nan_or_infinity_are_refused_by_the_name_of_their_side(side, value, row):
-    sides = [vectors(4, 3), vectors(4, 3, 1)]
+    sides = np.random.default_rng(0).normal(size=(2, 4, 3)).astype(np.float32)
     sides[side][row, 1] = value
     name = ("query", "corpus")[side]
     with pytest.raises(InputError, match=f"^{name}_embeddings with NaN or infinity, the first in row {row} "):
@@ -28,7 +24,7 @@ def test_vectors_with_nan_or_infinity_are_refused_by_the_name_of_their_side(side
 @pytest.mark.parametrize("rows", [4096, 64, 7])
 def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, rows):
     monkeypatch.setattr("hf_paraphrase.searching.semantic_search._ROWS", rows)
-    unit = vectors(300, 6)
+    unit = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     unit[200] = unit[3]
     np.save(tmp_path / "v.npy", unit)

@@ -103,5 +103,3 @@ def test_the_command_and_the_server_give_the_snippets_of_the_index(index, capsys
     assert "snippet" not in service.search(body)["results"][0]["neighbours"][0]
     with pytest.raises(UsageError, match="snippets must be true or false"):
         service.search({**body, "snippets": "yes"})
-    assert main(["search", "--corpus", "c", "--output", "o", "--snippets"]) == 2
-    assert "--hybrid and --snippets are for queries" in capsys.readouterr().err

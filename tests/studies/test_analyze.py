@@ -25,7 +25,6 @@ from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sa
 WORDS = [f"w{number}" for number in range(12)]
 QUERY = "w1 w2 w3"
 GRAN = (GranModel, GranConfig)
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def rows_of(path):
@@ -128,7 +127,7 @@ def test_tagged_text_gives_tables_pictures_and_a_comparison(folder, tmp_path, ca
 
 def test_of_plain_text_each_distinct_sentence_counts_once(folder, tmp_path, monkeypatch):
     # Drawing takes longer than all else, and the test above looks at pictures.
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, path, **settings: path.write_bytes(PNG))
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda self, path, **settings: path.write_bytes(b"PNG"))
     output = tmp_path / "report"
     words = ["--model", folder / "both", "--text", folder / "text.txt", "--min-count", 1]
     assert run("analyze", "gates", *words, "--output", output) == 0

@@ -80,9 +80,6 @@ PRE_TOKENIZERS = {
 }
 
 
-runs_of = re.compile(" *[^ ]+| +").findall
-
-
 def pieces_of_training(normalizer, pre_tokenizer):
     """Vocabulary: what the splitting makes of texts, and every character by itself."""
     found = {}
@@ -268,7 +265,7 @@ def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lo
     for texts in (["a b"], ["a b the", "the a b"], ["cat a b", "\u00a0 sat mat a 12"], ["a b the"]):
         before = lookup._known.characters
         assert_equal_ids(lookup, tokenizer, texts)
-        runs = {run for text in texts for run in runs_of(text)}
+        runs = {run for text in texts for run in re.findall(" *[^ ]+| +", text)}
         assert lookup._known.characters <= sum(map(len, runs)) + (before if before <= limit else 0)
 
 

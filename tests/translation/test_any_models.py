@@ -9,6 +9,7 @@ import shutil
 import pyarrow as pa
 import pytest
 from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, log_prob_of, translated
+from small_runs import bitext_of
 from transformers import BertConfig, BertModel
 
 from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_translation
@@ -189,21 +190,15 @@ def test_what_is_no_translation_model_or_incomplete_is_one_line(folders, tmp_pat
         load_translation_model("nobody/no-such-translation-model", device="cpu")
 
 
-def bitext(folder, rows):
-    write_split(folder, "train", [pa.Table.from_pylist(rows, schema=BITEXT)], BITEXT)
+def bitext(folder):
+    write_split(folder, "train", [bitext_of((text, "one") for text in SOURCES)], BITEXT)
     return folder
-
-
-def rows_of(sources):
-    rows = [(str(place), text, f"reference {place}", "fr", "en") for place, text in enumerate(sources)]
-    return [dict(zip(BITEXT.names, row, strict=True)) for row in rows]
 
 
 def test_sources_longer_than_the_model_reads_are_skipped_or_cut_and_counted(folders):
     long = " ".join(["un"] * 80)
     function = BackTranslator(str(folders("mbart")), SearchOptions(2, 1), device="cpu", **LANGUAGES["mbart"])
-    table = pa.Table.from_pylist(rows_of([SOURCES[0], long, "\u200e"]), schema=BITEXT)
-    pairs, report = function.reported(table)
+    pairs, report = function.reported(bitext_of((text, "one") for text in (SOURCES[0], long, "\u200e")))
     (first, reason), second = report["skipped"][0].values(), report["skipped"][1]
     assert first == "1" and reason.endswith("more than 60") and second == {"id": "2", "reason": "empty source"}
     assert pairs.num_rows == 1
@@ -221,7 +216,7 @@ def test_copies_and_loops_are_recognised():
 
 
 def test_pairs_of_any_model_have_ranks_and_scores_and_the_card_says_what_was_done(folders, tmp_path):
-    common = {"model": str(folders("nllb")), "bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES)))}
+    common = {"model": str(folders("nllb")), "bitext": str(bitext(tmp_path / "bitext"))}
     common |= {f"model_{name}": value for name, value in LANGUAGES["nllb"].items()}
     common |= {"num_beams": 3, "precision": "fp32", "device": "cpu"}
     made = back_translate(**common, output=str(tmp_path / "made"))
@@ -236,7 +231,7 @@ def test_any_model_is_evaluated_measures_cost_and_is_offered_by_the_demo_page(fo
     from hf_paraphrase.demo.model_catalogue import ModelCatalogue
 
     folder, languages = str(folders("t5")), {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
-    options = {"bitext": str(bitext(tmp_path / "bitext", rows_of(SOURCES))), "split": "train", "num_beams": [2]}
+    options = {"bitext": str(bitext(tmp_path / "bitext")), "split": "train", "num_beams": [2]}
     found = evaluate_translation(model=folder, **options, device="cpu", **languages)
     catalogue = ModelCatalogue([folder], device="cpu", languages=LANGUAGES["t5"])
     assert catalogue.translators == ["t5"] and catalogue.encoders == ["builtin", "multilingual"]

@@ -1,27 +1,21 @@
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
+from small_runs import bitext_of
 
-from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.translation.back_translation import merged_reports
 from hf_paraphrase.translation.bitext import trainable_rows
 from hf_paraphrase.translation.evaluate import translation_table
 
 
-def bitext(rows):
-    columns = [(str(index), source, target, "fr", "en") for index, (source, target) in enumerate(rows)]
-    return pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True)) for row in columns], schema=BITEXT)
-
-
 def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_its_language():
     rows = [("un", "one"), ("", "two"), ("trois", None), ("a b c d", "four"), ("  ", "x")]
     # English puts the comma inside the quotes, other languages leave it outside.
     rows += [("«oui», dit", "“yes”, he says")]
-    assert trainable_rows(bitext(rows), max_words=3) == (["un", '"oui", dit'], ["one", '"yes," he says'], 4)
+    assert trainable_rows(bitext_of(rows), max_words=3) == (["un", '"oui", dit'], ["one", '"yes," he says'], 4)
     with pytest.raises(InputError, match="none of the 1 sentence pairs has 1 to 3 words"):
-        trainable_rows(bitext([("un deux trois quatre", "one")]), max_words=3)
+        trainable_rows(bitext_of([("un deux trois quatre", "one")]), max_words=3)
 
 
 def test_counts_of_shards_are_added_up_and_their_skipped_sentences_listed(tmp_path):

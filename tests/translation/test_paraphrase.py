@@ -187,24 +187,6 @@ def test_sentences_come_from_standard_input(model, tmp_path, capfd):
     assert DataFolder(tmp_path / "out").table().num_rows > 0 and capfd.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
-    ("number", "languages", "problem"),
-    [
-        (1, {}, "one model alone makes a round trip only if it knows several languages"),
-        (3, {}, "3 models and 0 pivots are no round trips"),
-        (2, LANGUAGES, "2 models and 2 pivots are no round trips"),
-        (1, {"language": "eng_Latn", "pivots": ["tlh"]}, "does not know the target language `tlh`"),
-    ],
-)
-def test_models_that_make_no_round_trip_are_one_line(model, tmp_path, number, languages, problem):
-    (tmp_path / "lines.txt").write_text("one\n")
-    with pytest.raises(UsageError, match=problem) as refused:
-        paraphrase_file(
-            models=[model] * number, **languages, input=tmp_path / "lines.txt", output=str(tmp_path / "out")
-        )
-    assert "\n" not in str(refused.value) and [path.name for path in tmp_path.iterdir()] == ["lines.txt"]
-
-
 def test_languages_that_do_not_meet_are_refused(monkeypatch):
     languages = {"there": ("en", "fr"), "from_de": ("de", "en"), "into_de": ("fr", "de")}
     monkeypatch.setattr(Paraphraser, "_opened", lambda self, name, *_: Table(*languages[name], {}))

@@ -11,7 +11,6 @@ from hf_paraphrase.data.sources.translation_files import find_catalogues, read_c
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
 
-HEADER = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: {lang}\\n"\n\n'
 MESSAGES = """
 # A comment.
 #: file.c:3
@@ -43,7 +42,7 @@ msgstr[1] "%d fichiers"
 
 
 def header(lang: str = "fr") -> str:
-    return HEADER.format(lang=lang)
+    return f'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n"Language: {lang}\\n"\n\n'
 
 
 def pairs_of(path, lang="fr", errors=None) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_runs import write
+from small_runs import bitext_of, write
 
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import DataFolder, write_split
@@ -16,17 +16,9 @@ from hf_paraphrase.data.sources.pivot import pivot_pairs as pivot_pairs_of
 from hf_paraphrase.errors import InputError
 
 
-def bitext(folder, rows, language="fr", target_language="en", split="train", shard=3):
-    columns = {
-        "id": [str(i) for i in range(len(rows))],
-        "source": [source for source, _ in rows],
-        "target": [target for _, target in rows],
-        "source_lang": [language] * len(rows),
-        "target_lang": [target_language] * len(rows),
-    }
-    table = pa.table(columns, schema=BITEXT)
-    batches = [table.slice(begin, shard) for begin in range(0, len(rows), shard)]
-    write_split(folder, split, batches, BITEXT, rows_per_shard=shard)
+def bitext(folder, rows, *languages):
+    table = bitext_of(rows, *languages)
+    write_split(folder, "train", table.to_batches(max_chunksize=3), BITEXT, rows_per_shard=3)
     return folder
 
 
@@ -86,7 +78,7 @@ def test_the_set_of_pairs_is_that_of_a_double_loop(tmp_path_factory, first, seco
 
 
 def test_mixed_target_languages_and_folders_of_another_kind_are_refused(tmp_path):
-    folders = [bitext(tmp_path / "a", [("x", "one")]), bitext(tmp_path / "b", [("x", "un")], target_language="fr")]
+    folders = [bitext(tmp_path / "a", [("x", "one")]), bitext(tmp_path / "b", [("x", "un")], "fr", "fr")]
     with pytest.raises(InputError, match="target languages are en, fr"):
         pivot_pairs(folders)
     with pytest.raises(InputError, match="missing columns"):

@@ -151,7 +151,7 @@ def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
         rows(MsrpSource(data_dir=str(tmp_path / "none")))
 
 
-def test_blank_lines_of_the_transfer_sets_count_and_only_trec_is_in_latin_1(tmp_path):
+def test_blank_lines_of_the_transfer_sets_count_and_a_set_is_whole_and_not_in_latin_1(tmp_path):
     write(tmp_path, **{"custrev.neg": "bad\n \n", "custrev.pos": "good\n"})
     assert [(row["text"], row["label"]) for row in transfer(tmp_path)[0]] == [("bad", 0), (" ", 0), ("good", 1)]
     (tmp_path / "custrev.pos").unlink()
@@ -160,8 +160,6 @@ def test_blank_lines_of_the_transfer_sets_count_and_only_trec_is_in_latin_1(tmp_
     write(tmp_path / "mpqa", **{"mpqa.neg": b"caf\xe9\n", "mpqa.pos": b"a\n"})
     with pytest.raises(InputError, match="not UTF-8"):
         transfer(tmp_path / "mpqa")
-    write(tmp_path / "trec", **{"train_5500.label": b"LOC:other Where is a caf\xe9 ?\n"})
-    assert transfer(tmp_path / "trec")[0][0]["text"] == "Where is a café ?"
 
 
 def test_blank_gold_lines_are_unscored_and_malformed_ones_skipped_when_asked(tmp_path):

@@ -12,7 +12,6 @@ from hf_paraphrase.data.sources.translation_files import read_tmx, single_line, 
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError
 
-FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx version="1.4"><header/><body>\n'
 )
@@ -59,7 +58,7 @@ def test_languages_match_whatever_their_region_case_and_attribute_and_others_are
     assert pairs_of(path, "fr-FR", "en") == [(1, "oui", "yes")]
 
 
-@FUZZ
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(XML_TEXT, XML_TEXT), min_size=1, max_size=12),
     block=st.integers(150, 300),

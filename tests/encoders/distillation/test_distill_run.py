@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -91,30 +92,16 @@ def test_from_python_with_two_teachers_a_word_list_and_evaluation_sets(work, tmp
     assert "decontaminated against `sts.txt`" in (tmp_path / "student" / "README.md").read_text()
 
 
-def test_a_killed_run_is_continued_to_the_same_bytes(work, tmp_path, capsys, monkeypatch):
-    # A projection stands between 16 components and the first 8 of them.
-    flags = ("--letters", "--matryoshka", 8, "--dev-data", work / "dev")
-    assert run(work, tmp_path / "whole", *flags) == 0
-    compute, left = DistillationTrainer.compute_loss, [20]
-
-    def stop(self, *arguments, **settings):
-        if self.state.global_step in left:
-            left.clear()
-            raise KeyboardInterrupt
-        return compute(self, *arguments, **settings)
-
-    monkeypatch.setattr(DistillationTrainer, "compute_loss", stop)
-    assert run(work, tmp_path / "made", *flags) == 130
-    capsys.readouterr()
-    assert run(work, tmp_path / "made", *flags, "--resume", "--seed", 3) == 2
-    assert "other settings: seed" in capsys.readouterr().err
-    assert run(work, tmp_path / "made", *flags, "--resume") == 0
-    assert "texts to encode" not in capsys.readouterr().err, "no text is encoded twice"
-    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "made")]
-    assert weights[0] == weights[1]
+def test_a_run_that_is_resumed_encodes_no_text_twice(work, tmp_path, capsys, monkeypatch):
+    with monkeypatch.context() as deadly:
+        deadly.setattr(DistillationTrainer, "train", Mock(side_effect=KeyboardInterrupt))
+        assert run(work, tmp_path / "made") == 130
+    assert "texts to encode" in capsys.readouterr().err
+    assert run(work, tmp_path / "made", "--resume") == 0
+    assert "texts to encode" not in capsys.readouterr().err
 
 
-def test_a_student_may_continue_from_an_encoder_with_its_licence_and_base(work, tmp_path, capsys):
+def test_a_student_may_continue_from_an_encoder_with_its_licence_and_base(work, tmp_path):
     assert run(work, tmp_path / "first", "--model-type", "word-trigram") == 0
     (tmp_path / "first" / "README.md").write_text("---\nlicense: cc-by-sa-4.0\nbase_model: org/base\n---\n")
     words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", tmp_path / "first"]
@@ -127,18 +114,6 @@ def test_a_student_may_continue_from_an_encoder_with_its_licence_and_base(work, 
     assert (head["license"], head["base_model"]) == ("cc-by-sa-4.0", "org/base")
     first, second = (SentenceEncoder.from_pretrained(tmp_path / name) for name in ("first", "second"))
     assert first.tokenizer.get_vocab() == second.tokenizer.get_vocab() and first.dimension == second.dimension
-    capsys.readouterr()
-    assert "exclude each other" in refused(capsys, *words, "--min-frequency", 3, "--output", tmp_path / "third")
-    more = ["--matryoshka", first.dimension + 1, "--output", tmp_path / "third"]
-    assert f"is more than the {first.dimension} components" in refused(capsys, *words, *more)
-
-
-def refused(capsys, *words):
-    assert main([str(word) for word in ["distill", *words]]) == 2
-    out, err = capsys.readouterr()
-    message = [line for line in err.splitlines() if line.startswith("hf-paraphrase: error:")]
-    assert out == "" and len(message) == 1
-    return message[0]
 
 
 @pytest.fixture(scope="module")
@@ -203,4 +178,3 @@ def test_a_teacher_of_one_language_teaches_through_bitext_and_a_multilingual_one
         assert np.corrcoef(student.similarity(texts, texts)[pairs], wanted[pairs])[0, 1] > least
     card = (tmp_path / "out" / "README.md").read_text()
     assert "many" in card and "- en\n- fr\n" in card
-    assert "give --teacher DIR" in refused(capsys, *words[:2], *words[2:4], *words[6:8], "--output", tmp_path / "no")

@@ -83,10 +83,7 @@ def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are
     assert texts.left_out["untaught"] == 0 and texts.by_language() == {"en": 4, "fr": 3, "other": 1}
 
 
-SECOND_ROWS = [("two", "deux", "en", "fr"), ("deux", "two", None, "en")]
-
-
-@pytest.mark.parametrize("second", SECOND_ROWS)
+@pytest.mark.parametrize("second", [("two", "deux", "en", "fr"), ("deux", "two", None, "en")])
 def test_bitext_of_several_languages_or_swapped_rows_is_refused(tmp_path, second):
     folder = bitext(tmp_path / "mixed", [("un", "one", "fr", "en"), second])
     with pytest.raises(InputError, match="several languages, or of none"):

@@ -4,21 +4,14 @@ import zlib
 
 import numpy as np
 import pytest
-from small_runs import record, run, write
+from small_runs import lettered, record, run, write
 
 from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.tuning.runs import TuningRuns
 
 
-def sentences(letter, seed, count):
-    generator = np.random.default_rng(seed)
-    return [
-        " ".join(f"{letter}{x}" for x in generator.integers(12, size=generator.integers(2, 9))) for _ in range(count)
-    ]
-
-
 def graded(folder, seed, split):
-    first, second, other = sentences("a", seed, 20), sentences("b", seed, 20), sentences("b", seed + 100, 20)
+    first, second, other = lettered("a", seed, 20), lettered("b", seed, 20), lettered("b", seed + 100, 20)
     write(folder, split, sentence1=first * 2, sentence2=second + other, score=[5.0] * 20 + [0.0] * 20)
 
 
@@ -26,8 +19,8 @@ def graded(folder, seed, split):
 def data(tmp_path_factory):
     """Pairs whose words mean the same with another letter; the second half is noise of low quality."""
     folder = tmp_path_factory.mktemp("data")
-    good, bad = sentences("a", 4, 60), sentences("a", 1, 60)
-    second = [*(text.replace("a", "b") for text in good), *sentences("b", 2, 60)]
+    good, bad = lettered("a", 4, 60), lettered("a", 1, 60)
+    second = [*(text.replace("a", "b") for text in good), *lettered("b", 2, 60)]
     write(folder / "news", sentence1=[*good, *bad], sentence2=second, quality=[1.0] * 60 + [0.0] * 60)
     graded(folder / "dev", 10, "validation")
     graded(folder / "test", 20, "test")
@@ -50,7 +43,7 @@ def cells_of(folder):
 def test_a_cell_equals_filter_and_train_encoder_by_hand(data, tmp_path):
     # Words of a sample alone are numbered otherwise, and the random start with them: all have vectors.
     generator = np.random.default_rng(0)
-    lines = [f"{letter}{x} {' '.join(map(str, generator.normal(size=5)))}\n" for letter in "ab" for x in range(12)]
+    lines = [f"{letter}{x} {' '.join(map(str, generator.normal(size=5)))}\n" for letter in "ab" for x in range(30)]
     (tmp_path / "vectors.txt").write_text("".join(lines))
     start = ["--initial-vectors", tmp_path / "vectors.txt"]
     assert tune(data, tmp_path / "grid", "--keep", "quality>0.5", "--seeds", 0, *start) == 0

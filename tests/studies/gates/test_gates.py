@@ -5,6 +5,7 @@ import gzip
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import with_all_parameters_moved
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
@@ -31,11 +32,8 @@ TEXTS = ["The cat don't sat.", "café", "", "zzz the cat sat the cat sat", "the"
 def make(tokenizer=None, **settings):
     tokenizer = tokenizer or build_word_level_tokenizer(VOCABULARY)
     torch.manual_seed(5)
-    model = GranModel(GranConfig(vocab_size=len(tokenizer), hidden_size=6, initializer_range=0.7, **settings)).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.7)
-    return SentenceEncoder(model, tokenizer)
+    model = GranModel(GranConfig(vocab_size=len(tokenizer), hidden_size=6, initializer_range=0.7, **settings))
+    return SentenceEncoder(with_all_parameters_moved(model), tokenizer)
 
 
 def alone(encoder, text):
@@ -117,9 +115,6 @@ def test_the_interval_is_over_sentences_and_not_over_words():
     assert gate_table(more, ["b", "b", None], min_count=3, seed=0) == []
 
 
-SLASHED = "The/DT cat/NN sat/VBD\n\nand/or/CC no/DT\n"
-
-
 def conllu(number, word, tag, label):
     return f"{number}\t{word}\t_\tUNIVERSAL\t{tag}\t_\t0\t{label}\t_\t_\n"
 
@@ -138,7 +133,7 @@ CONLLU = (
 
 
 def test_both_layouts_are_read_compressed_too(tmp_path):
-    (tmp_path / "slashed.gz").write_bytes(gzip.compress(SLASHED.encode()))
+    (tmp_path / "slashed.gz").write_bytes(gzip.compress(b"The/DT cat/NN sat/VBD\n\nand/or/CC no/DT\n"))
     slashed = list(read_tagged(tmp_path / "slashed.gz"))
     assert [(item.words, item.labels[TAG]) for item in slashed] == [
         (["The", "cat", "sat"], ("DT", "NN", "VBD")),

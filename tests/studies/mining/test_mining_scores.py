@@ -231,11 +231,6 @@ def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left
     assert unseen
 
 
-def test_a_bitext_that_is_too_small_is_refused_with_the_number_that_is_left(bitext):
-    with pytest.raises(InputError, match=r"takes .* groups of translations, and .* are left"):
-        made(bitext[:50])
-
-
 def test_a_bitext_of_one_language_is_refused_because_both_files_would_have_one_name(bitext, tmp_path):
     columns = table(bitext).append_column("id", pa.array(map(str, range(len(bitext)))))
     for side in ("source_lang", "target_lang"):

@@ -8,6 +8,7 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.metrics import f1_score
 from small_runs import write as write_columns
+from tiny_encoders import with_all_parameters_moved
 from tiny_training import on_cpu
 
 from hf_paraphrase.errors import InputError
@@ -34,11 +35,8 @@ from hf_paraphrase.tokenization.token_ids import TokenIds
 def make():
     torch.manual_seed(0)
     encoder = GranConfig(vocab_size=50, hidden_size=4).to_diff_dict()
-    model = SentenceClassifier(SentenceClassifierConfig(sentence_encoder=encoder, head_hidden_size=5, pairs=True))
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=0.5)
-    return model
+    config = SentenceClassifierConfig(sentence_encoder=encoder, head_hidden_size=5, pairs=True)
+    return with_all_parameters_moved(SentenceClassifier(config))
 
 
 def random_inputs(count):
