@@ -128,18 +128,13 @@ def opening_rows(name: str | os.PathLike[str]) -> Iterator[None]:
     except HfParaphraseError:
         raise
     except Exception as error:  # of several libraries
-        cause = error.__cause__ or error
-        reason = shown_line(str(cause) or "it is empty", 300)
+        reason = shown_line(str(error.__cause__ or error) or "it is empty", 300)
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
-        problem, remedy = f"load_dataset cannot open it: {reason}", "check that there are rows, --split and --subset"
+        problem, remedy = f"load_dataset cannot open it: {reason}", "check the rows, --split and --subset"
         if not Path(name).exists():
             problem = f"no such file or data folder, and {problem}"
             remedy = "check the name, --split, --subset, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
-        elif Path(name).is_file():
-            remedy = "check the file"
-        if isinstance(cause, ModuleNotFoundError):
-            remedy = f"pip install {cause.name}"
         raise InputError(problem, path=name, remedy=remedy) from error
 
 

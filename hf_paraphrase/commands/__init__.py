@@ -142,8 +142,6 @@ def _run(words: list[str]) -> None:
         )
     # What `datasets` logs of an error is in the error too.
     os.environ.setdefault("DATASETS_VERBOSITY", "critical")
-    if (imported := sys.modules.get("datasets")) is not None:
-        imported.logging.set_verbosity(logging.CRITICAL)
     with shown_messages():
         _run_verb(verb, words)
 

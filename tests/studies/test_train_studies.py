@@ -309,7 +309,7 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
         ([*predict, root / "classes", "--threshold", 0.4], "--threshold are for models of several labels"),
         ([*common, root / "classes", "--overwrite"], "for a classifier on a frozen encoder (train it with"),
         ([*common, root / "avg", "--overwrite"], "--format json is for classifiers, without --weights"),
-        ([*classes, "--format", "safetensors"], "--format safetensors are for encoders (use --format"),
+        ([*classes, "--overwrite", "--format", "safetensors"], "--format safetensors are for encoders (use --format"),
     ):
         assert run(*words) == 2
         (line,) = capsys.readouterr().err.splitlines()
