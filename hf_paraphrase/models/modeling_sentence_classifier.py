@@ -39,6 +39,8 @@ class SentenceClassifier(PreTrainedModel):
       the KL divergence from the distribution over the two neighbours of the given score that has it as its mean;
     * regression: the score is `score_mean` + `score_deviation` · z, and the loss is the squared error of z.
 
+    The vector of an encoder of transformers itself is the mean of its token vectors.
+
     Matrices of the head start Xavier uniform, its biases at 0, and the encoder as its own class does it.
 
     Attributes:
@@ -119,8 +121,13 @@ class SentenceClassifier(PreTrainedModel):
         super().save_pretrained(save_directory, *args, **kwargs)
 
     def _embed(self, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
-        vectors: Tensor = self.encoder(input_ids, attention_mask, return_token_vectors=False).pooler_output
-        return vectors
+        if not _is_of_transformers(self.config):
+            vectors: Tensor = self.encoder(input_ids, attention_mask, return_token_vectors=False).pooler_output
+            return vectors
+        mask = (input_ids != self.config.pad_token_id).long() if attention_mask is None else attention_mask
+        hidden = self.encoder(input_ids=input_ids, attention_mask=mask).last_hidden_state
+        weights = mask.unsqueeze(-1).to(hidden.dtype)
+        return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp_min(1)
 
     def _compared(self, first: Tensor, second: Tensor) -> Tensor:
         """Computes the hidden layer of pairs (batch, head_hidden_size)."""
@@ -150,15 +157,24 @@ class SentenceClassifier(PreTrainedModel):
         return like.new_tensor(range(self.config.lowest_score, self.config.highest_score + 1))
 
 
+def _is_of_transformers(config: SentenceClassifierConfig) -> bool:
+    """Returns whether the encoder is one of transformers itself, whose embedding is the mean of its token vectors."""
+    from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
+
+    return (config.sentence_encoder or {}).get("model_type") in MODEL_MAPPING_NAMES
+
+
 def _encoder(config: SentenceClassifierConfig) -> PreTrainedModel:
-    """Makes the encoder, with random weights, of a class that is registered or travels with this file."""
+    """Makes the encoder, with random weights, of a class of transformers, or one that travels with this file."""
+    # They list this class too, so they are loaded after it.
+    from transformers import CONFIG_MAPPING, MODEL_MAPPING
+
     settings = dict(config.sentence_encoder or {})
     model_type = settings["model_type"]
-    if not __name__.startswith("transformers_modules."):
-        # They list this class too, so they are loaded after it; an import statement would make the registry travel.
-        from transformers import CONFIG_MAPPING, MODEL_MAPPING
-
-        importlib.import_module(f"{__package__}.registry").register()
+    if not __name__.startswith("transformers_modules.") or _is_of_transformers(config):
+        if not _is_of_transformers(config):
+            # An import statement would make the registry travel.
+            importlib.import_module(f"{__package__}.registry").register()
         if model_type not in CONFIG_MAPPING or CONFIG_MAPPING[model_type] not in MODEL_MAPPING:
             raise ValueError(f"there is no sentence encoder of type `{model_type}`")
         config_class = CONFIG_MAPPING[model_type]

@@ -85,7 +85,7 @@ REQUESTS = {
     f"train-encoder --loss contrastive {PAIRS}": "no column `label`",
     f"train-encoder --initial-model {{avg}} --dropout 0.1 --word-dropout 0.1 {PAIRS}": "exclude each other",
     f"train-encoder --initial-model {{onnx}} {PAIRS}": "an ONNX export cannot be trained",
-    "train-supervised --model {onnx} --data {labelled} --output out": "only encoders of this package",
+    "train-supervised --model {onnx} --data {labelled} --output out": "a model of this kind cannot be trained",
     "train-supervised --data {labelled} --from-scratch --lambda-c 1 --output out": "nothing pretrained to stay close",
     "evaluate-mining --task {sample}/fr-en --scoring-encoder x/filter --output out": "the name of another row",
     "search --index {index} --query a --method approximate": "no lists",

@@ -11,6 +11,7 @@ from datasets import load_dataset
 from scipy.special import softmax
 from small_runs import record, run, write
 from tiny_encoders import write_average
+from tiny_transformers import write_transformer
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_paraphrase.artefacts.card_heads import split_card
@@ -196,6 +197,48 @@ def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(
     assert scratch.embeddings[number].tolist() == pytest.approx([1, 2, 3, 4, 5, 6])
     assert not torch.allclose(scratch.gate_input.weight, given["gate_input.weight"], atol=1e-3)
     assert all(torch.equal(value, given[name]) for name, value in frozen.state_dict().items())
+
+
+ELSEWHERE = """
+import json, sys
+from transformers import pipeline
+judge = pipeline("text-classification", model="trained", trust_remote_code=True, top_k=None)
+found = [{item["label"]: item["score"] for item in row} for row in judge(["the cat sat", "paris"])]
+assert "hf_paraphrase" not in sys.modules
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "mpnet"])
+def test_a_transformer_is_trained_on_the_mean_of_its_tokens_and_opens_elsewhere(tmp_path, root, kind, run_python):
+    encoder = write_transformer(tmp_path / "encoder", kind)
+    words = ["train-supervised", "--model", encoder, "--data", root / "sentences", "--epochs", 1, "--output"]
+    assert run(*words, tmp_path / "frozen", "--freeze-encoder") == run(*words, tmp_path / "trained") == 0
+    frozen, trained = (SentenceJudge.from_pretrained(tmp_path / name) for name in ("frozen", "trained"))
+    texts = ["the cat sat", "paris", "doctor " * 60]
+    vectors = SentenceEncoder.from_pretrained(encoder).encode(texts)
+    head = {name: value.numpy() for name, value in frozen.model.classifier.state_dict().items()}
+    np.testing.assert_allclose(frozen.logits(texts), vectors @ head["weight"].T + head["bias"], atol=1e-5)
+    weights = (model.encoder.get_input_embeddings().weight for model in (frozen.model, trained.model))
+    assert not torch.equal(*weights)
+    result = run_python(ELSEWHERE, folder=tmp_path)
+    assert result.returncode == 0, result.stderr
+    found = [[row[name] for name in trained.class_names] for row in json.loads(result.stdout.splitlines()[-1])]
+    np.testing.assert_allclose(found, softmax(trained.logits(texts[:2]), axis=1), atol=1e-5)
+    assert run("export", "--model", tmp_path / "frozen", "--format", "json", "--output", tmp_path / "json") == 0
+    assert json.loads((tmp_path / "json/classifier.json").read_text())["bias"] == head["bias"].tolist()
+
+
+def test_only_the_mean_of_token_vectors_is_trained(tmp_path, root, capsys):
+    encoder = SentenceEncoder.from_pretrained(write_transformer(tmp_path / "encoder"))
+    encoder.model.poolings = ["cls"]
+    encoder.save_pretrained(tmp_path / "cls")
+    words = ["train-supervised", "--data", root / "sentences", "--output", tmp_path / "out", "--model"]
+    capsys.readouterr()
+    assert run(*words, tmp_path / "cls") == 2
+    assert "only the mean of a transformer's token vectors" in capsys.readouterr().err
+    assert run(*words, tmp_path / "encoder", "--from-scratch", "--initial-vectors", "builtin") == 2
+    assert "--initial-vectors are for encoders of words" in capsys.readouterr().err
 
 
 def test_predictions_are_a_data_folder_and_measured(root, tmp_path, capsys, artefacts):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MODEL_TYPE = "sentence_classifier"
 _TOKENS_PER_BATCH = 16_384
-_WORD_VECTORS = "embeddings"
+_WORD_VECTORS = ("embeddings", "embeddings.word_embeddings.weight")
 CRITERION = "criterion"
 """The key of what the epoch is chosen by: accuracy in per cent, or micro F1 or Pearson's r × 100."""
 
@@ -71,10 +71,12 @@ def tokenize(
     second: str | Sequence[str] | None = None,
     targets: NDArray[Any] | None = None,
 ) -> ClassifierInputs:
-    """Computes the token ids of sentences or pairs, without padding or truncation."""
+    """Computes the token ids of sentences or pairs without padding, no more than a transformer reads."""
     backend: Any = tokenizer.backend_tokenizer
     backend.no_padding()
     backend.no_truncation()
+    if tokenizer.model_max_length < 1 << 30:
+        backend.enable_truncation(tokenizer.model_max_length)
 
     def ids(texts: str | Sequence[str]) -> TokenIds:
         return TokenIds.of_lists(
@@ -148,8 +150,7 @@ class SentenceJudge:
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
         """Scores sentences or pairs (texts,)."""
         self._check_objective("scores")
-        scores: NDArray[np.float64] = self.model.scores(torch.from_numpy(self.logits(first, second))).numpy()
-        return scores
+        return np.asarray(self.model.scores(torch.from_numpy(self.logits(first, second))))
 
     def _check_objective(self, method: str) -> None:
         objective = self.model.config.objective
@@ -204,7 +205,7 @@ class SupervisedTrainer(EpochTrainer):
         """Yields name, weight and value of the parameters with a penalty."""
         model = self.accelerator.unwrap_model(self.model)
         for name, value in model.encoder.named_parameters():
-            weight = self.args.lambda_w if name == _WORD_VECTORS else self.args.lambda_c
+            weight = self.args.lambda_w if name in _WORD_VECTORS else self.args.lambda_c
             if weight > 0 and value.requires_grad:
                 yield name, weight, value
 
@@ -222,11 +223,10 @@ class SupervisedTrainer(EpochTrainer):
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Evaluates the dev part and reports it."""
         scores = self.measure(self.dev)
-        found = float(next(scores[name] for name in CRITERIA if name in scores))
+        name, found = next((name, float(scores[name])) for name in CRITERIA if name in scores)
         scores.pop("f1", None)
         metrics = {f"eval_{name}": value for name, value in {CRITERION: found, **scores}.items()}
-        name = next(CRITERIA[name] for name in CRITERIA if name in scores)
-        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {name} {found:.2f}")
+        return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: dev {CRITERIA[name]} {found:.2f}")
 
     def measure(self, inputs: ClassifierInputs) -> Scores:
         """Evaluates a part whose targets are known."""

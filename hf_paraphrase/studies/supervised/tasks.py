@@ -102,7 +102,9 @@ class SupervisedSettings(TrainingRunSettings):
     epochs: int = setting("passes over the training part", 10, above=0)
     batch_size: int = setting("rows in a batch on each process", 25, above=0)
     learning_rate: float | None = setting(
-        "learning rate of Adam, constant [default: 0.01 with --freeze-encoder, else 0.001]", None, above=0
+        "learning rate of Adam, constant [default: 0.01 with --freeze-encoder, else 0.001; 2e-5 for a transformer]",
+        None,
+        above=0,
     )
 
     def check(self) -> None:

@@ -11,7 +11,7 @@ from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...encoders.model_folder import inherited_by_card
 from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import ModelError, UsageError
+from ...errors import UsageError
 from ...messages import log
 from ...settings import recipe
 from ...tokenization.word_level import save_tokenizer
@@ -42,8 +42,8 @@ def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
     Returns:
         What was trained, with its tokenizer.
     """
-    vectors = [] if settings.initial_vectors is None else [settings.initial_vectors]
-    with TrainingRun(settings, command="train-supervised", inputs=[settings.model, settings.data, *vectors]) as run:
+    inputs = list(filter(None, [settings.model, settings.data, settings.initial_vectors]))
+    with TrainingRun(settings, command="train-supervised", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
     from .sentence_classification import SentenceJudge
@@ -68,11 +68,12 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     inputs = {part: tokenize(tokenizer, rows.first, rows.second, targets[part]) for part, rows in data.parts.items()}
     if settings.freeze_encoder:
         model.encoder.requires_grad_(False)
+    rate = 2e-5 if type(model.encoder).__module__.startswith("transformers.") else 0.001
     arguments = run.arguments(
         SupervisedTrainingArguments,
         num_train_epochs=float(settings.epochs),
         per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate or (0.01 if settings.freeze_encoder else 0.001),
+        learning_rate=settings.learning_rate or (0.01 if settings.freeze_encoder else rate),
         lambda_w=settings.lambda_w,
         lambda_c=settings.lambda_c,
     )
@@ -80,8 +81,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     run.train(trainer)
     if not run.writes:
         return
-    best = trainer.best_scores()
-    assert best is not None
+    best: Any = trainer.best_scores()
     measured = {part: trainer.measure(inputs[part]) for part in (TEST, DEV) if part in inputs}
     with quiet_transformers():
         model.eval().save_pretrained(run.folder)
@@ -136,14 +136,12 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     """Makes the classifier with the encoder's parameters, or random ones."""
     from transformers import set_seed
 
+    from ...encoders.pooled_transformer import network_for_a_head
     from ...models.configuration_sentence_classifier import SentenceClassifierConfig
     from ...models.modeling_sentence_classifier import SentenceClassifier
 
     opened = SentenceEncoder.from_pretrained(settings.model)
-    encoder: Any = opened.model
-    if not hasattr(encoder, "embeddings"):
-        remedy = "give an average, GRAN or LSTM with its weights, or train scikit-learn on its embeddings"
-        raise ModelError("only encoders of this package can be trained here", path=settings.model, remedy=remedy)
+    encoder, sizes = network_for_a_head(opened, settings.model)
     coverage = None
     if settings.from_scratch:
         set_seed(settings.seed)
@@ -156,7 +154,7 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     if objective == "distribution":
         outputs |= {"lowest_score": settings.lowest_score, "highest_score": settings.highest_score}
     config = SentenceClassifierConfig(
-        sentence_encoder=encoder.config.to_diff_dict(),
+        sentence_encoder={**encoder.config.to_diff_dict(), **sizes},
         pairs=data.parts[TRAIN].second is not None,
         objective=objective,
         score_mean=float(scores.mean()) if objective == "regression" else 0.0,
@@ -179,13 +177,13 @@ def _fill_vectors(
     from ...training.word_vectors import initial_embeddings, words_of_tokens
     from .sentence_classification import tokenize
 
-    if encoder.config.model_type == "concatenation":
-        raise UsageError("--initial-vectors do not fit an encoder of several vocabularies", remedy="leave it out")
+    if encoder.config.model_type == "concatenation" or not hasattr(encoder.embeddings, "shape"):
+        raise UsageError("--initial-vectors are for encoders of words of this package", remedy="leave it out")
     size = encoder.embeddings.shape[1]
     words = [word for word in words_of_tokens(tokenizer) if word is not None]
     vectors = read_initial_vectors(str(settings.initial_vectors), words, first=0, dimension=size)
-    ids = tokenize(tokenizer, train.first + (train.second or [])).first.ids
-    counts = np.bincount(ids, minlength=len(tokenizer))
+    texts = train.first + (train.second or [])
+    counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
     matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
         encoder.embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
