@@ -140,8 +140,7 @@ def _run(words: list[str]) -> None:
             f"`{verb}` runs in one process, and {processes} were started",
             remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
         )
-    # What `datasets` logs of an error is in the error too.
-    os.environ.setdefault("DATASETS_VERBOSITY", "critical")
+    os.environ.setdefault("DATASETS_VERBOSITY", "critical")  # what it logs of an error is in ours too
     with shown_messages():
         _run_verb(verb, words)
 

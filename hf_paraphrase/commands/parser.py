@@ -33,8 +33,7 @@ _MANY = 40
 
 def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
     """Makes settings from the words behind a verb; `--config FILE.yaml` gives values that the other flags override."""
-    parsed: S = VerbParser(settings_class, verb).parsed(words)
-    return parsed
+    return cast(S, VerbParser(settings_class, verb).parsed(words))
 
 
 class VerbParser(argparse.ArgumentParser):
