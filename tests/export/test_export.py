@@ -325,7 +325,7 @@ def test_numbers_that_are_not_finite_or_beyond_half_precision_are_refused_by_nam
     for value in (np.nan, np.inf):
         with pytest.raises(ModelError, match=r"`gate\.bias` have values"):
             store_weights({"gate.bias": np.array([1.0, value])}, "float16")
-    with pytest.raises(ModelError, match=r"`w` have 70000, and float16 ends at 65504 \(use --weights float32"):
+    with pytest.raises(ModelError, match=r"value 70000, but the maximum of float16 is 65504 \(use --weights float32"):
         store(np.array([[1.0, 7e4]]), "float16", name="w")
 
 
