@@ -137,7 +137,7 @@ def test_without_an_epoch_it_is_the_same_and_with_one_another_encoder(artefacts,
     assert record["settings"]["model_type"] == {"int8": "avg"}.get(kind, kind.replace("_", "-"))
     assert fingerprint(start) in [item["sha256"] for item in record["inputs"]]
     card = (output / "README.md").read_text()
-    assert f"| went on from | {kind}: its tokenizer and all its weights |" in card and "initial word" not in card
+    assert f"| initial model | {kind}: its tokenizer and all its weights |" in card and "initial word" not in card
 
 
 def test_the_result_has_the_licence_and_base_of_its_start_unless_a_licence_is_given(artefacts, tmp_path):

@@ -109,7 +109,7 @@ def test_a_run_that_goes_on_with_frozen_embeddings_keeps_those_of_the_model_and_
     frozen = {name for name in before if "embeddings" in name or name.startswith("lm_head")}
     assert frozen and frozen <= same and len(same) < len(before)
     card = (tmp_path / "model" / "README.md").read_text()
-    assert f"went on from the weights and the units of `{trained.name}`" in card
+    assert f"began with the weights and the units of `{trained.name}`" in card
 
 
 def evaluate(model, bitext, *words):

@@ -39,9 +39,9 @@ def rows():
     for line in PAGE.read_text("utf-8").splitlines():
         if line.startswith("| `"):
             theirs, ours = line.strip("| ").split(" | ")
-            found.append((re.fullmatch("`(.*)`", theirs)[1], re.match("`(.*?)`", ours)[1]))
-            if ours.endswith(", or as there"):
-                found.append((found[-1][0], found[-1][0]))
+            code = re.fullmatch("`(.*)`", theirs)[1]
+            found += [(code, each) for each in re.findall("^`(.*?)`", ours)]
+            found += [(code, code)] * ours.endswith("the same")
     return found
 
 

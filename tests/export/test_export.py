@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from safetensors.numpy import load_file
 from tiny_encoders import write_average
+from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModel
 
 from hf_paraphrase.commands import main
@@ -27,6 +28,7 @@ from hf_paraphrase.export.run import store, store_weights
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
+from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 TEXTS = ["The cat sat on a mat.", "a zebra", "", "cat " * 30, "It isn't the dog", "\u00dcber-cat"]
@@ -230,6 +232,16 @@ def test_model2vec_opens_an_int8_average(models, tmp_path):
     expected = SentenceEncoder.from_pretrained(tmp_path / "int8").encode(texts)
     found = model2vec.StaticModel.from_pretrained(tmp_path / "int8").encode(texts)
     np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_an_int8_folder_reads_texts_by_the_same_pieces_from_a_shorter_file(models, tmp_path):
+    tokenizer = train_encoder_bpe(TEXTS * 3, 60)
+    write_average(tmp_path / "pieces", tokenizer, classes=(model_class("avg"), config_class("avg")), hidden_size=6)
+    words = ["--format", "safetensors", "--weights", "int8"]
+    assert export(tmp_path / "pieces", tmp_path / "int8", *words) == 0
+    before, after = (Tokenizer.from_file(str(tmp_path / name / "tokenizer.json")) for name in ("pieces", "int8"))
+    assert len((tmp_path / "int8" / "tokenizer.json").read_text()) < len(before.to_str())
+    assert before.to_str() == after.to_str() and len(json.loads(after.to_str())["model"]["merges"]) > 10
 
 
 # ----- damaged folders
