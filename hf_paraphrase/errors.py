@@ -85,7 +85,7 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
     # torch, whose import takes seconds, has a class of its own.
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         where = " on the GPU" if "CUDA" in str(error) else ""
-        return UsageError(f"not enough memory{where}", remedy="try a smaller --batch-size, or give less at once")
+        return UsageError(f"not enough memory{where}", remedy="use a smaller --batch-size, or less input at a time")
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
         return InputError(f"not valid UTF-8: {error.object}", remedy="rename the file, or convert the text")
     number = error.errno if isinstance(error, OSError) else None
@@ -94,7 +94,7 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
     name = getattr(error, "filename", None)
     path = os.fsdecode(name) if isinstance(name, str | bytes) else None
     if number in _CANNOT_WRITE:
-        remedy = "free some space or choose another output; --resume continues where the verb has it"
+        remedy = "free some disk space or choose another output; --resume continues, if the verb has it"
         return OutputError(f"cannot write: {os.strerror(number)}", path=path, remedy=remedy)
     if number in _BAD_NAME:
         return InputError(os.strerror(number), path=path, remedy="check the name and its permissions")

@@ -204,7 +204,7 @@ def _copy_of_stream(path: str, stack: ExitStack) -> str:
     if known := [copy for copy, name in INPUT_COPIES.items() if name == path and Path(copy).exists()]:
         return known[0]
     if process_count() > 1:
-        raise UsageError("a pipe, and each process would read a part", path=path, remedy="write it to a file first")
+        raise UsageError("each process would read a part of the pipe", path=path, remedy="write it to a file first")
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_"))
     copy = str(Path(folder) / path.rpartition("/")[2])
     INPUT_COPIES[copy] = path
@@ -212,6 +212,6 @@ def _copy_of_stream(path: str, stack: ExitStack) -> str:
     # A socket cannot be opened by its name.
     with open(copy, "wb") as target, open(os.dup(0) if path == "/dev/stdin" else path, "rb") as source:  # noqa: PTH123
         if stat.S_ISCHR(os.fstat(source.fileno()).st_mode) and not source.isatty():
-            raise InputError("a device, which has no end", path=path, remedy="give a file or a pipe")
+            raise InputError("this is a device without an end", path=path, remedy="give a file or a pipe")
         shutil.copyfileobj(source, target, 1 << 20)
     return copy

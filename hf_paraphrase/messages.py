@@ -23,8 +23,7 @@ _SECRET_OF_URL = re.compile(
     r"=[^\s&;#'\"<>]*",
     re.ASCII | re.IGNORECASE,
 )
-# Control characters but tabs and line feeds, line separators, what turns the direction of writing, and halves of
-# characters, which no encoding can write.
+# Control characters except tab and line feed, line separators, bidirectional marks, and lone surrogates.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

@@ -1,4 +1,4 @@
-"""The verb `quickstart`: the path that one goes with data of one's own, on the built-in sample."""
+"""The verb `quickstart`: the whole pipeline on the built-in sample."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .artefacts.cards import render_card
 from .artefacts.files import locked, read_json, write_text_whole
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
 from .data.folder import DataFolder
-from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS
+from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS, sample_bitext, sample_paraphrases
 from .errors import OutputError
 from .messages import log
 from .settings import Settings, flag, recipe, seed_setting, setting
@@ -30,16 +30,15 @@ _BASELINES = {"words": "word overlap *", "weighted-trigrams": "weighted trigrams
 _MEASURES = ("average_precision", "top_1")
 _QUERY = "Could you give me a hand?"
 _SCORES = "paraphrases/results.json"
-_TRANSLATIONS = 4
-"""How many are kept of a sentence before filtering."""
+_N_BEST = 4
 
 
 @dataclass(kw_only=True)
 class QuickstartSettings(Settings):
-    """Run the whole path on the French-English sentences of Tatoeba that the package contains.
+    """Run the whole pipeline on the French-English sample of Tatoeba that comes with the package.
 
     Bitext, translation model, back-translated pairs, filtered pairs, sentence encoders, evaluation on human
-    paraphrases: each step is a verb that one runs on data of one's own.
+    paraphrases: each step is a verb that you can run on your own data.
     """
 
     output: str = setting(
@@ -50,15 +49,15 @@ class QuickstartSettings(Settings):
     )
     nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0, above=0)
     max_sentences: int = setting("sentences to translate back", 10_000, at_least=1)
-    num_beams: int = setting("beam width of the back-translation", 8, at_least=_TRANSLATIONS)
+    num_beams: int = setting("beam width of the back-translation", 8, at_least=_N_BEST)
     seed: int = seed_setting("seed of the sample and of all training")
-    overwrite: bool = setting("replace what is in the output folder", False)
-    resume: bool = setting("keep the steps that are finished and go on from there", False)
+    overwrite: bool = setting("replace an existing output folder", False)
+    resume: bool = setting("reuse finished steps and continue with the others", False)
 
 
 @recipe(QuickstartSettings)
 def quickstart(settings: QuickstartSettings) -> Path:
-    """Goes the whole path of paper 000 on the built-in sentences; returns the folder, whose card has the results."""
+    """Runs the whole pipeline of paper 000 on the sample; returns the folder, whose card has the results."""
     output = Path(settings.output)
     started = time.monotonic()
     with locked(output.absolute()):
@@ -115,8 +114,6 @@ class _Steps:
 
 
 def _write_sample(settings: QuickstartSettings, folder: Path) -> None:
-    from .data.sample import sample_bitext, sample_paraphrases
-
     for split, pairs in sample_bitext(settings.num_pairs, settings.seed).items():
         write_text_whole(folder / f"{split}.fr", "\n".join(pair.french for pair in pairs) + "\n")
         write_text_whole(folder / f"{split}.en", "\n".join(pair.english for pair in pairs) + "\n")
@@ -140,12 +137,11 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
 
     size = {"vocab_size": 4_000, "hidden_size": 192, "embedding_size": 128, "dropout": 0.1}
     schedule = {"learning_rate": 2e-3, "warmup_steps": 150, "evaluations": 3, "max_dev_pairs": 300}
-    bitext = [steps.path("bitext")]
-    training = {"bitext": bitext, **size, **schedule, "epochs": settings.nmt_epochs, "seed": seed}
+    training = {"bitext": [steps.path("bitext")], **size, **schedule, "epochs": settings.nmt_epochs, "seed": seed}
     steps.run("train-nmt", hp.train_translation, "rnn_search", **training)
     model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
     steps.run("evaluate-nmt", hp.evaluate_translation, "bleu.json", **model, num_beams=[5])
-    search = {"num_beams": settings.num_beams, "num_return_sequences": _TRANSLATIONS}
+    search = {"num_beams": settings.num_beams, "num_return_sequences": _N_BEST}
     search |= {"max_sentences": settings.max_sentences}
     steps.run("back-translate", hp.back_translate, "back_translated", **model, **search)
 

@@ -1,10 +1,4 @@
-"""Objects by name, imported at first use; a user's file adds to them, also by `hf-paraphrase --import FILE VERB …`.
-
-from hf_paraphrase.registry import LOSSES
-
-@LOSSES.register("mine")
-class MyLoss(torch.nn.Module): ...
-"""
+"""Objects by name, imported at first use; a user's file adds to them, also by `hf-paraphrase --import FILE VERB …`."""
 
 from __future__ import annotations
 
@@ -95,7 +89,7 @@ def _origin(value: Any) -> str:
 def import_file(path: str | os.PathLike[str]) -> None:
     """Runs a Python file of the user, which registers what is in it."""
     path = Path(path)
-    # Classes are looked up by their module; its last part is the file with which a model of one's own is saved.
+    # Classes are looked up by their module; its last part is the file with which a user's model is saved.
     name = f"{_IMPORTED}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
@@ -106,7 +100,7 @@ def import_file(path: str | os.PathLike[str]) -> None:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"cannot be imported: {type(error).__name__}: {error}", path=path) from error
+        raise InputError(f"import failed: {type(error).__name__}: {error}", path=path, remedy="fix it") from error
 
 
 def imported_files() -> list[str]:

@@ -106,7 +106,7 @@ def test_copies_are_private_and_an_error_names_the_pipe(pipe, temporary):
 
 
 def test_a_device_without_end_and_a_pipe_of_several_processes_are_refused(pipe, monkeypatch):
-    with pytest.raises(InputError, match="/dev/zero: a device, which has no end"):
+    with pytest.raises(InputError, match="/dev/zero: this is a device without an end"):
         read_twice(text=["/dev/zero"])
     for name, value in {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2"}.items():
         monkeypatch.setenv(name, value)

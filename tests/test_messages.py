@@ -94,8 +94,8 @@ HALF_A_PAIR = UnicodeEncodeError("utf-8", "a\udcff", 1, 2, "surrogates not allow
         (OSError(errno.EACCES, "no", "/x"), InputError, "/x: Permission denied"),
         # Written by Rust.
         (Exception("I/O error: File too large (os error 27)"), OutputError, "cannot write: File too large"),
-        (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (try a smaller --batch-size"),
-        (OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (try a smaller --batch"),
+        (MemoryError("Unable to allocate 7 PiB"), UsageError, "not enough memory (use a smaller --batch-size"),
+        (OutOfMemoryError("CUDA out of memory."), UsageError, "not enough memory on the GPU (use a smaller --batch"),
         (HALF_A_PAIR, InputError, "not valid UTF-8: a\\udcff"),
     ],
 )

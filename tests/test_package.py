@@ -92,7 +92,7 @@ def test_every_line_of_the_registries_leads_to_something_with_a_summary():
 def test_a_file_of_the_user_that_fails_is_one_line_and_is_forgotten(tmp_path, capsys):
     bad = tmp_path / "bad.py"
     bad.write_text("1 / 0\n")
-    with pytest.raises(InputError, match=r"bad.py: cannot be imported: ZeroDivisionError: division by zero"):
+    with pytest.raises(InputError, match=r"bad.py: import failed: ZeroDivisionError: division by zero"):
         import_file(bad)
     assert "hf_paraphrase_import.bad" not in sys.modules
     (tmp_path / "text.txt").write_text("")

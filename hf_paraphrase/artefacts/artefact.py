@@ -254,7 +254,7 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
     """
     wanted = "a file" if is_file else "a folder"
     path = _resolved(output)
-    problem, remedy = None, f"name {wanted} itself"
+    problem, remedy = None, f"give the path of {wanted} itself"
     if path.is_symlink():
         problem = "the output is a link"
     elif path.exists() and not (path.is_file() if is_file else path.is_dir()):

@@ -62,7 +62,7 @@ def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
     try:
         environment = _environment(path.parent)
     except ModuleNotFoundError:
-        log("the card has a title only: pip install jinja2 for whole ones")
+        log("the card has only a title: pip install jinja2 for complete cards")
         return f"# {values['name']}\n"
     return environment.get_template(path.name).render(**{**_NOTHING_KNOWN, **values})
 

@@ -53,7 +53,7 @@ def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedMode
     # One of our classes is in one file; one of a user's may be in a file that was renamed.
     is_ours = file.startswith("modeling_") and model_class.__module__.startswith(__package__.partition(".")[0])
     if code is not None and (code if is_ours else code.rpartition(".")[2]) != (f"{file}.{name}" if is_ours else name):
-        problem = f"the model is of a class of its own, `{code[:80]}`, and not {name}"
+        problem = f"the model has its own class, `{code[:80]}`, not {name}"
         remedy = "open it with the Auto class of transformers and trust_remote_code=True"
         raise ModelError(problem, path=folder, remedy=remedy)
 

@@ -72,7 +72,7 @@ def load_int8_table(
     import torch
 
     if (model_type := model_class.config_class.model_type) not in TABLE_MODELS:
-        raise ModelError(f"int8 weights of a model of type `{model_type}`, which is not a table", path=folder)
+        raise ModelError(f"a model of type `{model_type}` cannot have int8 weights", path=folder, remedy=_REMEDY)
     with opening("the model", folder, _REMEDY), torch.device("meta"):
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)

@@ -103,7 +103,7 @@ def _fault(error: BaseException) -> str:
     if os.environ.get("HF_PARAPHRASE_DEBUG") == "1":
         _complain(printable(without_secrets("".join(traceback.format_exception(error)))))
     text = shown_line(f"{type(error).__name__}: {error}", _LONGEST)
-    return f"{text} (please report it; with HF_PARAPHRASE_DEBUG=1 in the environment there is a traceback)"
+    return f"{text} (please report it; set HF_PARAPHRASE_DEBUG=1 for a traceback)"
 
 
 def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
@@ -116,7 +116,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
         names += [name for name in os.listdir(path.parent) if not name.startswith(".")]  # noqa: PTH208
     for name in difflib.get_close_matches(path.name, names, 1, 0.75):
         hint = f"did you mean {path.with_name(name)}?"
-        problem.remedy = f"{hint} Else {problem.remedy}" if problem.remedy else hint
+        problem.remedy = f"{hint} Otherwise {problem.remedy}" if problem.remedy else hint
     return problem
 
 
@@ -165,7 +165,7 @@ def _before_the_verb(words: list[str]) -> list[str]:
             os.environ[TRUST_REMOTE_CODE] = "1"
             continue
         if not equals and not words:
-            raise UsageError("--import names no file", remedy="hf-paraphrase --import FILE VERB …")
+            raise UsageError("--import needs a file", remedy="hf-paraphrase --import FILE VERB …")
         import_file(path if equals else words.pop(0))
     return words
 

@@ -32,7 +32,7 @@ _MANY = 40
 
 
 def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
-    """Makes settings from the words behind a verb; `--config FILE.yaml` gives values that the other flags override."""
+    """Makes settings from the words after a verb; `--config FILE.yaml` gives values that the other flags override."""
     return cast(S, VerbParser(settings_class, verb).parsed(words))
 
 
@@ -61,14 +61,14 @@ class VerbParser(argparse.ArgumentParser):
         for field in dataclasses.fields(self._settings_class):
             self._add_field(field, *plain_type(hints[field.name]))
         self.add_argument(
-            "--config", metavar="FILE", help="a YAML file of `flag: value`; flags given here win over it"
+            "--config", metavar="FILE", help="a YAML file of `flag: value`; flags on the command line override it"
         )
         self._shows_all = shows_all or len(self._actions) <= _MANY
-        others = f"show all {len(self._actions)} flags, also those of: {'; '.join(list(self._groups())[1:])}"
+        others = f"show all {len(self._actions)} flags, including: {'; '.join(list(self._groups())[1:])}"
         self.add_argument("--help-all", action="help", help=argparse.SUPPRESS if self._shows_all else others)
 
     def parsed(self, words: Sequence[str]) -> Any:
-        """Makes the settings of the words behind the verb."""
+        """Makes the settings of the words after the verb."""
         self._shows_all |= "--help-all" in words
         paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
         paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
@@ -118,9 +118,9 @@ class VerbParser(argparse.ArgumentParser):
             mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
         except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check it") from error
+            raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check the file") from error
         if not isinstance(mapping, dict):
-            raise InputError("the configuration must be a mapping of `flag: value`", path=path)
+            raise InputError("the file is not a YAML mapping", path=path, remedy="write `flag: value`")
         words = []
         for key, value in mapping.items():
             name = f"--{key}".replace("_", "-")
@@ -135,12 +135,12 @@ class VerbParser(argparse.ArgumentParser):
         return words
 
     def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
-        """Adds the flag of a field, which has values of a type, or a list of such."""
+        """Adds the flag of a field, which has values of a type, or a list of such texts."""
         names = field.metadata.get("names") or [flag(field.name)]
         default = default_of(field)
         keywords: dict[str, Any] = {"help": _help_of(field, default), "required": default is dataclasses.MISSING}
         if (choices := constraints_of(field).choices) is not None:
-            keywords["metavar"] = f"{{{','.join(choices)}}}"  # the settings check it
+            keywords["metavar"] = f"{{{','.join(choices)}}}"  # the settings check the file
         if is_list or field.metadata.get("separator"):
             keywords |= {"nargs": "+", "action": "extend"}
         elif (alone := field.metadata.get("alone")) is not None:
@@ -150,7 +150,7 @@ class VerbParser(argparse.ArgumentParser):
         self.add_argument(*names, dest=field.name, type=_truth if hint is bool else hint, **keywords)
         if default is True:
             opposites = [f"--no-{name.removeprefix('--')}" for name in names]
-            self.add_argument(*opposites, dest=field.name, action="store_false", help=f"turns {names[0]} off")
+            self.add_argument(*opposites, dest=field.name, action="store_false", help=f"disable {names[0]}")
 
     def _hyphenated(self, word: str) -> str:
         name, equals, value = word.partition("=")
@@ -203,7 +203,7 @@ class VerbParser(argparse.ArgumentParser):
 
 def _truth(word: str) -> bool:
     if word.lower() not in _WORDS_OF_TRUTH:
-        raise argparse.ArgumentTypeError(f"{word!r} is not true or false, yes or no, 1 or 0")
+        raise argparse.ArgumentTypeError(f"{word!r} is none of true, false, yes, no, 1, 0")
     return _WORDS_OF_TRUTH[word.lower()]
 
 

@@ -62,7 +62,7 @@ class Verb:
         if self.usual_kind is not None and (not words or words[0].startswith("-")):
             return self.usual_kind
         if not words:
-            raise UsageError(f"{verb}: no kind of raw data", remedy=f"hf-paraphrase {verb} {'|'.join(self.kinds)}")
+            raise UsageError(f"{verb}: no kind of data given", remedy=f"hf-paraphrase {verb} {'|'.join(self.kinds)}")
         kind = words.pop(0)
         if kind not in self.kinds:
             raise UsageError(f"{verb}: unknown kind `{kind}`", remedy=choice_of(kind, self.kinds))
@@ -97,7 +97,7 @@ def all_recipes() -> dict[str, Recipe[..., Any]]:
 
 
 JOURNEYS = {
-    "to begin with": {
+    "getting started": {
         "quickstart": Verb("run the whole pipeline on the built-in sample", "quickstart", shown=results.card),
         "demo": Verb("open a page to try models and look at data in a browser, on this machine alone", "launch_demo"),
         "env": Verb("print versions and devices, for a bug report", "environment", shown=results.as_text),
@@ -110,9 +110,9 @@ JOURNEYS = {
             shown=results.neighbours,
         ),
         "serve": Verb("answer requests for embeddings and searches over HTTP", "serve"),
-        "deduplicate": Verb("remove rows of any data that repeat an earlier one, or nearly", "deduplicate_files"),
-        "evaluate": Verb("evaluate an encoder on semantic similarity sets", "evaluate", shown=results.as_text),
-        "export": Verb("write an encoder or classifier as ONNX or JSON, or weights in fewer bits", "export_encoder"),
+        "deduplicate": Verb("remove duplicates and near-duplicates from data of any kind", "deduplicate_files"),
+        "evaluate": Verb("evaluate encoders on similarity, retrieval and more", "evaluate", shown=results.as_text),
+        "export": Verb("export an encoder or classifier as ONNX or JSON, or with smaller weights", "export_encoder"),
     },
     "bitext to paraphrases": {
         "prepare": Verb(
@@ -133,26 +133,26 @@ JOURNEYS = {
             "estimate how source units are translated, for candidate vocabularies", "estimate_lexical_table"
         ),
         "train-classifier": Verb(
-            "train a classifier that tells references from translations", "train_reference_classifier", shared=True
+            "train a classifier of references and translations", "train_reference_classifier", shared=True
         ),
     },
     "an encoder of your own": {
-        "train-tokenizer": Verb("learn a tokenizer of words or pieces of words for an encoder", "train_tokenizer"),
+        "train-tokenizer": Verb("train a tokenizer of words or sub-words for an encoder", "train_tokenizer"),
         "train-encoder": Verb("train a paraphrastic sentence encoder on pairs", "train_encoder", shared=True),
         "distill": Verb("train a sentence encoder on plain text to imitate larger ones", "distill"),
-        "join": Verb("put averaging encoders side by side in one, each with its weight", "join_encoders"),
+        "join": Verb("concatenate averaging encoders into one, each with its weight", "join_encoders"),
         "tune": Verb(
             "train encoders on many selections of pairs and choose the best on the dev set",
             "tune",
             shown=results.as_text,
         ),
     },
-    "to the Hub": {
+    "publishing": {
         "push": Verb("send a model, data or metric folder to the Hugging Face Hub", "push", shown=results.as_text),
     },
     "studies": {
         "analyze": Verb(
-            "reports with tables and plots; `analyze --help` lists the kinds", kinds=ANALYSES, usual_kind="pairs"
+            "make reports with tables and plots; `analyze --help` lists the kinds", kinds=ANALYSES, usual_kind="pairs"
         ),
         "train-supervised": Verb(
             "train an encoder with a head on classes or scores of sentences or pairs", "train_supervised", shared=True

@@ -45,21 +45,21 @@ class DecontaminationSettings(Settings):
     GROUP: ClassVar[str] = "decontamination"
 
     decontaminate: list[str] = setting(
-        "evaluation files or folders, or lists of fingerprints: training rows with one of their sentences go (of "
-        "bitext the target side)",
+        "evaluation files or folders, or lists of fingerprints: training rows with one of their sentences are "
+        "removed (in bitext, by the target side)",
         [],
         path=True,
     )
     decontaminate_ngrams: int | None = setting(
-        "words in an n-gram: rows of which a side shares 70 percent of its n-grams with an evaluation set, or has a "
-        "sentence of one in it, go as well; 8 is usual",
+        "n-gram size in words: rows of which a side shares 70 percent of its n-grams with an evaluation set, or "
+        "contains one of its sentences, are removed too; 8 is usual",
         None,
         at_least=SHORTEST_NGRAM,
         only_with="decontaminate",
     )
     decontaminate_similarity: float | None = setting(
-        "least cosine of a side to a sentence of an evaluation set with which its row goes as well, however it is "
-        "worded; 0.9 is usual",
+        "minimum cosine: rows of which a side is this similar to a sentence of an evaluation set are removed too, "
+        "however they are worded; 0.9 is usual",
         None,
         above=0,
         at_most=1,
@@ -108,13 +108,13 @@ class Decontaminator(BatchFunction):
 
 @dataclass(kw_only=True)
 class FingerprintSettings(Settings):
-    """Writes the fingerprints of all sentences of evaluation sets, for --decontaminate where the sets cannot be had.
+    """Write the fingerprints of all sentences of evaluation sets, for --decontaminate if the sets are not available.
 
     A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence: letters, marks and
-    digits after NFKC and case folding, with single spaces between; sentences below four words have none.
+    digits after NFKC and case folding, with single spaces between; sentences of fewer than four words have none.
     """
 
-    output: str = setting("the list to write, .txt or .txt.gz; the version, then one fingerprint a line, sorted")
+    output: str = setting("output list, .txt or .txt.gz: the version, then one fingerprint per line, sorted")
     data: list[str] = setting(
         "evaluation files or folders in any layout that --decontaminate reads, or prepared data folders",
         path=True,
@@ -135,14 +135,14 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
         if read.version_1:
-            problem = "a list of version 1, which cannot become one of version 2"
+            problem = "a list of version 1 cannot be converted to version 2"
             raise InputError(problem, path=min(read.version_1), remedy="give the evaluation set itself")
         every = np.unique(np.concatenate(list(read.sets.values())))
         data = "\n".join([LIST_HEADER, *(f"{number:016x}" for number in every.tolist()), ""]).encode()
         with written_whole(output) as temporary:
             # Without a time the same list is the same file.
             temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
-    log(f"{len(every):,} fingerprints in {settings.output}; --decontaminate takes the file in place of the sets")
+    log(f"{len(every):,} fingerprints saved to {settings.output}. Use the file with --decontaminate")
     return read
 
 
@@ -190,7 +190,7 @@ def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
                 folder.shards(split)  # all of them are there
         yield name, item
     if unread:
-        log(f"not read, for they are no sentences: {', '.join(unread)}")
+        log(f"not read, because they contain no sentences: {', '.join(unread)}")
 
 
 def _is_text(path: Path) -> bool:

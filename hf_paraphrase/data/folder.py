@@ -35,7 +35,7 @@ ORDER = {"train": 0, "validation": 1, "test": 2}
 class DataFolder:
     """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
 
-    `path` is the folder or a Parquet, JSON lines or CSV file, its address as fsspec knows it, such as
+    `path` is the folder or a Parquet, JSON lines or CSV file, its URL as fsspec knows it, such as
     s3://bucket/folder, or as text a dataset on the Hub, `owner/name` or `owner/name/subset`; `splits` are the names of
     its splits, train first. With `lists` a column of sentences may hold lists of them.
     """
@@ -82,7 +82,7 @@ class DataFolder:
         files = self._files[split]
         count = files[-1][1]
         if [index for index, _, _ in files] != list(range(count)):
-            raise InputError(f"{len(files)} of {count} shards of split `{split}` are there", path=self.path)
+            raise InputError(f"split `{split}` has {len(files)} of {count} shards", path=self.path, remedy="copy all")
         return [path for _, _, path in files]
 
     def schema(self, split: str = "train") -> pa.Schema:

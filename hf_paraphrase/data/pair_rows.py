@@ -81,7 +81,7 @@ class PairRows:
             for block in self._source.select_columns(list(theirs.values())).iter(batch_size=BATCH_ROWS):
                 yield pa.RecordBatch.from_pydict({name: list(block[key]) for name, key in theirs.items()})
         except (pa.ArrowException, TypeError) as error:
-            raise InputError(f"the rows of pairs do not fit together: {error}") from error
+            raise InputError(f"the rows of pairs differ in type: {error}", remedy="give rows of one type") from error
 
     def _one_pair_a_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Repeats rows whose second side is a list, and checks that the sides are text."""

@@ -134,7 +134,7 @@ def _objects(path: Path, errors: LineErrors) -> Iterator[tuple[int, Mapping[str,
         if isinstance(value, dict):
             yield line, value
         else:
-            errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object a line")
+            errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object per line")
 
 
 def read_objects(
@@ -164,7 +164,7 @@ def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool
             raise ValueError(f"no key `{key}` among {', '.join(map(str, values)) or 'none'}")
         return None
     if name in DEFAULT_COLUMNS and not isinstance(value, str):
-        raise ValueError(f"the value of `{key}` is not a text")
+        raise ValueError(f"the value of `{key}` is not text")
     if not isinstance(value, str | int | float):
         if is_optional:
             return None
@@ -303,7 +303,7 @@ def text_columns(rows: Any, columns: Sequence[str], name: str) -> list[str]:
     if not usual and len(texts) != 1:
         require_texts(schema, name, [column for column in DEFAULT_COLUMNS if column in schema.names])
         remedy = f"name one; {columns_there(schema.names)}"
-        problem = f"no column of text is called {', '.join(DEFAULT_COLUMNS)}"
+        problem = f"no text column is called {', '.join(DEFAULT_COLUMNS)}"
         raise InputError(problem, path=name, remedy=remedy)
     return usual or texts
 

@@ -96,7 +96,7 @@ def require_texts(
     """Checks that columns, by default those of sentences and languages, hold text, or `lists`, if they are there."""
     for name in columns:
         if schema.names.count(name) > 1:
-            raise InputError(f"the column {name} occurs twice", path=path)
+            raise InputError(f"the column {name} occurs twice", path=path, remedy="rename or remove one")
         if name not in schema.names:
             continue
         kind = schema.field(name).type

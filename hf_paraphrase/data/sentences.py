@@ -56,7 +56,7 @@ def _in_lists(blocks: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 class SentenceCorpus:
-    """A file with one sentence a line, or the text columns of a data folder, a CSV, JSON lines or Parquet file."""
+    """A file with one sentence per line, or the text columns of a data folder, a CSV, JSON lines or Parquet file."""
 
     def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
         self.path, self.split = path, split or "train"
@@ -65,7 +65,7 @@ class SentenceCorpus:
         if self._kind is not None and (self._kind == "folder" or split is None):
             self._choose(columns)
         elif columns or split is not None:
-            raise InputError("columns and splits are those of a data folder, but this is a file", path=path)
+            raise InputError("a text file has no columns and splits", path=path, remedy="leave these flags out")
         else:
             check_readable(path)
 
@@ -85,7 +85,7 @@ class SentenceCorpus:
         require_columns(present, columns, str(self.path))
         self.columns = columns or [name for name in DEFAULT_COLUMNS if name in present]
         if not self.columns:
-            remedy = f"{columns_there(present)}; rename one to sentence, or name it by --columns where there is that"
+            remedy = f"{columns_there(present)}; rename one to sentence, or name it with --columns, if the verb has it"
             raise InputError(f"no column is called {', '.join(DEFAULT_COLUMNS)}", path=self.path, remedy=remedy)
         if self._kind in {"folder", "parquet"}:
             require_texts(self._schema, str(self.path), self.columns)

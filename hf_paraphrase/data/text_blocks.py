@@ -69,7 +69,7 @@ class LineErrors:
         if self.policy == "skip":
             self.skipped[path, line, text] = None
             return
-        way_out = ", or leave such lines out: --on-error skip" if self.policy == "raise" else ""
+        way_out = ", or skip such lines with --on-error skip" if self.policy == "raise" else ""
         raise InputError(text, path=path, line=line, remedy=f"{remedy}{way_out}")
 
 
@@ -125,7 +125,7 @@ def kind_of_rows(path: Path) -> str | None:
 def refuse_records(path: Path) -> None:
     """Refuses a file that holds records with columns where lines are taken for sentences."""
     if (kind := kind_of_rows(path)) is not None:
-        remedy = "give one sentence a line, or name its columns with --columns where there is that"
+        remedy = "give one sentence per line, or name its columns with --columns, if the verb has it"
         raise InputError(f"a {kind} file, of which a line is not a sentence", path=path, remedy=remedy)
 
 
@@ -154,7 +154,7 @@ def read_blocks(path: Path) -> Iterator[bytes]:
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         kind = _KINDS.get(path.suffix)
         problem = f"damaged or truncated {kind} data" if kind else f"cannot read: {error}"
-        remedy = "fetch it again; an uncompressed file must not have the suffix of a compression"
+        remedy = "download it again; an uncompressed file must not have a compression suffix"
         raise InputError(problem, path=path, remedy=remedy) from error
 
 
@@ -187,7 +187,7 @@ def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
     if last := b"".join(rest).removeprefix(mark):
         if not has_line_feed and b"\r" in last[:-1]:
             remedy = "convert its line ends, for example with tr '\\r' '\\n'"
-            raise InputError("carriage returns and no line feed, which alone ends a line", path=path, remedy=remedy)
+            raise InputError("carriage returns but no line feeds, which end lines", path=path, remedy=remedy)
         yield last
 
 
@@ -195,7 +195,7 @@ def refuse_packed(block: bytes, path: str | Path) -> None:
     """Refuses archives, Parquet files, and compressed files whose name does not say so."""
     for signature, kind in _PACKED.items():
         if block.startswith(signature):
-            remedy = "unpack it, or give it the suffix of its compression"
+            remedy = "unpack it, or give it its compression suffix"
             raise InputError(f"{kind}, not text", path=path, remedy=remedy)
 
 
@@ -215,4 +215,4 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
 def empty_file(path: str | Path) -> InputError:
     """Makes the error for a file, or standard input, without a line."""
     what = "file" if isinstance(path, Path) else "input"
-    return InputError(f"the {what} is empty", path=path, remedy="give one record a line")
+    return InputError(f"the {what} is empty", path=path, remedy="give one record per line")

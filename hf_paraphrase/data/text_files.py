@@ -42,8 +42,8 @@ class HeaderSettings(Settings):
     """What the first line of a file given as `--tsv` is."""
 
     header: str = setting(
-        "whether the first line of --tsv names the fields and is not a row: yes, no, or auto: it does if its fields "
-        "are names in --columns, or two of them usual names of the sides, such as sentence1 and sentence2",
+        "whether the first line of --tsv is a header: yes, no, or auto (yes if its fields are names in --columns, "
+        "or if two of them are usual names of the sides, such as sentence1 and sentence2)",
         "auto",
         choices=["auto", "yes", "no"],
         only_with="tsv",
@@ -161,7 +161,7 @@ def read_tsv(
     header_names = header_of(path, [*columns, *names]) if header == "auto" else None
     if header_names is not None:
         names_shown = " | ".join(header_names)
-        log(f"{path}: the first line, `{names_shown}`, names the fields and is left out (--header no keeps it)")
+        log(f"{path}: the first line, `{names_shown}`, is a header and is left out (--header no keeps it)")
     lines = int(header == "yes" or header_names is not None)
     errors.left_out["header"] += lines
     yield from read_fields(path, columns, errors, header_lines=lines, may_be_quoted=True)
@@ -300,7 +300,7 @@ def _without_quoted(
             elif _is_quoted_record(lines.slice(begin, close + 1 - begin).to_pylist(), range(fewest, most + 1)):
                 bad[begin : close + 1] = True
         for index in np.flatnonzero(bad[:end]):
-            problem = "quoted fields, which a tab-separated file has not"
+            problem = "quoted fields, which a tab-separated file cannot have"
             errors.handle(problem, path, first_line + int(index), "give it as --csv")
         lines, rest = lines.slice(0, end), lines.slice(end)
         yield pc.if_else(pa.array(bad[:end]), pa.scalar(None, pa.string()), lines) if bad[:end].any() else lines

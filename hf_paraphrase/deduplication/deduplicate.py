@@ -39,41 +39,41 @@ _EXAMPLES = 5
 
 @dataclass(kw_only=True)
 class DeduplicateSettings(DeviceSettings):
-    """Leave out the rows whose text is the same as, or near to, that of an earlier row.
+    """Remove the rows whose text is the same as, or similar to, that of an earlier row.
 
-    The rows that stay are the split `train` of the output, with all their columns; those that go are the split
-    `removed`, with the text and the row (from 0) that stands for each, and the similarity of the two.
+    The kept rows are the split `train` of the output, with all their columns; the others are the split `removed`, with
+    the text and number (from 0) of the row that represents each, and the similarity of the two.
     """
 
     input: list[str] = setting(
-        "text (one a line), CSV, JSON lines or Parquet files of one kind, or a folder or name on the Hub that "
-        "load_dataset opens",
+        "text (one per line), CSV, JSON lines or Parquet files of one format, or a folder or dataset on the Hub "
+        "that load_dataset opens",
         path=True,
     )
-    output: str = setting("the data folder to make")
+    output: str = setting("output data folder")
     against: list[str] = setting(
-        "more rows, in such files, that count as earlier: what repeats one of them goes, too; where they lack "
-        "the columns of --by, their usual ones are compared",
+        "more such files, whose rows count as earlier: rows that repeat one of them are removed too; if they lack "
+        "the columns of --by, their usual text columns are compared",
         [],
         path=True,
     )
     by: list[str] = setting(
-        "column of the text, or several that are compared as one text; by default sentence, text, sentence1 and "
-        "sentence2, as far as there are, or the only column of text",
+        "text column, or several that are compared as one text; by default those of sentence, text, sentence1 and "
+        "sentence2 that exist, else the only text column",
         [],
     )
-    threshold: float = setting("least cosine of near-duplicates, 0 to 1", 0.9, at_least=0, at_most=1)
+    threshold: float = setting("minimum cosine of near-duplicates, 0 to 1", 0.9, at_least=0, at_most=1)
     clusters: str = setting(
-        "representative = a row goes if it is near a row that stays; components = rows that a chain of near ones "
-        "links are one cluster, of which the first stays",
+        "representative = a row is removed if it is near a row that is kept; components = rows linked by a chain of "
+        "near-duplicates are one cluster, of which the first is kept",
         "representative",
         choices=["representative", "components"],
     )
     encoder: str = setting(
-        "sentence encoder that decides what is near; multilingual knows several languages", BUILTIN, path=True
+        "sentence encoder that computes the cosine; multilingual knows several languages", BUILTIN, path=True
     )
-    split: str = setting("split of a folder or a name on the Hub", "train")
-    subset: str | None = setting("configuration of a name on the Hub", None)
+    split: str = setting("split of a folder or a dataset on the Hub", "train")
+    subset: str | None = setting("configuration of a dataset on the Hub", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -97,7 +97,7 @@ def deduplicate(
 
 
 def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False, **settings: Any) -> Any:
-    """Leaves out the rows whose text is the same as, or near to, that of an earlier row.
+    """Removes the rows whose text is the same as, or similar to, that of an earlier row.
 
     Args:
         rows: A `datasets.Dataset`, or texts.
@@ -152,7 +152,7 @@ class _Work:
         self.texts = [texts_of(rows, columns) for rows, columns in zip(opened, self.columns, strict=True)]
         for name in _ADDED[: 2 + len(opened)]:
             if name in self.rows.column_names:
-                raise InputError(f"there is a column {name} already", path=names[0], remedy="rename it")
+                raise InputError(f"the column {name} exists already", path=names[0], remedy="rename it")
         encoder = SentenceEncoder.from_pretrained(settings.encoder, device=settings.device)
         total = sum(map(len, self.texts))
         with tqdm(desc="compare", total=total, unit=" texts", unit_scale=True, disable=None) as bar:
@@ -243,7 +243,7 @@ def _card_values(
         "results": {"checked": 0, "missed": 0, **results},
         "histogram": _histogram(work.found),
         "above": format_table(["similarity", "removed", "stays"], above),
-        "below": format_table(["similarity", "stays", "stays too"], below),
+        "below": format_table(["similarity", "stays", "also kept"], below),
     }
 
 
@@ -279,19 +279,19 @@ def _report(settings: DeduplicateSettings, results: dict[str, int], examples: li
     total = results["rows"] + results["removed"]
     log(
         f"of {total:,} rows {results['exact']:,} are exact and {results['near']:,} near-duplicates of earlier ones; "
-        f"{results['rows']:,} stay"
+        f"{results['rows']:,} are kept"
     )
     for name, what in (
-        ("without_text", "have no text: they stay"),
-        ("unknown_words", "have no word in the encoder's vocabulary: compared exactly only"),
+        ("without_text", "have no text: they are kept"),
+        ("unknown_words", "have no word in the encoder's vocabulary: only exact duplicates of them are found"),
     ):
         if results[name]:
             log(f"{results[name]:,} rows {what}")
     if results.get("checked"):
-        log(f"of {results['checked']:,} rows that stay {results['missed']:,} have a near-duplicate that was missed")
+        log(f"of {results['checked']:,} kept rows {results['missed']:,} have a near-duplicate that was missed")
     for similarity, *texts in examples:
         log(f"  {similarity}  " + "  |  ".join(shown_line(text, 70) for text in texts))
     if not results["rows"]:
-        log(f"Saved to {settings.output}: no row stays, and the split `{REMOVED}` has those that went")
+        log(f"Saved to {settings.output}: no row is kept; the split `{REMOVED}` has all rows")
         return
     log(f"Saved to {settings.output}. Use it with: load_dataset({settings.output!r}, split='train')")

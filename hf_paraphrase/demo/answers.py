@@ -1,4 +1,4 @@
-"""What a person typed, checked, and how the page answers: texts of others are escaped, and errors are words."""
+"""What a person typed, checked, and how the page answers: texts are escaped, and errors are messages."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def sentences_of(text: str | None) -> list[str]:
     lines = [line for line in (text or "").splitlines() if line.strip()]
     if len(lines) < 2:
         problem = "there is nothing to compare" if lines else "the text is empty"
-        raise UsageError(problem, remedy="type two sentences, a line each")
+        raise UsageError(problem, remedy="type two sentences, one per line")
     if len(lines) > MOST_SENTENCES:
-        raise UsageError(f"these are {len(lines):,} sentences", remedy=f"at most {MOST_SENTENCES}, a line each")
+        raise UsageError(f"these are {len(lines):,} sentences", remedy=f"at most {MOST_SENTENCES}, one per line")
     return [sentence_of(line, f"sentence {number}") for number, line in enumerate(lines, 1)]
 
 
@@ -107,5 +107,5 @@ def source_of(upload: str | None, path: str | None) -> Path | None:
     """Returns the file that a user gave, an upload or a path on this machine; None for neither."""
     path = (path or "").strip()
     if upload and path:
-        raise UsageError("there is an upload and a path", remedy="remove one of them")
+        raise UsageError("both an upload and a path are given", remedy="remove one of them")
     return Path(upload) if upload else Path(path).expanduser() if path else None

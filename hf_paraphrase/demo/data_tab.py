@@ -57,7 +57,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
         with gr.Column():
             path = gr.Textbox(
                 label="A data folder of pairs on this machine",
-                placeholder="without either: judged pairs of the built-in sample",
+                placeholder="if neither is given: judged pairs of the built-in sample",
                 visible=not shared,
                 elem_id="data-path",
             )
@@ -159,7 +159,7 @@ def shown(pairs: PairMeasures, kept: NDArray[np.bool_], comparisons: Sequence[st
     number = int(kept.sum())
     count = f"<h3>{number:,} of {pairs.count:,} pairs are kept ({number / pairs.count:.1%})</h3>"
     if not number:
-        return count + note("nothing is kept: filter would refuse that", error=True)
+        return count + note("no pair is kept: filter would refuse that", error=True)
     return f'{count}<code class="hfp-command">{escaped(pairs.command(comparisons))}</code>'
 
 
@@ -212,9 +212,7 @@ class MeasureValues:
     def comparison(self, low: float, high: float) -> str | None:
         """Writes a range as `filter --keep` reads it; None for the whole one, which keeps missing values too."""
         if low > high:
-            raise UsageError(
-                f"the range of {self.name} begins at {low:g} and ends at {high:g}", remedy="exchange them"
-            )
+            raise UsageError(f"the range of {self.name} begins at {low:g} and ends at {high:g}", remedy="swap them")
         first, last = (np.format_float_positional(round(end, self.digits), trim="-") for end in (low, high))
         above, below = low > self.low, high < self.high
         if above and below:
@@ -283,6 +281,6 @@ def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, place
             texts.append(table.select(list(_SENTENCES)).slice(0, _MOST_TEXTS - count))
         count += table.num_rows
     if not count:
-        raise InputError(f"split `{split}` has no pairs", path=folder.path)
+        raise InputError(f"split `{split}` has no pairs", path=folder.path, remedy="choose another folder")
     measures = {name: MeasureValues.of(name, np.concatenate(parts)) for name, parts in values.items()}
     return PairMeasures(place or str(folder.path), split, count, measures, pa.concat_tables(texts))

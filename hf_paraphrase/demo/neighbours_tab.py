@@ -32,10 +32,10 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
     corpus = gr.State(None, delete_callback=lambda opened: opened and opened.close())
     with gr.Row():
         with gr.Column():
-            upload = gr.File(label="Corpus: a text file, a sentence a line", height=150, elem_id="neighbours-file")
+            upload = gr.File(label="Corpus: a text file, one sentence per line", height=150, elem_id="neighbours-file")
             path = gr.Textbox(
                 label="Or a text file or data folder on this machine",
-                placeholder="without either: sentences of the built-in sample",
+                placeholder="if neither is given: sentences of the built-in sample",
                 visible=not shared,
                 elem_id="neighbours-path",
             )
@@ -89,7 +89,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
             updates += [gr.update(visible=True), f"<h3>{escaped(name)}</h3>{unknown}", rows]
         if old is not None and opened is not old:
             old.close()
-        more = f"; it has more than {MOST_SENTENCES:,}, the others are left out" if opened.cut else ""
+        more = f"; it has more than {MOST_SENTENCES:,}; the others are left out" if opened.cut else ""
         status = note(f"{opened.name}: {len(opened.sentences):,} sentences{more}")
         return status, opened, *updates, *hidden * (MOST_ENCODERS - len(encoders))
 
@@ -108,7 +108,7 @@ class UserCorpus:
         self.cut = len(self.sentences) > MOST_SENTENCES
         del self.sentences[MOST_SENTENCES:]
         if not self.sentences:
-            raise InputError("the corpus contains no sentences", path=self.name, remedy="give one sentence a line")
+            raise InputError("the corpus contains no sentences", path=self.name, remedy="give one sentence per line")
         self._folder = tempfile.TemporaryDirectory(prefix="hf-paraphrase-corpus-")
         self._indexes: dict[str, SearchIndex] = {}
 

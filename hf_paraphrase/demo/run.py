@@ -26,25 +26,23 @@ class DemoSettings(DeviceSettings):
     """Open a page to try models and look at data in a browser, on this machine alone.
 
     Similarity of sentences and the words that carry it, neighbours in a corpus, paraphrases by a round trip of
-    translation, back-translation with its n-best list, and pairs with the measures by which they are filtered. Nothing
-    is fetched from elsewhere and nothing is reported.
+    translation, back-translation with its n-best list, and pairs with the measures by which they are filtered. The
+    page loads nothing from the internet and sends no data.
     """
 
     models: list[str] = setting(
-        "model folders, or folders that hold some at any depth: sentence encoders and translation models",
+        "model folders, or folders that contain models at any depth: sentence encoders and translation models",
         [BUILTIN],
         path=True,
     )
-    model_source_lang: str | None = setting(
-        "language to translate from, by the code of translation models that know several", None
-    )
-    model_target_lang: str | None = setting("language to translate into, by such a code", None)
+    model_source_lang: str | None = setting("source language: its code in multilingual translation models", None)
+    model_target_lang: str | None = setting("target language: its code in such a model", None)
     port: int = setting(
-        "the port on 127.0.0.1; 0 takes a free one", 7860, at_least=0, at_most=65_535, excludes="output"
+        "the port on 127.0.0.1; 0 chooses a free one", 7860, at_least=0, at_most=65_535, excludes="output"
     )
     output: str | None = setting(
-        "open no page, but write the folder of a Space with it, which push sends; --models are then models of the "
-        "Hub, namespace/name, or builtin",
+        "do not open the page, but write the folder of a Space for push; --models are then models on the Hub, "
+        "namespace/name, or builtin",
         None,
     )
     overwrite: bool = setting("replace an existing folder of a Space", False, only_with="output")
@@ -58,7 +56,7 @@ def launch_demo(settings: DemoSettings) -> Path | None:
         log(f"Space saved to {folder}. Send it with: hf-paraphrase push --path {folder} --repo-id namespace/name")
         return folder
     with served_page(settings) as url:
-        log(f"the page is at {url} (Ctrl-C ends it)")
+        log(f"the page is at {url} (stop with Ctrl-C)")
         with suppress(KeyboardInterrupt):
             Event().wait()
         log("the page is closed")

@@ -34,7 +34,7 @@ def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
     """Puts the components on the tab; the example is compared when the page opens."""
     with gr.Row():
         with gr.Column(scale=3):
-            text = gr.Textbox(EXAMPLE, lines=5, label="Sentences, a line each", elem_id="similarity-text")
+            text = gr.Textbox(EXAMPLE, lines=5, label="Sentences, one per line", elem_id="similarity-text")
         with gr.Column(scale=1):
             model = gr.Dropdown(
                 catalogue.encoders,

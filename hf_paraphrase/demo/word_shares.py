@@ -89,7 +89,7 @@ def _word() -> re.Pattern[str]:
 
 
 def _token_spans(encoder: SentenceEncoder, text: str) -> list[tuple[int, int]]:
-    """Finds the characters that each token stands for; those of several tokenizers one behind the other."""
+    """Finds the characters that each token stands for; those of several tokenizers one after the other."""
     backend: Any = encoder.tokenizer.backend_tokenizer
     parts = getattr(backend, "parts", [backend])
     return [span for part in parts for span in part.encode(text, add_special_tokens=True).offsets]
@@ -110,5 +110,5 @@ def _shared_out(spans: list[tuple[int, int]], words: list[tuple[int, int]]) -> N
 
 def _without_words() -> ModelError:
     return ModelError(
-        "this model does not tell what a word adds to the embedding", remedy="an exported model is a graph alone"
+        "this model does not show what a word adds to the embedding", remedy="choose one that was not exported"
     )

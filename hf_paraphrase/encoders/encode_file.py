@@ -86,7 +86,7 @@ STANDARD_INPUT = "-"
 
 @dataclass(kw_only=True)
 class EncodeSettings(ShardSettings, DeviceSettings):
-    """Embed the lines of a text file, one sentence a line, as the rows of a NumPy file (float32).
+    """Embed the lines of a text file, one sentence per line, as the rows of a NumPy file (float32).
 
     With --columns embed those of a data folder; the output is one too, with COLUMN_embedding for each.
     """
@@ -98,7 +98,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         path=True,
     )
     input: str = setting(
-        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}; - reads standard input; with --columns a data folder",
+        f"text file, one sentence per line, {PLAIN_OR_COMPRESSED}; - for standard input; with --columns a data folder",
         path=True,
         dataset=True,
     )
@@ -106,17 +106,17 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         "the .npy file to write, with --columns the data folder [default: the name of the input plus .npy]",
         None,
     )
-    columns: list[str] = setting("columns of texts to embed, in every split; spaces or commas between them", [])
+    columns: list[str] = setting("text columns to embed, in every split, separated by spaces or commas", [])
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     truncate_dim: int | None = setting(
-        "keep the first N components of each embedding, for encoders that were trained for it; then --normalize",
+        "keep the first N components of each embedding, for encoders trained for it; --normalize applies afterwards",
         None,
         at_least=1,
     )
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
     precision: str = setting(
-        "arithmetic of a network: fp32, bf16, or auto: bf16 where the machine has it; averages and ONNX models always "
-        "compute in fp32",
+        "precision of a network: fp32, bf16, or auto (bf16 if the hardware supports it); averages and ONNX models "
+        "always compute in fp32",
         "fp32",
         choices=["auto", "bf16", "fp32"],
     )
@@ -135,7 +135,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
             raise UsageError(f"--{what} is for data folders", remedy="give --columns too")
         if self.output is None:
             if self.input == STANDARD_INPUT or self.input in INPUT_COPIES:
-                what = "standard input and other streams have no name to put .npy behind"
+                what = "standard input and other streams have no file name to append .npy to"
                 raise UsageError(what, remedy="give --output")
             self.output = f"{self.input}.npy"
         if Path(self.output).suffix != ".npy":

@@ -222,7 +222,7 @@ def encode_pairs(
         reason = "no pair is labelled as a paraphrase" if unlike else reason
         raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
     if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
-        log(f"{truncated} texts have more tokens than the model reads. Their ends are left out.", warning=True)
+        log(f"{truncated} texts have more tokens than the model reads and are truncated", warning=True)
     return EncodedPairs(
         **vars(arrays.finish()),
         labels=np.concatenate(all_labels) if labelled else None,
@@ -249,7 +249,7 @@ def _labels(batch: pa.RecordBatch, column: str, source: PairRows, start: int) ->
         if not fits:
             problem = "neither 0 nor 1" if column == LABEL else "not between 0 and 1"
             what = f"{column} {value!r} of `{batch.column(0)[row].as_py()}` is {problem}"
-            remedy = f"look among the rows from {start} on; 1 is a paraphrase, 0 is not"
+            remedy = f"check the rows from {start} on; 1 is a paraphrase, 0 is not"
             raise InputError(what, path=source.path, remedy=remedy)
     return np.array(values, np.float32)
 
@@ -285,7 +285,7 @@ class PairCollator:
         return batch
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
-        """Looks up the sentences of some pairs, scrambles those that are to be, and adds given negatives behind."""
+        """Looks up the sentences of some pairs, scrambles the chosen ones, and appends given negatives."""
         sentences = self.pairs.take(np.concatenate([2 * pairs, 2 * pairs + 1]))
         if self.scramble > 0:
             sentences.tokens = sentences.tokens[self._order(epochs, pairs, np.diff(sentences.offsets))]

@@ -202,7 +202,7 @@ def untrained_model(
     words, occurring = vocabulary.words, counts(len(embeddings))[: len(vocabulary.words)]
     matrix, coverage = initial_embeddings(words, vectors, occurring, dimension=embeddings.shape[1], seed=seed)
     with torch.no_grad():
-        # Tokens behind the words, e.g. trigrams, keep their random start.
+        # Tokens after the words, e.g. trigrams, keep their random start.
         embeddings[: len(matrix)].copy_(torch.from_numpy(matrix))
     return model, coverage
 
@@ -249,7 +249,7 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     if not able:
         model_type = model_class.config_class.model_type
         remedy = "give a folder that train-encoder made"
-        raise ModelError(f"a model of type `{model_type}` is not trained on pairs", path=folder, remedy=remedy)
+        raise ModelError(f"a model of type `{model_type}` cannot be trained on pairs", path=folder, remedy=remedy)
     if len(able) > 1:
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)

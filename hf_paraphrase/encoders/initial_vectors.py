@@ -55,7 +55,7 @@ def read_initial_vectors(
         vectors = read_word_vectors(path, set(words), first=first)
     size = vectors.matrix.shape[1]
     if dimension not in (None, size):
-        what = f"the initial vectors have {size} components, and {dimension} are asked for"
+        what = f"the initial vectors have {size} components, but {dimension} are requested"
         raise UsageError(what, path=source, remedy="leave --hidden-size or --embedding-size out")
     return vectors
 
@@ -125,7 +125,7 @@ def read_word_list(path: str | os.PathLike[str]) -> list[str]:
         if fields and fields[0].strip() and not (number == 1 and is_header(fields)):
             words.setdefault(fields[0])
     if not words:
-        raise InputError("the file has no words", path=path, remedy="give a file with a word a line")
+        raise InputError("the file has no words", path=path, remedy="give a file with one word per line")
     return list(words)
 
 
@@ -139,7 +139,9 @@ def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_p
     most = min(vectors.shape)
     if size > most:
         kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
-        raise InputError(f"{size} components from {most} {kind}", remedy=f"ask for at most {most} (--hidden-size)")
+        raise InputError(
+            f"{size} components need more than {most} {kind}", remedy=f"give --hidden-size {most} or less"
+        )
     return WordVectors(list(words), principal_components(vectors, size))
 
 

@@ -37,46 +37,41 @@ BASELINE = "weighted-trigrams"
 
 @dataclass(kw_only=True)
 class JoinSettings(Settings):
-    """Puts averages of token vectors side by side in one encoder, each with its share of the cosine.
+    """Concatenate averages of token vectors into one encoder, each with a weight in the cosine.
 
     The cosine of two sentences is then the mean of their cosines by the parts, weighted by `--weights`. The models are
-    averages (avg, trigram, and int8 exports of such) of one number of components. One of them may be
-    `weighted-trigrams`: random vectors of character trigrams that count less the more frequent they are in --text,
-    which match exact names, numbers and rare words. Unknown words of a model that skips them are always left out.
+    averages (avg, trigram, and int8 exports of them) with the same number of components. One of them may be
+    `weighted-trigrams`: random vectors of character trigrams, weighted down by their frequency in --text, which match
+    exact names, numbers and rare words. Unknown words of a model that skips them are always left out.
     """
 
-    model: list[str] = setting(
-        "averages: folders, or namespace/name of one on the Hub, and once weighted-trigrams",
-        path=True,
-    )
-    output: str = setting("the folder to write; it appears whole or not at all")
+    model: list[str] = setting("averages: folders, namespace/name on the Hub, and once weighted-trigrams", path=True)
+    output: str = setting("output folder; it is written completely or not at all")
     weights: list[float] = setting(
-        "share of each model in the cosine, in their order; their sum does not matter [default: equal]",
-        [],
-        above=0,
+        "weight of each model in the cosine, in their order; the sum does not matter [default: equal]", [], above=0
     )
     text: list[str] = setting(
-        f"text for weighted-trigrams: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, and data "
-        "folders (split train)",
+        f"text for weighted-trigrams: text files, one sentence per line, {PLAIN_OR_COMPRESSED}, and data folders "
+        "(split train)",
         [],
         path=True,
         dataset=True,
     )
     vocabulary_size: int = setting(
-        "trigrams of weighted-trigrams at most, the most frequent ones; 0 for all. The others are left out",
+        "maximum number of trigrams of weighted-trigrams (the most frequent ones); 0 for all",
         100_000,
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
     frequency_constant: float = setting(
-        "weigh each trigram of weighted-trigrams by a / (a + p), p its share of those of --text, and this a",
+        "a in the weight a / (a + p) of each trigram of weighted-trigrams, p its relative frequency in --text",
         0.001,
         above=0,
     )
     seed: int = seed_setting("seed of the random vectors")
     license: str | None = setting(
         "licence of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: that of the models, if "
-        "they have one in common]",
+        "it is the same]",
         None,
     )
     overwrite: bool = setting("replace an existing output folder", False)
@@ -86,7 +81,7 @@ class JoinSettings(Settings):
         super().check()
         check_license(self.license)
         if len(self.model) < 2:
-            raise UsageError("join: less than two models", remedy="give --model DIR DIR…")
+            raise UsageError("join: fewer than two models", remedy="give --model DIR DIR…")
         if len(set(self.model)) < len(self.model):
             raise UsageError("--model names a model twice", remedy="give it more weight instead")
         if self.weights and len(self.weights) != len(self.model):
@@ -113,7 +108,7 @@ def join_encoders(settings: JoinSettings) -> SentenceEncoder:
             listed = ", ".join(f"{size} ({name})" for name, size in sizes.items())
             raise UsageError(
                 f"the vectors of the models have different numbers of components: {listed}",
-                remedy="join models of one number; what was trained for it can be cut by "
+                remedy="join models of one size; those trained for it can be truncated by "
                 "SentenceEncoder.from_pretrained(DIR, truncate_dim=N).save_pretrained(…)",
             )
         if settings.text:

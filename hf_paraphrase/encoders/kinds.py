@@ -42,8 +42,7 @@ class EncoderOptions(Settings):
     GROUP: ClassVar[str] = "model"
 
     skip_unknown: bool | None = setting(
-        "leave unknown words out unless a sentence has no other; otherwise they share one vector [default: false]",
-        None,
+        "ignore unknown words unless a sentence has no others; without it they share one vector [default: false]", None
     )
     initial_distribution: str | None = setting(
         "random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or uniform from -0.01 "
@@ -55,7 +54,7 @@ class EncoderOptions(Settings):
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
     )
     peepholes: bool | None = setting(
-        "whether the gates of an lstm see its cell; without, it is faster [default: true]",
+        "connect the gates of an lstm to its cell; it is faster without [default: true]",
         None,
         only_with={"cell": ("lstm", None)},
     )
@@ -67,14 +66,14 @@ class EncoderOptions(Settings):
     )
     bidirectional: bool | None = setting("read in both directions [default: false]", None)
     variational_dropout: float | None = setting(
-        "probability to drop a component of the input or state, the same ones at every step [default: 0]",
+        "probability of dropping a component of the input or state, the same ones at every step [default: 0]",
         None,
         at_least=0,
         below=1,
     )
     variational_dropout_of: str | None = setting(
-        "what gran's variational dropout acts on beside the state: word vectors wherever they go, or only those that "
-        "enter the network and the gate [default: words]",
+        "what the variational dropout of gran applies to besides the state: all uses of word vectors (words), or "
+        "only those in the network and the gate (network) [default: words]",
         None,
         choices=["words", "network"],
         only_with="variational_dropout",
@@ -92,7 +91,7 @@ class EncoderKind:
 
     Attributes:
         model: A model type of :mod:`..models.registry`, or a model class of the user.
-        epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a like effort.
+        epochs: How many passes over the pairs it takes in paper 000, section 5.2, or for others a similar effort.
         options: Those of :class:`EncoderOptions` that it has.
         words: Whether words, or the tokens of a given tokenizer, are among its tokens, `trigrams` whether those are.
         own_embedding_size: Whether its word vectors may have another size than its embeddings, `embedding_size`.

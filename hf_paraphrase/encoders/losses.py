@@ -23,7 +23,7 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
     """Returns whether the `forward` of a loss has a parameter of this name beside the embeddings.
 
     `vectors` (2 * pairs + more, dim), its first parameter, holds the embeddings of the first sentences, then of their
-    partners in the same order, and behind them other sentences that serve as negatives, if any. By name it may have
+    partners in the same order, and after them other sentences that serve as negatives, if any. By name it may have
 
     * `negatives` (2 * pairs,): the index of each sentence's negative among the vectors, :data:`~.negatives.NONE` where
       there is none. They are searched as the settings say. A loss without it is its own judge of the batch;
@@ -35,8 +35,8 @@ def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
     for parameter in parameters[1:]:
         is_variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if parameter.default is parameter.empty and not is_variadic and parameter.name not in _GIVEN:
-            what = f"the forward of the loss asks for `{parameter.name}`"
-            raise UsageError(what, remedy=f"there is {', '.join(_GIVEN)}")
+            what = f"the forward method of the loss has the unknown parameter `{parameter.name}`"
+            raise UsageError(what, remedy=f"use {', '.join(_GIVEN)}")
     return name in [parameter.name for parameter in parameters[1:]]
 
 

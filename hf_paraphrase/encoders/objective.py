@@ -51,10 +51,10 @@ class Objective(nn.Module, ABC):
         """
 
     def begin(self) -> None:
-        """Hears that a training begins anew."""
+        """Is called when a training starts."""
 
     def after_update(self) -> None:
-        """Hears that the weights have changed."""
+        """Is called when the weights have changed."""
 
     def save(self, folder: Path) -> None:
         """Writes into a checkpoint what a resumed run needs of it."""
@@ -121,7 +121,7 @@ class PairObjective(Objective):
         if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
             raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
         if LABELS in self.asked and collator.pairs.labels is None:
-            raise InputError("the loss asks for labels, and the pairs have none", remedy="give labelled pairs")
+            raise InputError("the loss needs labels, but the pairs have none", remedy="give labelled pairs")
 
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
         """Makes a batch from the epoch and the number of each pair."""

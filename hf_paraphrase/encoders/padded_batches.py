@@ -1,4 +1,4 @@
-"""Token ids to vectors in padded batches, those of like length in one."""
+"""Token ids to vectors in padded batches, those of similar length in one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def embed_in_padded_batches(
 def batches_of_like_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_PER_BATCH
 ) -> Iterator[list[int]]:
-    """Groups rows of like length, the longest first; rows of length 0 are left out."""
+    """Groups rows of similar length, the longest first; rows of length 0 are left out."""
     batch: list[int] = []
     order = np.argsort(-np.asarray(lengths, np.int64), kind="stable")
     for row in order.tolist():

@@ -1,6 +1,6 @@
 """Any encoder of transformers with a pooling, as folders of sentence-transformers describe it, without that library.
 
-`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, and layers behind
+`modules.json` lists what is done one after the other. Known are the transformer itself, poolings, and layers after
 them; a folder with anything else is opened by that library, where it is installed. A folder without the list is pooled
 by the mean. No code of a folder runs unless `trust_remote_code` says so.
 """
@@ -53,7 +53,7 @@ _WEIGHTS = "model.safetensors"
 
 
 class VectorLayer(nn.Sequential):
-    """A module of sentence-transformers behind the pooling: its parts, and the `settings` of its folder."""
+    """A module of sentence-transformers after the pooling: its parts, and the `settings` of its folder."""
 
     def __init__(self, kind: str, settings: dict[str, Any], **parts: nn.Module) -> None:
         super().__init__(OrderedDict(parts))
@@ -112,7 +112,7 @@ class PooledTransformer(nn.Module):
         return embeddings
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, unpooled: int = 0) -> SimpleNamespace:
-        """Embeds texts from their ids (texts, length), padded behind, and a mask that is not 0 where there is a token.
+        """Embeds texts from their ids (texts, length), padded on the right, and a mask that is not 0 at tokens.
 
         The first `unpooled` tokens are read, and left out of the pooling. `pooler_output` (texts, dimension) of
         the result are the embeddings.
@@ -271,7 +271,7 @@ def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) ->
 
 
 def _positions(model: Any) -> int | None:
-    """Counts the tokens that have a position: those of a RoBERTa begin behind that of padding."""
+    """Counts the tokens that have a position: those of a RoBERTa begin after that of padding."""
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
@@ -311,7 +311,7 @@ def _read_poolings(settings: dict[str, Any], folder: Path) -> list[str]:
 
 
 def _read_layer(kind: str | None, folder: Path) -> VectorLayer | None:
-    """Reads a module behind the pooling; returns None for one that is not known here."""
+    """Reads a module after the pooling; returns None for one that is not known here."""
     settings = optional_json(folder / "config.json")
     between = {settings.pop(key, None) for key in ("module_input_name", "module_output_name")}
     if between - {None, "sentence_embedding"} or settings.pop("use_residual", False):

@@ -61,7 +61,7 @@ class SentenceEncoder:
         tokenizer: Its fast tokenizer; None for that of a table, a name or a folder.
         device: Where to compute, e.g. `cuda`; None for where the model is.
         truncate_dim: Keep the first N components of each embedding, for encoders that were trained for it. Those of a
-            joined encoder are its parts' one behind the other, so the first part's are left.
+            joined encoder are its parts' one after the other, so the first part's are left.
         prompts: What to put before texts, by name.
         reading: What is done with texts before the tokenizer, and with embeddings after the model.
 
@@ -86,7 +86,7 @@ class SentenceEncoder:
             self.__dict__.update(opened.__dict__)
             return
         if tokenizer is None and not isinstance(model, VectorTable):
-            raise UsageError("a model comes with its tokenizer", remedy="give that too, or the name of a folder")
+            raise UsageError("a model object needs its tokenizer", remedy="give that too, or the name of a folder")
         self.results: dict[str, Any] = {}
         self.folder: Path | None = None
         if is_of_transformers(model):
@@ -315,7 +315,7 @@ class SentenceEncoder:
     ) -> Any:
         """Embeds texts.
 
-        Texts of like length share a batch, whatever their order; batch size and order change a result by no more
+        Texts of similar length share a batch, whatever their order; batch size and order change a result by no more
         than rounding. Averages (`AvgModel`, `ConcatenationModel`) need neither: their tokens are laid end to end,
         and no result depends on any other text. A text without tokens embeds to zeros, and stays zero when normalised.
 
@@ -463,7 +463,7 @@ class SentenceEncoder:
                 pass
         if (cut := self._tokens.truncated) and not self._tokens.is_logged:
             self._tokens.is_logged, most = True, self.reading.most_tokens
-            _LOGGER.warning("%d texts have more than %d tokens: the rest of them is not read", cut, most)
+            _LOGGER.warning("%d texts have more than %d tokens and are truncated", cut, most)
         return vectors
 
     def similarity(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
@@ -543,7 +543,7 @@ class SentenceEncoder:
         """Changes what scikit-learn may change: `truncate_dim`."""
         for name, value in params.items():
             if name != "truncate_dim":
-                raise ValueError(f"an encoder has no parameter {name}, but truncate_dim")
+                raise ValueError(f"an encoder has no parameter {name}, only truncate_dim")
             self.truncate_dim = value
         return self
 

@@ -76,7 +76,7 @@ class LibraryModel(PooledTransformer):
 
 @cache
 def byte_tokenizer() -> PreTrainedTokenizerFast:
-    """Makes a tokenizer whose tokens are the bytes of a text behind a first one, so that no text is empty."""
+    """Makes a tokenizer whose tokens are the bytes of a text after a first one, so that no text is empty."""
     letters = {letter: number for number, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     first = next(iter(letters))
     backend = Tokenizer(models.BPE(letters, []))

@@ -7,7 +7,7 @@ seconds to import, are not needed, and neither are the libraries that made the f
 * **model2vec** (https://github.com/MinishLab/model2vec): unknown tokens are left out, and a text of nothing else
   embeds to zeros. Of a text the first `max_length` tokens are read, 512 unless `config.json` says something else
   (null: all), and before that its first `max_length` times m characters, where m is the median length of a token.
-* **sentence-transformers**: `modules.json` names a `StaticEmbedding`, and perhaps a `Normalize` behind it. Unknown
+* **sentence-transformers**: `modules.json` names a `StaticEmbedding`, and perhaps a `Normalize` after it. Unknown
   tokens count like any other. Texts are read whole, unless `tokenizer.json` has a truncation.
 """
 

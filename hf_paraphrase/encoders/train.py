@@ -123,7 +123,7 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     if pairs.dropped:
         log(f"{pairs.dropped} pairs with an empty side left out")
     if pairs.not_paraphrases:
-        log(f"{pairs.not_paraphrases} pairs labelled 0, no paraphrases, left out")
+        log(f"{pairs.not_paraphrases} pairs labelled 0 (no paraphrases) left out")
     return pairs
 
 

@@ -34,31 +34,31 @@ class LossSettings(Settings):
         group=Settings.GROUP,
     )
     margin: float | None = setting(
-        "margin of the loss, a difference of cosines [default: 0.4, of the labelled loss 0.5]", None, at_least=0
+        "margin of the loss, a difference of cosines [default: 0.4; 0.5 for the labelled loss]", None, at_least=0
     )
-    scale: float | None = setting("what the ranking loss multiplies cosines by [default: 20]", None, above=0)
+    scale: float | None = setting("factor of the cosines in the ranking loss [default: 20]", None, above=0)
     negatives_from: str = setting(
         "take negatives from both sides of other pairs, or from the opposite side",
         "both",
         choices=["both", "opposite"],
     )
     mega_batch_size: int = setting(
-        "mini-batches that are pooled and encoded once to choose negatives among them all; 1 is the batch alone",
+        "number of mini-batches that are pooled and encoded once, to choose negatives among them all; 1 uses the "
+        "batch alone",
         1,
         at_least=1,
     )
     scramble: float = setting(
-        "probability to scramble the words of a pair, drawn each epoch", 0.0, at_least=0, at_most=1
+        "probability of scrambling the words of a pair, drawn in each epoch", 0.0, at_least=0, at_most=1
     )
     lambda_c: float = setting(
-        "weight of half the squared norm of all parameters but the word vectors", 0.0, at_least=0
+        "weight of half the squared norm of all parameters except the word vectors", 0.0, at_least=0
     )
     lambda_w: float = setting(
         "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
     )
     dense_optimizer: bool = setting(
-        "Adam over the whole table of word vectors in every step, also over words that are not in the batch: slower",
-        False,
+        "update the whole table of word vectors in every step of Adam, not only the words of the batch: slower", False
     )
 
     def check(self) -> None:
@@ -82,25 +82,26 @@ class VocabularySettings(Settings):
     GROUP: ClassVar[str] = "vocabulary and word vectors"
 
     initial_vectors: str | None = setting(
-        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; an "
-        "encoder with a table of them (ours, model2vec, StaticEmbedding, builtin); or another sentence encoder, of "
-        "whose vectors of all words the principal components are kept",
+        f"initial word vectors: a file in the text format of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; an encoder "
+        "with a table of word vectors (ours, model2vec, StaticEmbedding, builtin); or another sentence encoder, "
+        "which embeds all words (the principal components are kept)",
         None,
         path=True,
     )
     tokenizer: str | None = setting(
-        "folder of a fast tokenizer to use (train-tokenizer makes them) instead of one over the words of the text",
+        "folder of a fast tokenizer, e.g. from train-tokenizer, instead of a tokenizer over the words of the text",
         None,
         excludes=("vocabulary_size", "min_frequency", "lower_case", *_WORD_STYLE, "word_list"),
         path=True,
     )
     word_list: str | None = setting(
-        "file of more words for the vocabulary, one a line (of a file of vectors or counts, the words)",
+        "file of more words for the vocabulary, one per line (in a file of vectors or counts, only the words are "
+        "read)",
         None,
         path=True,
     )
     vocabulary_size: int = setting(
-        "words in the vocabulary at most, and trigrams likewise; 0 for all",
+        "maximum number of words in the vocabulary, and of trigrams; 0 for all",
         200_000,
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
@@ -113,7 +114,7 @@ class VocabularySettings(Settings):
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
     treebank_words: bool = setting(
-        "split and keep whole all that the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each)", False
+        "tokenize as the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each)", False
     )
 
 
@@ -131,8 +132,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         group=Settings.GROUP,
     )
     initial_model: str | None = setting(
-        "a sentence encoder to continue from, with its tokenizer, type and sizes: a folder that train-encoder made, "
-        "any of transformers or sentence-transformers, namespace/name of one on the Hub, or builtin",
+        "a sentence encoder to continue from, with its tokenizer, type and sizes: a folder made by train-encoder, "
+        "transformers or sentence-transformers, namespace/name on the Hub, or builtin",
         None,
         excludes=(*option_names(VocabularySettings), "hidden_size"),
         path=True,
@@ -144,8 +145,8 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
         None,
         at_least=1,
     )
-    dropout: float = setting("probability to drop a component of a word vector", 0.0, at_least=0, below=1)
-    word_dropout: float = setting("probability to drop a whole word; excludes --dropout", 0.0, at_least=0, below=1)
+    dropout: float = setting("probability of dropping a component of a word vector", 0.0, at_least=0, below=1)
+    word_dropout: float = setting("probability of dropping a whole word; excludes --dropout", 0.0, at_least=0, below=1)
 
     def check(self) -> None:
         """Refuses what does not fit the kind."""
@@ -203,13 +204,13 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         dataset=True,
     )
     hard_negatives: str | None = setting(
-        "an encoder, or builtin, that adds to each pair as a negative the nearest sentence of another pair",
+        "an encoder, or builtin: add to each pair, as a negative, the nearest sentence of another pair",
         None,
         path=True,
     )
     dev_data: str | None = setting(
-        "what chooses the epoch: a folder with STS 2016 sets, graded pairs (score), labelled ones (label), or a "
-        "bitext whose split validation is retrieved; without it the last one is kept",
+        "data that chooses the epoch: a folder with STS 2016 sets, graded pairs (score), labelled pairs (label), or "
+        "a bitext (retrieval on its split validation); without it the last epoch is kept",
         None,
         path=True,
         dataset=True,
@@ -227,8 +228,8 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         None,
         at_least=0,
     )
-    batch_size: int = setting("pairs in a batch on each process", 100, at_least=1)
-    gradient_accumulation_steps: int = setting("batches in an update", 1, at_least=1, group="training")
+    batch_size: int = setting("pairs per batch and process", 100, at_least=1)
+    gradient_accumulation_steps: int = setting("batches per update", 1, at_least=1, group="training")
     learning_rate: float | None = setting(
         "learning rate of Adam, constant [default: 0.001; 2e-5 for a transformer]", None, above=0
     )
@@ -236,7 +237,7 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         "clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0, group="training"
     )
     precision: str = setting(
-        "arithmetic of the forward pass, dev scores included: fp32, or bf16 where it is safe; weights and the loss "
+        "precision of the forward pass, also for dev scores: fp32, or bf16 where it is safe; weights and the loss "
         "stay fp32",
         "fp32",
         choices=["fp32", "bf16"],

@@ -145,7 +145,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         self.eval_dataset = eval_dataset
         if any(True for _ in objective.parameters()):
             if args.world_size > 1:
-                raise UsageError("a loss with weights trains in one process", remedy="start one process")
+                raise UsageError("a loss with weights can only be trained in one process", remedy="start one process")
             self.add_callback(_AfterUpdate(objective))
         objective.to(args.device)
         if isinstance(objective, PairObjective):
@@ -242,8 +242,8 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             before, after = first[0][self.criterion], best[self.criterion]
             if before == after or (after < before) == (self.args.greater_is_better is not False):
                 log(
-                    f"warning: training did not beat the start: {self.criterion} was {before:.2f} before and is "
-                    f"{after:.2f} at best. Try another learning rate, or more or other pairs.",
+                    f"warning: training did not improve the initial weights: {self.criterion} was {before:.2f} "
+                    f"before and is {after:.2f} at best. Try another learning rate, or more or different pairs.",
                     warning=True,
                 )
         return result
@@ -268,7 +268,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if not scores:
             return {}
         if self.criterion not in scores:
-            what = f"the scores are {', '.join(scores)}, and `{self.criterion}` shall choose the weights"
+            what = f"the weights are chosen by `{self.criterion}`, but the scores are {', '.join(scores)}"
             raise UsageError(what, remedy="name one of them as metric_for_best_model")
         metrics = {f"{metric_key_prefix}_{name}": value for name, value in scores.items()}
         what = f"epoch {self.state.epoch or 0.0:g}" if self.state.global_step else "untrained"
@@ -306,7 +306,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         self.write_model(folder, state_dict)
         if (folder / "README.md").exists():
             # They may be about other weights.
-            _LOGGER.warning("%s: card and record stay as they were; remove the card to write both again", folder)
+            _LOGGER.warning("%s: card and record are not changed; remove the card to write both again", folder)
             return
         base = self.encoder.folder
         write_provenance(

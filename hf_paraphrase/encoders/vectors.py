@@ -30,7 +30,7 @@ def check_counts(**counts: Any) -> None:
     """Refuses arguments of a Python function that are no whole numbers, of Python or of NumPy, of at least 1."""
     for name, value in counts.items():
         if not isinstance(value, Integral) or isinstance(value, bool):
-            raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give one of at least 1")
+            raise UsageError(f"{name} is {value!r}, not a whole number", remedy="give a whole number of at least 1")
         Constraints(at_least=1).check(name, value)
 
 
@@ -79,7 +79,7 @@ def quantize_embeddings(
         calibration = vectors if calibration_embeddings is None else np.asarray(calibration_embeddings)
         check_finite("calibration_embeddings", calibration)
         if calibration.ndim != 2 or (calibration_embeddings is None and len(calibration) < 2):
-            what = f"the ranges of {precision} cannot be taken from a single embedding"
+            what = f"the ranges of {precision} cannot be computed from a single embedding"
             remedy = "embed several texts, or call quantize_embeddings with calibration_embeddings"
             raise UsageError(what, remedy=remedy)
         ranges = np.stack([calibration.min(axis=0), calibration.max(axis=0)])
@@ -111,7 +111,7 @@ def checked_vectors(vectors: np.ndarray, count: int) -> np.ndarray:
         raise ModelError(f"the encoder gave an array of shape {vectors.shape} for {count} texts")
     bad = int((~np.isfinite(vectors).all(axis=1)).sum())
     if bad:
-        raise ModelError(f"the encoder gave vectors with NaN or infinity for {bad} of {count} texts")
+        raise ModelError(f"NaN or infinity in the vectors of {bad} of {count} texts", remedy="use another encoder")
     return vectors
 
 

@@ -28,14 +28,14 @@ _OF_SOME_SUITES = ("protocols", "split", "dev_split", "test_split", "seeds", "ta
 
 @dataclass(kw_only=True)
 class EvaluateSettings(DeviceSettings):
-    """Measures sentence encoders, side by side, on data of one or several kinds, each with its own table.
+    """Evaluate sentence encoders, side by side, on data of one or several kinds, each with its own table.
 
-    What is in the data decides which suite measures them, `--suite` overrules it. `sts` finds every STS set below a
+    The contents of the data decide which suite is used; `--suite` overrides this. `sts` finds every STS set below a
     folder (SemEval STS 2012-2017, SICK, PIT-2015, the STS benchmark) and correlates the cosine of sentence embeddings
     with human scores, without any training on top: each set, and the means of the protocols of the papers, of
     SentEval, of SBERT and SimCSE, and of MTEB. `graded` does so for pairs with the columns sentence1, sentence2 and
-    score. `paraphrase` tells paraphrases from other pairs with the columns sentence1, sentence2 and label: by a
-    perceptron on the two vectors, trained on the development pairs, and by the cosine alone. `senteval` trains a
+    score. `paraphrase` distinguishes paraphrases from other pairs with the columns sentence1, sentence2 and label: by
+    a perceptron on the two vectors, trained on the development pairs, and by the cosine alone. `senteval` trains a
     regression on fixed sentence vectors for each of SentEval's transfer tasks below a folder; `classification` does so
     for texts with the columns text and label. `retrieval` ranks documents by cosine, beside BM25, for a folder in the
     layout of BEIR; `translations` looks for the translation of each sentence of bitext folders. Pairs and texts may be
@@ -43,27 +43,20 @@ class EvaluateSettings(DeviceSettings):
     """
 
     data: list[str] = setting(
-        "folders and files of any kinds: the folder below which STS sets or transfer tasks are; graded or labelled "
-        "pairs; bitexts; a folder with corpus.jsonl, queries.jsonl and qrels; texts with labels",
+        "folders and files of one or several kinds: a folder with STS sets or transfer tasks, at any depth; graded "
+        "or labelled pairs; bitexts; a folder with corpus.jsonl, queries.jsonl and qrels; texts with labels",
         path=True,
         dataset=True,
     )
     model: list[str] = setting(
-        "encoder folders, or namespace/name of some on the Hub, side by side; builtin is the one that is installed "
-        "with this package, and what is taken without any and without --baseline; NAME=FOLDER is called NAME in the "
-        "tables",
+        "encoder folders, or namespace/name on the Hub, side by side; builtin is installed with this package, and "
+        "is the default without --baseline; NAME=FOLDER is called NAME in the tables",
         [],
         path=True,
         names=["--model", "--models"],
     )
-    baseline: list[str] = setting(
-        "baselines without training to print beside the models",
-        [],
-        choices=UNTRAINED_BASELINES,
-    )
-    suite: str | None = setting(
-        "which benchmark; by default what is in the data decides for each of them", None, choices=SUITES
-    )
+    baseline: list[str] = setting("untrained baselines to show beside the models", [], choices=UNTRAINED_BASELINES)
+    suite: str | None = setting("which benchmark; by default the contents of the data decide", None, choices=SUITES)
     protocols: list[str] = setting(
         "which protocols of the suite sts; by default all for which there is data",
         [],
@@ -75,25 +68,21 @@ class EvaluateSettings(DeviceSettings):
         "test",
     )
     dev_split: str = setting(
-        "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is the test "
-        "split too, or the data have one part only, that is parted into 5 folds without a common sentence",
+        "suite paraphrase: the split on which the perceptron is trained and thresholds are chosen; if it is also "
+        "the test split, or the only split, it is divided into 5 folds that share no sentence",
         "validation",
     )
-    test_split: str = setting("suite paraphrase: the split that is tested on", "test")
+    test_split: str = setting("suite paraphrase: the test split", "test")
     seeds: int = setting(
-        "suite paraphrase: perceptrons that are trained, with the seeds 1 to this; 0 leaves the cosine alone",
+        "suite paraphrase: number of perceptrons to train, with seeds from 1; 0 evaluates the cosine only",
         5,
         at_least=0,
     )
-    tasks: list[str] = setting(
-        "suite senteval: which tasks; by default all whose files are there",
-        [],
-        choices=TASKS,
-    )
-    batch_size: int = setting("sentences a batch of the encoder", 256, at_least=1)
+    tasks: list[str] = setting("suite senteval: which tasks; by default all whose files exist", [], choices=TASKS)
+    batch_size: int = setting("sentences per batch of the encoder", 256, at_least=1)
     truncate_dim: list[int] = setting(
-        "measure each model also with the first N components of its embeddings, which is for encoders that were "
-        "trained for it: e.g. 32 64 128",
+        "also evaluate each model with the first N components of its embeddings, for encoders trained for it, e.g. "
+        "32 64 128",
         [],
         at_least=1,
         only_with="model",
@@ -101,8 +90,8 @@ class EvaluateSettings(DeviceSettings):
     output: str | None = setting("a JSON file for the results", None)
     overwrite: bool = setting("replace existing results", False, only_with="output")
     update_card: bool = setting(
-        "put each model's tables, beside the baselines, into a section of its card README.md and the results into the "
-        "card's model-index and provenance.json; earlier ones are replaced",
+        "write each model's tables, beside the baselines, into a section of its card README.md and the results into "
+        "the card's model-index and provenance.json; earlier results are replaced",
         False,
         only_with="model",
     )
@@ -112,14 +101,14 @@ class EvaluateSettings(DeviceSettings):
         super().check()
         for folder in self.models_by_name().values() if self.update_card else ():
             if folder in BUILTIN_FOLDERS or folder in INPUT_COPIES:
-                problem = f"--update-card: {as_given(folder)} is no folder of yours, whose card could change"
+                problem = f"--update-card: {as_given(folder)} is not a local folder, whose card can be updated"
                 remedy = f"a folder of that name is ./{folder}" if folder in BUILTIN_FOLDERS else "save it first"
                 raise UsageError(problem, remedy=remedy)
         if len({Path(path).resolve() for path in self.data}) < len(self.data):
             raise UsageError("--data has the same file or folder twice", remedy="give each of them once")
 
     def by_suite(self) -> list[EvaluateSettings]:
-        """Parts the data by the suites that measure them, and refuses settings that none of these has a use for."""
+        """Divides the data by the suites that measure them, and refuses settings that none of these has a use for."""
         data: dict[str, list[str]] = {}
         for path in self.data:
             data.setdefault(self.suite or _recognised_suite(Path(path)), []).append(path)

@@ -87,7 +87,7 @@ def _features(first: np.ndarray, second: np.ndarray, mean: np.ndarray, scale: np
 
 
 def _hold_out(labels: np.ndarray, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draws the rows to train on and those to hold out, a like share of both classes; at least one of each."""
+    """Draws the rows to train on and those to hold out, an equal share of both classes; at least one of each."""
     train, held = [], []
     for label in (0, 1):
         rows = generator.permutation(np.flatnonzero(labels == label))

@@ -85,10 +85,10 @@ def finite_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
     try:
         scores = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: column score is not numeric", path=path) from error
+        raise InputError(f"{name}: column score is not numeric", path=path, remedy="give numbers") from error
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
-        raise InputError(f"{name}: the score of pair {bad[0] + 1} is {values[bad[0]]}", path=path)
+        raise InputError(f"{name}: the score of pair {bad[0] + 1} is {values[bad[0]]}", path=path, remedy="fix it")
     return scores
 
 
@@ -175,7 +175,7 @@ def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.
 
 
 def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:
-    """Parts pairs into folds (n,) of like size, no sentence in two; some are empty where there are fewer groups.
+    """Divides pairs into folds (n,) of similar size, no sentence in two; some are empty where there are fewer groups.
 
     The groups of :func:`sentence_groups`, the largest first, each go to the fold that is smallest so far.
     """

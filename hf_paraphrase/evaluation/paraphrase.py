@@ -1,4 +1,4 @@
-"""The suite `paraphrase`: how well sentence vectors tell paraphrases from other pairs.
+"""The suite `paraphrase`: how well sentence vectors distinguish paraphrases from other pairs.
 
 With training, as in Sjöblom, Creutz and Aulamo 2018, section 4 (Tables 2, 3, 6 and 9): the accuracy on test of a
 perceptron on the two concatenated vectors, trained on the development pairs. Without training, as MTEB reports for
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 PERCEPTRON_NOTE = (
     "accuracy × 100 on test of a perceptron (200 hidden units) on the two concatenated vectors, trained on dev"
 )
-_PERCEPTRON_TRAINED = "the perceptron was trained on top of fixed vectors, for the cosine nothing was"
-_COSINE_NOTE = "average precision, accuracy and F1 of the cosine; shares from 0 to 1"
+_PERCEPTRON_TRAINED = "the perceptron was trained on fixed vectors, nothing was for the cosine"
+_COSINE_NOTE = "average precision, accuracy and F1 of the cosine; fractions from 0 to 1"
 FOLDS = 5
-"""Folds that a single split is parted into."""
+"""Folds that a single split is divided into."""
 _AT_BEST = ("average_precision", "accuracy", "accuracy_threshold", "f1", "f1_threshold")
 _COLUMNS = {
     "average_precision": "AP",
@@ -88,7 +88,7 @@ def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "t
 
     A pair of the test split that is also in the development split, whichever way round, is left out of the
     development pairs, so that results on the test split stay comparable. If both splits are the same, or there is only
-    one, or a file, its pairs are parted into five folds that share no sentence; each is tested on once, with the other
+    one, or a file, its pairs are divided into five folds that share no sentence; each is tested once, with the other
     four to develop on.
     """
     if path.is_file():
@@ -189,7 +189,7 @@ def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarr
     fold_of = sentence_folds(pairs.sentences1, pairs.sentences2, FOLDS)
     folds = tuple((np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(FOLDS))
     if not all(len(test) for _, test in folds):
-        problem = f"{pairs.name} does not part into {FOLDS} folds that share no sentence"
+        problem = f"{pairs.name} cannot be divided into {FOLDS} folds that share no sentence"
         raise InputError(problem, path=folder, remedy="give another --test-split than --dev-split")
     for dev, _ in folds:
         require_both_classes(pairs.rows(np.isin(np.arange(len(pairs)), dev)), folder)
@@ -251,7 +251,7 @@ def format_detection(scores: Sequence[Scores]) -> str:
         about = [task["data"], str(task["dev"]["pairs"]), str(task["test"]["pairs"]), _cell(task["all_paraphrases"])]
         rows.append([*about, *(_with_spread(each["perceptron"]) for each in (task, *others) if seeds)])
         remarks = {
-            f"one split, parted into {task['folds']} folds without a common sentence": task["folds"] > 1,
+            f"one split, divided into {task['folds']} folds that share no sentence": task["folds"] > 1,
             f"{task['undecided']} pairs without a decided label left out": task["undecided"],
             f"{task['dev_pairs_in_test']} dev pairs left out: they are in test too": task["dev_pairs_in_test"],
         }

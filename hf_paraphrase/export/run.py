@@ -39,13 +39,13 @@ _LARGEST_INT8 = 127
 
 @dataclass(kw_only=True)
 class ExportSettings(Settings):
-    """Writes a sentence encoder or classifier for programs without PyTorch, or an encoder in less space.
+    """Export a sentence encoder or classifier for programs without PyTorch, or an encoder with smaller weights.
 
     `--format onnx` makes a folder with `onnx/model.onnx`, which runs with onnxruntime and tokenizers alone and gives
-    the vectors of the model. `--format safetensors` makes a model folder like the given one; with `--weights int8` one
-    a quarter as large, which SentenceEncoder and every verb open, and model2vec if it is one average; AutoModel and
-    sentence-transformers do not. ONNX and int8 are for averages of vectors (avg, trigram, word-trigram), the weights
-    of every type of sentence encoder can be float16.
+    the vectors of the model. `--format safetensors` makes a model folder like the given one; with `--weights int8` it
+    is a quarter as large: SentenceEncoder and every verb open it, model2vec too if it is a single average, AutoModel
+    and sentence-transformers do not. ONNX and int8 are for averages of vectors (avg, trigram, word-trigram); float16
+    is for every type of sentence encoder.
 
     A classifier of single sentences that train-supervised made becomes a graph from token ids to `logits` and
     `probabilities`; with --freeze-encoder it can be `--format json`: classifier.json has labels, weights and bias.
@@ -55,15 +55,15 @@ class ExportSettings(Settings):
         "folder of a sentence encoder or of a classifier of train-supervised, or namespace/name of one on the Hub",
         path=True,
     )
-    output: str = setting("the folder to write; it appears whole or not at all")
+    output: str = setting("output folder; it is written completely or not at all")
     format: str = setting("onnx: a graph; safetensors: a folder; json: a classifier's head", "onnx", choices=FORMATS)
     weights: str = setting(
-        "how matrices are stored: float32; float16, half the size; int8, a quarter, one scale a row",
+        "type of stored matrices: float32; float16, half the size; int8, a quarter, with a scale per row",
         "float32",
         choices=list(WEIGHTS),
     )
     sentences: str | None = setting(
-        f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}, whose vectors are compared too", None, path=True
+        f"text file, one sentence per line, {PLAIN_OR_COMPRESSED}, whose vectors are compared too", None, path=True
     )
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -151,7 +151,7 @@ def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: st
     if is_json and not (is_classifier and settings.weights == "float32"):
         raise UsageError("--format json is for classifiers, without --weights", remedy="use --format onnx")
     if is_classifier and (config.pairs or config.objective not in {"classification", "multi_label"}):
-        raise UsageError("only classifiers of single sentences can be exported, not of pairs or scores")
+        raise UsageError("classifiers of pairs or scores cannot be exported", remedy="export the encoder")
     if is_classifier and (settings.sentences is not None or settings.format == "safetensors"):
         raise UsageError("--sentences and --format safetensors are for encoders", remedy="use --format onnx or json")
     if is_json and not read_provenance(source).get("settings", {}).get("freeze_encoder"):
@@ -253,7 +253,7 @@ def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> 
         log(f"the graph differs from PyTorch by {results['largest_difference']:.1e} at most")
     if "sentences" in results:
         mean, lowest = results["mean_sentence_cosine"], results["lowest_sentence_cosine"]
-        log(f"cosine of {results['sentences']:,} sentences: {mean:.6f} in the mean, {lowest:.6f} at least")
+        log(f"cosine of {results['sentences']:,} sentences: mean {mean:.6f}, minimum {lowest:.6f}")
 
 
 def store_weights(values: Mapping[str, NDArray[Any]], weights: str) -> dict[str, StoredMatrix]:
@@ -278,7 +278,7 @@ def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
     largest = np.abs(matrix).max(axis=1, initial=0.0)
     if weights == "float16":
         if largest.max(initial=0.0) > (limit := np.finfo(np.float16).max):
-            problem = f"the weights `{name}` have {largest.max():g}, and float16 ends at {limit:g}"
+            problem = f"the weights `{name}` have the value {largest.max():g}, but the maximum of float16 is {limit:g}"
             raise ModelError(problem, remedy="use --weights float32 or int8")
         return StoredMatrix(matrix.astype(np.float16))
     scales = np.maximum(largest / _LARGEST_INT8, np.finfo(np.float32).tiny).astype(np.float32)

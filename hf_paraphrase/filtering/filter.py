@@ -30,36 +30,34 @@ _REMOVED_BY = "removed_by"
 
 @dataclass(kw_only=True)
 class FilterSettings(FilterSteps):
-    """Keeps the pairs that pass every step, and prints how many each step leaves.
+    """Keep the pairs that pass every step, and print how many each step leaves.
 
-    The order is: identical sides, --keep, decontamination, one per reference, --first, --max-tokens, sample; then, of
-    the pairs that are kept, noise and negatives are made.
+    The order is: identical sides, --keep, decontamination, one per reference, --first, --max-tokens, sample; then
+    noise and negatives are made from the kept pairs.
     """
 
     pairs: str = setting(
-        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
+        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its URL, e.g. "
         "s3://bucket/folder",
         path=True,
         dataset=True,
     )
-    output: str = setting("the data folder to make")
+    output: str = setting("output data folder")
     noise: float = setting(
-        "share of the kept pairs, 0 to 1, of which the second sentence is exchanged at random: a known part of wrong "
+        "fraction of the kept pairs, 0 to 1, whose second sentence is exchanged at random: a known fraction of wrong "
         "pairs among the paraphrases, marked in the column noise",
         0.0,
         at_least=0,
         at_most=1,
     )
     negatives: int | None = setting(
-        "a seed: add as many random pairs as are kept, with label 0 (the others get label 1); for losses that use "
-        "labels",
+        "random seed: add as many random pairs as are kept, with label 0 (the others get label 1); for losses that "
+        "use labels",
         None,
         at_least=0,
     )
     explain: str | None = setting(
-        "another data folder to make, of the pairs that are left out; its column removed_by names the step",
-        None,
-        written=True,
+        "output data folder for the removed pairs; its column removed_by names the step", None, written=True
     )
     split: str = setting("the split to filter", "train")
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
@@ -113,12 +111,12 @@ def filter_pairs(settings: FilterSettings) -> DataFolder:
         _write_removed(settings, settings.explain, folder, choice)
     log(funnel_table(choice.funnel).rstrip())
     for name, count in sorted(choice.contamination.items()):
-        log(f"left out for a sentence of {name}: {count:,}")
+        log(f"left out because a sentence is in {name}: {count:,}")
     if left_out := [name for name in folder.splits if name != split]:
         log(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
     if "noise" in counts:
-        log(f"{counts['noise']:,} of the pairs made random, {counts['negatives']:,} negatives added")
-    log(f"{rows:,} pairs in {settings.output}; the kept ones have {counts['tokens']:,} tokens")
+        log(f"{counts['noise']:,} of the pairs were made random, {counts['negatives']:,} negatives added")
+    log(f"{rows:,} pairs saved to {settings.output}; the kept ones have {counts['tokens']:,} tokens")
     return DataFolder(settings.output)
 
 
@@ -143,7 +141,7 @@ def _write_removed(settings: FilterSettings, output: str, folder: DataFolder, ch
         rows = write_split(artefact.staging, settings.split, removed(), schema)
         card = _card(settings, choice, rows, schema, {"negatives": 0}, "left out")
         artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
-    log(f"{rows:,} pairs that were left out in {output}; the column {_REMOVED_BY} names the step")
+    log(f"{rows:,} removed pairs saved to {output}; the column {_REMOVED_BY} names the step")
 
 
 def _card(

@@ -71,7 +71,7 @@ def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[st
         packed = np.array(grams, np.int64).reshape(-1, 3) @ np.array([1 << 2 * _WORD_BITS, 1 << _WORD_BITS, 1])
         parts.append(np.unique(packed, return_counts=True))
     if len(numbers) == 3:
-        problem, remedy = "the text of the language model has no word", "give sentences with words, one a line"
+        problem, remedy = "the text of the language model has no words", "give sentences with words, one per line"
         raise InputError(problem, path=source, remedy=remedy)
     if len(numbers) > _WORD_MASK:
         problem = f"the text of the language model has more than {_WORD_MASK:,} distinct words"

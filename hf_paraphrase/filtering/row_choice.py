@@ -33,32 +33,30 @@ class FilterSteps(DecontaminationSettings):
     """The steps of a filter."""
 
     drop_identical: bool = setting(
-        "leave out pairs whose sides are the same but for case, spacing and invisible characters", False
+        "remove pairs whose sides differ only in case, white space and invisible characters", False
     )
     keep: list[str] = setting(
         "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0', or "
         f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {', '.join(_ON_DEMAND)} are computed "
-        "where they are not columns yet; what needs a model, such as perplexity, score adds",
+        "if they are not columns yet; score adds those that need a model, such as perplexity",
         [],
     )
     one_per_reference: str | None = setting(
-        "keep one translation of each reference (id): best = the lowest rank of those that are left",
+        "keep one translation of each reference (id): best = the lowest rank of the remaining ones",
         None,
         choices=["best"],
     )
     first: int | None = setting(
-        "take this many of the remaining pairs from the beginning: the best of a ranked list such as Opusparcus",
-        None,
-        at_least=1,
+        "keep the first N of the remaining pairs: the best of a ranked list such as Opusparcus", None, at_least=1
     )
     max_tokens: int | None = setting(
-        "take the remaining pairs from the beginning until they have this many tokens (words between white space), "
-        "both sides together: as much training data as another set has (paper 003, section 4.3)",
+        "keep the first of the remaining pairs, until both sides together have N tokens (words between white space): "
+        "as much training data as another set has (paper 003, section 4.3)",
         None,
         at_least=1,
     )
-    sample: int | None = setting("how many of the remaining pairs to draw; all if there are fewer", None, at_least=1)
-    seed: int = seed_setting("seed of the draws, of the noise too")
+    sample: int | None = setting("number of the remaining pairs to draw; all if there are fewer", None, at_least=1)
+    seed: int = seed_setting("random seed, also of the noise")
 
     def check(self) -> None:
         """Checks that the settings are valid."""

@@ -33,43 +33,43 @@ _ROWS_WORTH_A_PROCESS = 5_000
 
 @dataclass(kw_only=True)
 class ScoreSettings(ShardSettings):
-    """Adds measures as columns to every split of a folder of pairs, or of a bitext; all rows and columns stay.
+    """Add measures as columns to every split of a folder of pairs, or of a bitext; all rows and columns are kept.
 
-    Only --hold-out leaves rows out: those of the references on which it estimates the language model.
+    Only --hold-out removes rows: those of the references on which it estimates the language model.
     """
 
     pairs: str = setting(
-        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its address, e.g. "
+        "the data folder of pairs (sentence1, sentence2) or bitext (source, target), or its URL, e.g. "
         "s3://bucket/folder",
         path=True,
         dataset=True,
     )
-    output: str = setting("the data folder to make; it appears whole at the end")
+    output: str = setting("output data folder; it appears only when complete")
     measures: list[str] = setting(
-        f"by default all but {' and '.join(name for name in MEASURES if not MEASURES[name].by_default)} for"
-        " which the pairs have the columns and you give the models",
+        "by default those whose columns the pairs have and whose models are given, except "
+        f"{' and '.join(name for name in MEASURES if not MEASURES[name].by_default)}",
         [],
         choices=MEASURES,
     )
     language_model_text: str | None = setting(
-        f"text, one sentence a line, {PLAIN_OR_COMPRESSED}, to estimate the language model on; it is kept in the "
-        "output as language_model.arpa",
+        f"text, one sentence per line, {PLAIN_OR_COMPRESSED}, to estimate the language model on, which is saved in "
+        "the output as language_model.arpa",
         None,
         excludes=("language_model", "hold_out"),
         path=True,
     )
     hold_out: int | None = setting(
-        "take N references, with all their pairs, out of the pairs and estimate the language model on them "
-        "(paper 000: 40,000); the output keeps them as held_out.txt",
+        "remove N references, with all their pairs, and estimate the language model on them (paper 000: 40,000); the "
+        "output contains them as held_out.txt",
         None,
         at_least=1,
         excludes="language_model",
     )
-    seed: int = seed_setting("seed of the draw of --hold-out")
+    seed: int = seed_setting("random seed of --hold-out")
     batch_size: int = setting("pairs held in memory at a time by each process", 10_000, at_least=1)
     shard_size: int | None = shard_size_setting("pairs")
     workers: int | None = setting(
-        "processes; by default as many as there are processors, fewer for few pairs",
+        "number of processes; by default one per processor, fewer for few pairs",
         None,
         at_least=1,
         only_with={"engine": "local"},
@@ -103,7 +103,7 @@ def score(settings: ScoreSettings) -> DataFolder:
     chosen = _chosen(settings, folder, Measures(**options))
     counts = {split: folder.count(split) for split in folder.splits}
     if not any(counts.values()):
-        raise InputError("there are no pairs", path=folder.path, remedy="give a folder that has some")
+        raise InputError("there are no pairs", path=folder.path, remedy="give a folder with pairs")
     for option in (option for measure in MEASURES.values() for option in measure.models):
         if (model := getattr(settings, option)) is not None:
             model_folder(model)  # fetched, so that it has a fingerprint
@@ -144,7 +144,7 @@ def score(settings: ScoreSettings) -> DataFolder:
             card=_card(settings, made, rows, chosen, estimated),
             settings={**recorded, "measures": chosen},
         )
-    log(f"{sum(rows.values()):,} pairs with {', '.join(scorer.columns)} in {settings.output}")
+    log(f"{sum(rows.values()):,} pairs with {', '.join(scorer.columns)} saved to {settings.output}")
     return DataFolder(settings.output)
 
 

@@ -94,7 +94,7 @@ def parse_selection(text: str) -> Selection:
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
         remedy = "write for example overlap_1<=0.7 or 5<=length<=30, in quotes, or a name: " + ", ".join(SELECTIONS)
-        raise UsageError(f"--keep: cannot read `{text}`", remedy=remedy)
+        raise UsageError(f"--keep: cannot parse `{text}`", remedy=remedy)
     conditions = []
     if match["left"] is not None:
         conditions.append((match["left_operator"].translate(_MIRROR), float(match["left"])))

@@ -42,31 +42,31 @@ _FREE = re.compile(
 class PushSettings(Settings):
     """Send a model folder, a data folder or a metric folder to the Hugging Face Hub, as one commit.
 
-    Files that the branch already has are not sent again; the same command continues an interrupted push. The token is
-    that of HF_TOKEN or of `hf auth login`; it is never a flag's value and never printed.
+    Files that the branch already has are not sent again; the same command continues an interrupted push. The token
+    comes from HF_TOKEN or `hf auth login`; it is never given as a flag and never printed.
     """
 
     path: str = setting("the folder: a model, data, or an `evaluate` metric", path=True)
     repo_id: str = setting("the repository, namespace/name, or name in your own namespace; it is created if missing")
     repo_type: str | None = setting(
-        "what it is on the Hub; by default detected by the folder's files", None, choices=list(REPO_TYPES)
+        "type of repository on the Hub; by default detected from the folder's files", None, choices=list(REPO_TYPES)
     )
     private: bool = setting("make the repository private; a public one that exists is refused", False)
     revision: str = setting("the branch; it is created from main if missing", MAIN)
     dry_run: bool = setting(
-        "list what would be sent, a line of size in bytes, tab and name for each file, and send nothing; "
+        "list what would be sent, per file a line with its size in bytes, a tab and its name, and send nothing; "
         "needs no token and no network",
         False,
     )
     prune: bool = setting("delete files on the branch that the folder does not have", False)
     allow_any_license: bool = setting(
-        "send data although its card states no licence, or one that does not allow passing it on", False
+        "send data whose card states no licence, or one that does not allow redistribution", False
     )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a push would send, what it leaves out and why, and why the data, if any is sent, may not be passed on."""
+    """What a push would send, what it leaves out and why, and why data among it may not be redistributed."""
 
     folder: Path
     repo_id: str
@@ -115,11 +115,11 @@ def push(settings: PushSettings) -> Push:
     for name, reason in plan.left_out:
         log(f"not sent: {name} ({reason})")
     if changed := [file.name for file in plan.files if file.content is not None]:
-        log(f"on the Hub, {', '.join(changed)} name {plan.repo_id} in code and no paths of this machine")
+        log(f"on the Hub, {', '.join(changed)} will name {plan.repo_id} in code and no local paths")
     what = f"{len(plan.files):,} files, {plan.size / 1e6:,.1f} MB"
     where = f"the {'private ' if settings.private else ''}{plan.repo_type} {plan.repo_id}, branch {plan.revision}"
     if settings.dry_run:
-        log(f"{what}, would go to {where}; nothing was sent")
+        log(f"{what} would be sent to {where}; nothing was sent")
     if not settings.allow_any_license:
         check_licence(plan)
     elif plan.licence_problem is not None:
@@ -127,12 +127,12 @@ def push(settings: PushSettings) -> Push:
     if settings.dry_run:
         return Push(plan, None)
     token = find_token()
-    log(f"sending {what}, to {where}")
+    log(f"sending {what} to {where}")
     pushed = send(plan, token=token, private=settings.private, prune=settings.prune)
     if pushed.stale and settings.prune:
         log(f"deleted on the branch: {', '.join(pushed.stale)}")
     elif pushed.stale:
-        log(f"the branch also has {', '.join(pushed.stale)}; --prune deletes what the folder does not have")
+        log(f"the branch also has {', '.join(pushed.stale)}; --prune deletes files that are not in the folder")
     log(f"commit {pushed.commit}" if pushed.is_new else f"nothing has changed since commit {pushed.commit}")
     return Push(plan, pushed)
 
@@ -158,7 +158,7 @@ def plan_push(
 
 
 def refusal(head: Mapping[str, Any]) -> str | None:
-    """Returns why the data of a card with this head may not be passed on, as a clause; None if it may.
+    """Returns why the data of a card with this head may not be redistributed, as a clause; None if it may.
 
     All licences of a card must allow it, also for changed copies: a prepared or filtered folder is one.
     """
@@ -168,16 +168,16 @@ def refusal(head: Mapping[str, Any]) -> str | None:
     for licence in licences:
         if licence in {"other", "unknown"}:
             named = "".join(f" ({name})" for name in texts(head.get("license_name")))
-            return f"its card states the licence `{licence}`{named}, which does not say whether it may be passed on"
+            return f"its card states the licence `{licence}`{named}, which does not say if it allows redistribution"
         if re.search(r"(^|-)nd(-|$)", licence):
-            return f"its licence `{licence}` forbids passing on changed copies"
+            return f"its licence `{licence}` forbids redistribution of changed copies"
         if not _FREE.fullmatch(licence):
-            return f"its licence `{licence}` is not one that is known to allow passing it on"
+            return f"its licence `{licence}` is not known to allow redistribution"
     return None
 
 
 def check_licence(plan: Plan) -> None:
-    """Refuses data whose card does not state a licence that allows passing it on."""
+    """Refuses data whose card does not state a licence that allows redistribution."""
     if plan.licence_problem is not None:
         remedy = "write it into the head of the card, as `license: cc-by-2.0`, or give --allow-any-license"
         raise InputError(f"the data is not sent: {plan.licence_problem}", path=plan.folder / CARD, remedy=remedy)
@@ -226,7 +226,7 @@ def send(
         if mixed and not prune:
             problem = f"{repo_id} has {', '.join(mixed)}, which load_dataset would read beside the new files"
             raise HubError(
-                problem, remedy="--prune deletes what the folder does not have; another --revision keeps it"
+                problem, remedy="--prune deletes files that are not in the folder; another --revision keeps it"
             )
         files = as_published(plan.folder, plan.files, repo_id, kind)
         commit = api.create_commit(

@@ -84,7 +84,7 @@ def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[t
                     raise InputError("a pickle is not sent, because it can run code", path=path, remedy=remedy)
                 files.append(PushedFile(str(relative), path))
     if not files:
-        raise InputError("no folder with something to send", path=folder, remedy="name a model, data or metric folder")
+        raise InputError("the folder has no files to send", path=folder, remedy="name a model, data or metric folder")
     return sorted(files, key=lambda file: file.name), sorted(left_out.items())
 
 

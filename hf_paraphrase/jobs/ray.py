@@ -95,7 +95,7 @@ def _write_shard(reference: list[Any], shard: Shard, cwd: str, folder: Path, thr
     from .shards import limit_threads, write_shard
 
     if version != __version__:
-        problem = f"the worker has hf-paraphrase {__version__}, and this run {version}"
+        problem = f"the worker has hf-paraphrase {__version__}, but this run has {version}"
         raise UsageError(problem, remedy="install the same version on all nodes")
     try:
         os.chdir(cwd)

@@ -19,9 +19,7 @@ _Function = TypeVar("_Function", bound=BatchFunction)
 
 def shard_size_setting(rows: str, **constraints: Any) -> Any:
     """Declares the field `shard_size` of a job over `rows`, with the constraints of :func:`..settings.setting`."""
-    help = (
-        f"{rows} of a shard, the unit of work; by default a sixteenth of the split, at least 10,000, at most 250,000"
-    )
+    help = f"{rows} per shard, the unit of work; by default a sixteenth of the split, at least 10,000, at most 250,000"
     return setting(help, None, at_least=1, **constraints)
 
 
@@ -32,30 +30,34 @@ class ShardSettings(Settings):
     GROUP: ClassVar[str] = "computing"
 
     shard: str | None = setting(
-        "do a part of the work, e.g. 3/64 the third of 64, as in a job array: parts may run in any order, at the same "
-        "time, and again when killed, wherever the output can be reached; the last one finishes the output",
+        "process one part of the work, e.g. 3/64 for the third of 64, as in a job array: parts may run in any "
+        "order, in parallel, on any machine that can write the output, and again if killed; the last one completes "
+        "the output",
         None,
         excludes="overwrite",
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
     engine: str = setting(
-        "what computes: local, this machine, or ray, the workers of a Ray cluster, which must see the working folder "
-        "and the output",
+        "where the work runs: local (this machine), or ray (the workers of a Ray cluster, which need access to the "
+        "working folder and the output)",
         "local",
         choices=["local", RAY],
     )
     ray_address: str | None = setting(
-        "HOST:PORT of the cluster, or auto for the one of this machine [default: the variable RAY_ADDRESS, or a "
-        "cluster that is started on this machine for the run]",
+        "HOST:PORT of the cluster, or auto for the one on this machine [default: the environment variable "
+        "RAY_ADDRESS, else a cluster that is started on this machine for the run]",
         None,
         only_with={"engine": RAY},
     )
     ray_workers: int | None = setting(
-        "workers at a time at most [default: all that the cluster has]", None, at_least=1, only_with={"engine": RAY}
+        "maximum number of workers at a time [default: as many as fit on the cluster]",
+        None,
+        at_least=1,
+        only_with={"engine": RAY},
     )
-    ray_cpus: int = setting("processors that a worker takes", 1, at_least=1, only_with={"engine": RAY})
+    ray_cpus: int = setting("CPUs per worker", 1, at_least=1, only_with={"engine": RAY})
     ray_gpus: float | None = setting(
-        "GPUs that a worker takes, 0.5 for two workers a GPU [default: 1 with --device cuda, and 0 otherwise]",
+        "GPUs per worker, 0.5 for two workers per GPU [default: 1 with --device cuda, and 0 otherwise]",
         None,
         at_least=0,
         only_with={"engine": RAY},

@@ -56,8 +56,8 @@ class ShardedOutput(Artefact):
             return list(shards)
         number, count = self.part
         if count > len(shards):
-            problem = f"--shard {number}/{count}: more parts than shards, of which there are {len(shards)}"
-            raise UsageError(problem, remedy="make fewer parts, or give all of them a smaller --shard-size")
+            problem = f"--shard {number}/{count}: there are only {len(shards)} shards"
+            raise UsageError(problem, remedy="use fewer parts, or give all of them a smaller --shard-size")
         return list(shards[number - 1 :: count])
 
     def run(self, job: ShardJob, shards: Sequence[Shard], *, what: str, unit: str, workers: int = 1) -> None:
@@ -83,5 +83,5 @@ class ShardedOutput(Artefact):
             log(f"another part has finished the output: {self.target}")
             return False
         if left := sum(not shard.is_finished(self.staging) for shard in shards):
-            log(f"--shard {self.options.shard} is done; other parts have to make {left:,} of {len(shards):,} shards")
+            log(f"--shard {self.options.shard} is done; {left:,} of {len(shards):,} shards are left to other parts")
         return not left

@@ -17,8 +17,8 @@ class AveragingModel(WordVectorModel):
     def __init__(self, config: Any, columns: int) -> None:
         if getattr(config, "embedding_dtype", None) == "int8":
             raise ValueError(
-                "the vectors of this folder are int8, with a scale a row: hf_paraphrase.SentenceEncoder opens it, and "
-                "its save_pretrained writes a folder for AutoModel"
+                "the vectors of this folder are int8, with one scale per row: hf_paraphrase.SentenceEncoder opens it, "
+                "and its save_pretrained writes a folder for AutoModel"
             )
         super().__init__(config)
         self.embeddings = nn.Parameter(torch.empty(config.vocab_size, columns))

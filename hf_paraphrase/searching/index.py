@@ -361,7 +361,7 @@ class SearchIndex:
         """Replaces the folder by one with other sentences, and reads it; returns how many more there are."""
         before = len(self)
         if not is_ours(self.folder):
-            raise OutputError("only an index that `hf-paraphrase search` made can be changed", path=self.folder)
+            raise OutputError("not made by hf-paraphrase search", path=self.folder, remedy="build the index again")
         record = read_provenance(self.folder)
         # Version 0.1 had these names in its settings alone.
         asked, names = record.get("settings", {}), record.get("results", {})
@@ -439,7 +439,7 @@ def build_index(
         known = () if earlier is None else builder.earlier_tables(earlier, without)
         tables = chain(known, builder.tables(blocks, progress))
         if (first := next(tables, None)) is None:
-            raise InputError("the corpus contains no sentences", remedy="give one sentence a line")
+            raise InputError("the corpus contains no sentences", remedy="give one sentence per line")
         write_split(folder, "train", chain([first], tables), first.schema, repeating=())
     settings = IndexSettings(writer.rows, encoder.dimension, **builder.counts)
     if settings.zero_rows == settings.rows:
@@ -511,5 +511,5 @@ class _Builder:
         try:
             return pa.table(columns, names=self._schema.names).cast(self._schema)
         except pa.ArrowException as error:
-            what = f"the columns are not of the types that they have in the index: {error}"
+            what = f"the types of the columns are not those of the index: {error}"
             raise InputError(what, remedy="give columns of the same types, or build the index again") from error

@@ -37,34 +37,34 @@ _PAIRS_PER_BATCH = 100_000
 class SearchSettings(DeviceSettings):
     """Find sentences by meaning.
 
-    Build an index: --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases:
-    --index INDEX --mine --output PAIRS. Add sentences: --index INDEX --add FILE. A small corpus needs no index folder:
-    --corpus FILE --query TEXT. Beside --corpus, --model DIR names another encoder than the built-in one.
+    Build an index: --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases: --index
+    INDEX --mine --output PAIRS. Add sentences: --index INDEX --add FILE. A small corpus needs no index folder:
+    --corpus FILE --query TEXT. With --corpus, --model DIR chooses another encoder than the built-in one.
     """
 
     model: str | None = setting(
-        "folder of a sentence encoder, which encodes the corpus; by default builtin, the one that is installed with "
-        "this package; an index holds a copy for its queries",
+        "folder of the sentence encoder for the corpus; by default builtin, which is installed with this package; "
+        "an index contains a copy for its queries",
         None,
         only_with="corpus",
         path=True,
     )
     corpus: str | None = setting(
-        f"the sentences: a text file, one a line, {PLAIN_OR_COMPRESSED}, or a data folder",
+        f"the sentences: a text file, one per line, {PLAIN_OR_COMPRESSED}, or a data folder",
         None,
         excludes="index",
         path=True,
         dataset=True,
     )
     columns: list[str] = setting(
-        "columns of the data folder to read, separated by commas or spaces; by default sentence, text, sentence1 and "
-        "sentence2, as far as there are",
+        "columns of the data folder to read, separated by commas or spaces; by default those of sentence, text, "
+        "sentence1 and sentence2 that exist",
         [],
     )
     split: str | None = setting("split of the data folder to read [default: train]", None)
-    index: str | None = setting("an index folder that this command made", None, path=True)
+    index: str | None = setting("an index folder made by this command", None, path=True)
     add: str | None = setting(
-        "sentences to add to the index, as for --corpus; what it has is not encoded again",
+        "sentences to add to the index, in a format of --corpus; existing ones are not encoded again",
         None,
         only_with="index",
         excludes=("mine", "output"),
@@ -72,7 +72,7 @@ class SearchSettings(DeviceSettings):
         dataset=True,
     )
     remove: str | None = setting(
-        "sentences to take out of the index, as for --corpus",
+        "sentences to remove from the index, in a format of --corpus",
         None,
         only_with="index",
         excludes=("mine", "output"),
@@ -85,49 +85,48 @@ class SearchSettings(DeviceSettings):
         excludes=("query_file", "mine", "add", "remove", "output"),
     )
     query_file: str | None = setting(
-        "a text file of such sentences, one a line",
+        "a text file of queries, one per line",
         None,
         excludes=("mine", "add", "remove", "output"),
         names=["--query-file", "--queries"],
         path=True,
     )
-    top_k: int = setting("neighbours of each query", 10, at_least=1, names=["--top-k", "--neighbours"])
+    top_k: int = setting("number of neighbours per query", 10, at_least=1, names=["--top-k", "--neighbours"])
     filter: list[str] = setting(
         "find only sentences whose columns fulfil all conditions, e.g. 'year>=2020' or 'source=tatoeba'",
         [],
     )
     hybrid: bool = setting(
-        "rank by the words of the queries (BM25) too; the score is then the sum of the reciprocal ranks",
-        False,
+        "also rank by the words of the queries (BM25); the score is then the sum of the reciprocal ranks", False
     )
     snippets: bool = setting(
-        "show the passage of each neighbour that is nearest to the query too: a sentence, or about 200 characters",
+        "also show the passage of each neighbour that is nearest to the query: a sentence, or about 200 characters",
         False,
     )
     format: str = setting(
         "layout of the neighbours: tsv = query, rank, score, position in the corpus, sentence and, with --snippets, "
-        "snippet; jsonl has the other columns of the corpus too",
+        "snippet; jsonl also has the other columns of the corpus",
         "tsv",
         choices=["tsv", "jsonl"],
     )
     mine: bool = setting("write all pairs of sentences of the index that reach --threshold to --output", False)
     threshold: float = setting(
-        "with --mine: least cosine of a pair, above 0 to 1", 0.8, above=0, at_most=1, only_with="mine"
+        "with --mine: minimum cosine of a pair, above 0 and at most 1", 0.8, above=0, at_most=1, only_with="mine"
     )
     max_pairs: int = setting(
-        "with --mine: how many pairs to keep at most, those of the greatest cosine",
+        "with --mine: maximum number of pairs; those with the highest cosines are kept",
         1_000_000,
         at_least=1,
         only_with="mine",
     )
     method: str | None = setting(
-        "exact = compare queries with every sentence; approximate = with those in the nearest of many lists; "
-        "by default exact for a new index, and approximate for one that was built so",
+        "exact = compare queries with every sentence; approximate = only with those in the nearest inverted lists; "
+        "by default exact for a new index, and approximate for an index built with it",
         None,
         choices=["exact", "approximate"],
         excludes=["mine", "add", "remove"],
     )
-    output: str | None = setting("the index folder, or with --mine the data folder of pairs, to make", None)
+    output: str | None = setting("output: the index folder, or with --mine the data folder of pairs", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False, only_with="output")
 
@@ -194,7 +193,7 @@ def _build(settings: SearchSettings) -> Searched:
             sources=[corpus.path.resolve().name],
             columns=corpus.columns,
         )
-    log(f"an index of {made.rows:,} sentences is in {settings.output}")
+    log(f"index of {made.rows:,} sentences saved to {settings.output}")
     return Searched(Path(str(settings.output)), made.rows)
 
 
@@ -227,9 +226,9 @@ def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
 
 def _log_counts(made: IndexSettings) -> None:
     for number, what in (
-        (made.empty, "without any character but space: left out"),
-        (made.repeated, "that had been there before: left out"),
-        (made.zero_rows, "without a word in the encoder's vocabulary: no search finds them"),
+        (made.empty, "have no visible character: left out"),
+        (made.repeated, "are repeated: left out"),
+        (made.zero_rows, "have no word in the encoder's vocabulary: no search finds them"),
     ):
         if number:
             log(f"{number:,} of {made.read:,} sentences {what}")
@@ -251,12 +250,12 @@ def _change(settings: SearchSettings) -> Searched:
             more = index.add(corpus, batch_size=settings.batch_size, progress=progress, settings=settings)
         _log_counts(index.settings)
         log(f"{more:,} sentences were added")
-    log(f"an index of {len(index):,} sentences is in {settings.index}")
+    log(f"index of {len(index):,} sentences saved to {settings.index}")
     return Searched(index.folder, len(index))
 
 
 def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[str, list[Neighbour]]]:
-    """Finds the neighbours of each query, and logs at the end how many queries have none."""
+    """Finds the number of neighbours per query, and logs at the end how many queries have none."""
     queries = settings.query
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
@@ -274,7 +273,7 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
     if settings.filter and not len(passing_rows(index.sentences, settings.filter)):
         what, path = f"no row passes --filter {' '.join(settings.filter)}", settings.index or settings.corpus
         raise InputError(what, path=path, remedy="give other values, or leave --filter out")
-    remedy = "give one sentence a line, in the language that the encoder was trained on"
+    remedy = "give one sentence per line, in the language that the encoder was trained on"
     raise InputError(f"no neighbour of any query: {reason}", path=settings.query_file, remedy=remedy)
 
 
@@ -303,7 +302,7 @@ def _mine(settings: SearchSettings) -> Searched:
         artefact.finish(results=results, card=Card("mined", values))
     if pairs.found > len(pairs):
         log(f"{pairs.found:,} pairs reach the threshold; the best {len(pairs):,} are kept (--max-pairs)")
-    log(f"{len(pairs):,} pairs are in {settings.output}")
+    log(f"{len(pairs):,} pairs saved to {settings.output}")
     return Searched(Path(str(settings.output)), len(pairs))
 
 

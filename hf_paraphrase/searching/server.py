@@ -42,7 +42,7 @@ Json = dict[str, Any]
 class ServeSettings(DeviceSettings):
     """Answer requests over HTTP: /v1/embeddings and /v1/models as OpenAI's API does, /search and /health.
 
-    Requests are not authenticated: for other machines put a proxy before it that does so.
+    Requests are not authenticated: to serve other machines, put a proxy that authenticates them in front of it.
     """
 
     model: str | None = setting(
@@ -50,9 +50,9 @@ class ServeSettings(DeviceSettings):
         None,
         path=True,
     )
-    index: str | None = setting("an index folder that search made, for /search", None, path=True)
-    host: str = setting("the address of this machine to listen at; 0.0.0.0 is for all other machines too", HOST)
-    port: int = setting("the port; 0 takes a free one", 8000, at_least=0, at_most=65_535)
+    index: str | None = setting("an index folder made by search, for /search", None, path=True)
+    host: str = setting("the address to listen on; 0.0.0.0 also accepts requests from other machines", HOST)
+    port: int = setting("the port; 0 chooses a free one", 8000, at_least=0, at_most=65_535)
 
 
 class RequestError(UsageError):
@@ -110,7 +110,7 @@ class Service:
         filters = body.get("filter") or []
         filters = [filters] if isinstance(filters, str) else filters
         if not isinstance(filters, list) or not all(isinstance(item, str) for item in filters):
-            raise UsageError("filter must be a text such as year>=2020, or a list of such")
+            raise UsageError("filter must be a text such as year>=2020, or a list of such texts")
         options = {name: body.get(name, False) for name in ("hybrid", "snippets")}
         for name, value in options.items():
             if not isinstance(value, bool):
@@ -276,7 +276,7 @@ def running(service: Service, host: str = HOST, port: int = 0) -> Iterator[str]:
         server = Server(service, host, port)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot listen at {host}:{port}: {reason}", remedy="give another --port, or 0") from error
+        raise UsageError(f"cannot listen on {host}:{port}: {reason}", remedy="give another --port, or 0") from error
     Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
     try:
         yield f"http://{host}:{server.server_port}"
@@ -289,9 +289,9 @@ def serve(settings: ServeSettings) -> None:
     """Answers requests over HTTP until it is interrupted."""
     with running(_service(settings), settings.host, settings.port) as url:
         with suppress(KeyboardInterrupt):
-            log(f"listening at {url} (Ctrl-C ends it)")
+            log(f"listening on {url} (stop with Ctrl-C)")
             Event().wait()
-        log("stopping: requests that have begun are answered")
+        log("stopping: requests in progress are answered")
 
 
 def _service(settings: ServeSettings) -> Service:

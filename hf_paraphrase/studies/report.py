@@ -21,7 +21,7 @@ from ..training.devices import DeviceSettings
 class ReportSettings(DeviceSettings):
     """What all reports have in common."""
 
-    output: str = setting("the folder to make; the report is its README.md")
+    output: str = setting("output folder; the report is its README.md")
     overwrite: bool = setting("replace an existing output folder", False)
 
 

@@ -1,7 +1,7 @@
 r"""Builds character-trigram tokenizers: every window of three characters is a token.
 
 As in ParaNMT-50M (Wieting and Gimpel 2018, section 4.1, "Trigram"; Wieting et al. 2016, "Charagram"): a text gets one
-space before and one behind it, and all windows of three characters, spaces included, are its tokens, `the cat` being
+space before and one after it, and all windows of three characters, spaces included, are its tokens, `the cat` being
 ` th`, `the`, `he `, `e c`, ` ca`, `cat`, `at `, after NFKC, lower case if asked for, and with collapsed white space.
 
 No part of the `tokenizers` library makes overlapping tokens, but a chain of replacements can write every window out:
@@ -132,7 +132,7 @@ def character_windows(
     """Finds the windows of some texts, normalised as by :func:`text_normalizer`, which most texts do not need.
 
     Returns:
-        The code points of all texts in a row, with a space before each text and one behind; the places (windows,) of
+        The code points of all texts in a row, with a space before each text and one after; the places (windows,) of
         the middle characters in it; and where the windows of each text begin (texts + 1,).
     """
     cased = str.lower if lower_case else str

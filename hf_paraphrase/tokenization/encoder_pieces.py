@@ -1,7 +1,7 @@
 """Sub-word tokenizers for sentence encoders: byte-pair encoding and Unigram, which are learnt, and those of folders.
 
 Text is normalised as for words (NFKC, curly apostrophes straightened, lower case if asked for) and split at white
-space, and every punctuation mark is a piece of its own. A space belongs to the piece behind it (`▁word`). No special
+space, and every punctuation mark is a piece of its own. A space belongs to the piece after it (`▁word`). No special
 tokens are added to a sentence, because a token that is always there would count in every mean.
 """
 
@@ -41,13 +41,11 @@ def train_encoder_bpe(
     The greatest number of pieces includes `[PAD]`, id 0, and `[UNK]`, id 1. Two pieces are merged if they stand side
     by side `min_frequency` times.
     """
-    from tokenizers import Tokenizer
-    from tokenizers.models import BPE
-    from tokenizers.trainers import BpeTrainer
+    from tokenizers import Tokenizer, models, trainers
 
-    tokenizer = Tokenizer(BPE(unk_token=UNKNOWN_TOKEN))
+    tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN_TOKEN))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = BpeTrainer(min_frequency=min_frequency, **_options(vocabulary_size))
+    trainer = trainers.BpeTrainer(min_frequency=min_frequency, **_options(vocabulary_size))
     tokenizer.train_from_iterator(_with_text(sentences), trainer)
     return _finished(tokenizer, vocabulary_size)
 
@@ -60,23 +58,21 @@ def train_encoder_unigram(
     The pieces differ from run to run: the trainer of `tokenizers` is not deterministic, and takes no seed.
 
     The library's trainer considers only strings that two different words have in common, so the most frequent word of
-    all would be cut up. Therefore it is shown each word once more with a letter behind it, removed in the end.
+    all would be cut up. Therefore it is shown each word once more with a letter after it, removed in the end.
     """
-    from tokenizers import Tokenizer
-    from tokenizers.models import Unigram
-    from tokenizers.trainers import UnigramTrainer
+    from tokenizers import Tokenizer, models, trainers
 
-    tokenizer = Tokenizer(Unigram([(UNKNOWN_TOKEN, 0.0)], 0, False))
+    tokenizer = Tokenizer(models.Unigram([(UNKNOWN_TOKEN, 0.0)], 0, False))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = UnigramTrainer(unk_token=UNKNOWN_TOKEN, **_options(vocabulary_size + 1))
+    trainer = trainers.UnigramTrainer(unk_token=UNKNOWN_TOKEN, **_options(vocabulary_size + 1))
     stream = _and_marked_words(_with_text(sentences), lower_case=lower_case)
     try:
         tokenizer.train_from_iterator(stream, trainer)
     except Exception as error:  # the library raises plain Exception
         if "not large enough" not in str(error):
             raise
-        problem = f"{vocabulary_size} pieces are too few: the text has more different characters"
-        raise InputError(problem, remedy="ask for more") from error
+        problem = f"{vocabulary_size} tokens are too few: the text has more different characters"
+        raise InputError(problem, remedy="give a larger vocabulary size") from error
     parts = json.loads(tokenizer.to_str())
     parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
     return _finished(Tokenizer.from_str(json.dumps(parts)), vocabulary_size)
@@ -98,7 +94,7 @@ def _options(vocabulary_size: int) -> dict[str, Any]:
 
 
 def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> None:
-    """Makes a space part of the piece behind it, which decoding undoes, and splits off punctuation marks."""
+    """Makes a space part of the piece after it, which decoding undoes, and splits off punctuation marks."""
     from tokenizers import Regex, decoders, pre_tokenizers
 
     marking: dict[str, Any] = {"replacement": SPACE, "prepend_scheme": "always", "split": True}
@@ -113,15 +109,14 @@ def _with_text(sentences: Iterable[str]) -> Iterable[str]:
     for sentence in stream:
         if sentence.strip():
             return itertools.chain([sentence], stream)
-    raise InputError("no text to learn pieces from", remedy="give sentences that are not empty")
+    raise InputError("no text to learn pieces from", remedy="give sentences with text")
 
 
 def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator[str]:
-    from tokenizers import Tokenizer
-    from tokenizers.models import Unigram
+    from tokenizers import Tokenizer, models
 
     # The tokenizer that is being trained is locked.
-    tokenizer = Tokenizer(Unigram())
+    tokenizer = Tokenizer(models.Unigram())
     _prepare(tokenizer, lower_case=lower_case)
     words: set[str] = set()
     for sentence in sentences:
@@ -134,8 +129,8 @@ def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator
 def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:
     size = tokenizer.get_vocab_size()
     if size > vocabulary_size:
-        problem = f"{vocabulary_size} pieces are too few: the text has {size - len(_SPECIAL)} different characters"
-        raise InputError(problem, remedy=f"ask for {size} or more")
+        problem = f"{vocabulary_size} tokens are too few: the text has {size - len(_SPECIAL)} different characters"
+        raise InputError(problem, remedy=f"give a vocabulary size of {size} or more")
     return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 

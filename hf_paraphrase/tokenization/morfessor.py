@@ -64,10 +64,9 @@ def word_splitter(*, lower_case: bool) -> Tokenizer:
 
     As for Morfessor, a morph is the same at the beginning of a word, where no space is marked, and inside one.
     """
-    from tokenizers import Regex, Tokenizer, pre_tokenizers
-    from tokenizers.models import Unigram
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
-    tokenizer = Tokenizer(Unigram())
+    tokenizer = Tokenizer(models.Unigram())
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case)
     # Half as fast again as splitting at spaces and then at punctuation, with the same result.
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(MORFESSOR_WORDS), behavior="removed", invert=True)

@@ -1,10 +1,10 @@
 """Runs between spaces to ids for a whole block of texts at once: each different run is looked up once.
 
 A corpus has far fewer different runs than runs, and for most tokenizers the ids of a text are those of its runs, one
-behind the other. So the runs are found and numbered in array operations, `tokenizers` is asked for the ids of those
+after the other. So the runs are found and numbered in array operations, `tokenizers` is asked for the ids of those
 that are new, and the ids of all are gathered. What was looked up is remembered from call to call.
 
-A text is cut before every space that does not itself stand behind a space: `The cat  sat` has the runs `The`, ` cat`
+A text is cut before every space that does not itself stand after a space: `The cat  sat` has the runs `The`, ` cat`
 and `  sat`. That is done only where it gives exactly the ids of `tokenizers`: if no added token crosses a cut, the
 normaliser changes each run by itself, the pre-tokenizer splits at every cut, and the model gives a piece the same ids
 whenever it sees it. Only parts that are listed here count as such. Each different run is checked once, too: it must
@@ -59,7 +59,7 @@ class RunLookup:
 
     def __init__(self, tokenizer: Tokenizer, *, around: tuple[Sequence[int], Sequence[int]] = ((), ())) -> None:
         self.tokenizer = tokenizer
-        # The special tokens before and behind each text.
+        # The special tokens before and after each text.
         self._around = [np.array(ids, np.int64) for ids in around]
         self._normalized = str if tokenizer.normalizer is None else tokenizer.normalizer.normalize_str
         self._keeps_ascii = _keeps_ascii(settings_of_part(tokenizer.normalizer))
@@ -235,7 +235,7 @@ def settings_of_part(part: Any) -> Any:
 
 
 def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
-    """Lists the ids of the special tokens put before and behind a single text; None if anything else may be done."""
+    """Lists the ids of the special tokens put before and after a single text; None if anything else may be done."""
     tokenizer.no_padding()
     tokenizer.no_truncation()
     plain = tokenizer.encode("a", add_special_tokens=False).ids
@@ -280,7 +280,7 @@ def _splits_runs(pre_tokenizer: Any) -> bool:
 
 
 def _keeps_runs_apart(normalizer: Any) -> bool:
-    """Returns whether normalising a text normalises what is before and behind a space, where that stays a space."""
+    """Returns whether normalising a text normalises what is before and after a space, where that stays a space."""
     match normalizer:
         case {"type": "Sequence", "normalizers": parts}:
             return all(map(_keeps_runs_apart, parts))

@@ -82,7 +82,7 @@ def _train_bpe(texts: Iterable[str], vocab_size: int, *, lowercase: bool) -> Tok
     )
     tokenizer.train_from_iterator(texts, trainer)
     if tokenizer.get_vocab_size() <= 4:
-        raise InputError("no text to learn sub-word units from")
+        raise InputError("no text to learn sub-word units from", remedy="give sentences with text")
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"$A {END}", pair=f"$A {END} $B {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
     )

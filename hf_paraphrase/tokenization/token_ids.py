@@ -26,7 +26,7 @@ class TokenIds(NamedTuple):
 
     @classmethod
     def joined(cls, blocks: Iterable[TokenIds]) -> TokenIds:
-        """Puts the texts of several blocks behind one another."""
+        """Puts the texts of several blocks after one another."""
         parts = list(blocks)
         lengths = [np.zeros(1, np.int64), *(part.lengths for part in parts)]
         ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
@@ -63,7 +63,7 @@ class TokenIds(NamedTuple):
         return ids, mask
 
     def interleaved(self, other: TokenIds, offset: int) -> TokenIds:
-        """Puts the ids of each text of another block, increased by `offset`, behind those of the same text here."""
+        """Puts the ids of each text of another block, increased by `offset`, after those of the same text here."""
         texts = len(self.offsets) - 1
         both = TokenIds.joined([self, TokenIds(other.ids + offset, other.offsets)])
         ids, offsets = both.take(np.arange(2 * texts).reshape(2, texts).T.ravel())
@@ -98,6 +98,6 @@ def ends_of(lengths: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
 
 
 def ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lists the whole numbers first[i], …, first[i] + lengths[i] - 1 for every i, one range behind the other."""
+    """Lists the whole numbers first[i], …, first[i] + lengths[i] - 1 for every i, one range after the other."""
     begins = ends_of(lengths)
     return np.arange(begins[-1]) + np.repeat(first - begins[:-1], lengths)

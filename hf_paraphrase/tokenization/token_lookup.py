@@ -26,7 +26,7 @@ def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
 
 
 def _joined_ids(parts: Sequence[Lookup], offsets: Sequence[int], texts: Sequence[str]) -> TokenIds:
-    """Lays the ids of several lookups, each increased by its offset, one behind the other for each text."""
+    """Lays the ids of several lookups, each increased by its offset, one after the other for each text."""
     first, *others = zip(parts, offsets, strict=True)
     return reduce(lambda ids, part: ids.interleaved(part[0](texts), part[1]), others, first[0](texts))
 
@@ -77,7 +77,7 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
     except UnicodeEncodeError:
         # `tokenizers` calls such a text no input at all, and does not say which one it is.
         place = next(place for place, text in enumerate(listed) if _HALF_A_PAIR.search(text))
-        raise TypeError(f"texts[{place}] is {_described(listed[place])}, which holds half a surrogate pair") from None
+        raise TypeError(f"texts[{place}] is {_described(listed[place])}, which has a lone surrogate") from None
     return listed
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 KINDS = {
-    "word": "one token a word, every punctuation mark by itself",
+    "word": "one token per word, every punctuation mark by itself",
     "bpe": "pieces of words by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
     "unigram": "pieces of words by a Unigram model (Kudo 2018)",
     "morfessor": "morphs by Morfessor Baseline (Creutz and Lagus 2002), as a Unigram model",
@@ -40,16 +40,16 @@ Corpora = Sequence[Callable[[], Iterator[str]]]
 
 @dataclass(kw_only=True)
 class TrainTokenizerSettings(Settings):
-    """Learn a tokenizer for a sentence encoder from text or from the sentences of paraphrase pairs."""
+    """Train a tokenizer for a sentence encoder on text or on the sentences of paraphrase pairs."""
 
-    output: str = setting("the tokenizer folder to make")
+    output: str = setting("output tokenizer folder")
     kind: str = setting(
-        "word (one token a word); pieces of words: bpe (byte-pair encoding) or unigram (other pieces every time); or "
-        "morfessor (morphs by Morfessor Baseline, paper 003; the text must fit the memory as counts of its words)",
+        "word (one token per word); sub-words: bpe (byte-pair encoding) or unigram (not deterministic); or morfessor "
+        "(morphs by Morfessor Baseline, paper 003; the word counts of the text must fit into memory)",
         "word",
         choices=list(KINDS),
     )
-    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [], path=True)
+    text: list[str] = setting(f"text files, one sentence per line, {PLAIN_OR_COMPRESSED}", [], path=True)
     pairs: list[str] = setting(
         "data folders with the columns sentence1 and sentence2, or bitexts with source and target (split train)",
         [],
@@ -57,15 +57,15 @@ class TrainTokenizerSettings(Settings):
         dataset=True,
     )
     corpus_exponent: float = setting(
-        "balance the text: that of smaller text files, folders and, in bitext, languages is repeated until n "
-        "characters count as many as n to this power, in proportion to the largest; 1 leaves them as they are",
+        "balance the corpora (text files, folders and, in bitext, languages): smaller ones are repeated so that n "
+        "characters count in proportion to n to this power; 1 does not repeat",
         1.0,
         at_least=0,
         at_most=1,
     )
     vocabulary_size: int | None = setting(
-        "tokens at most, [PAD] and [UNK] among them; 0 for all words; not for morfessor, which finds the number of "
-        "morphs itself [default: 200000 words or 10000 pieces]",
+        "maximum number of tokens, including [PAD] and [UNK]; 0 for all words; not for morfessor, which finds the "
+        "number of morphs itself [default: 200000 words or 10000 pieces]",
         None,
         at_least=0,
         at_most=10_000_000,
@@ -73,35 +73,31 @@ class TrainTokenizerSettings(Settings):
         names=["--vocabulary-size", "--vocab-size"],
     )
     min_frequency: int | None = setting(
-        "a word enters the vocabulary, a pair of pieces is merged, and Morfessor learns from a word, if it occurs so "
-        "many times (not for unigram) [default: 2, for morfessor 1]",
+        "minimum frequency of a word in the vocabulary, of a pair that bpe merges, and of a word that morfessor "
+        "learns from (not for unigram) [default: 2; 1 for morfessor]",
         None,
         at_least=1,
         only_with={"kind": ("word", "bpe", "morfessor")},
     )
     dampening: str | None = setting(
-        "of morfessor: how often a word counts that occurs n times: none (n), log (log2(n + 1), rounded) or ones (1) "
+        "morfessor only: count of a word that occurs n times: none (n), log (log2(n + 1), rounded) or ones (1) "
         "[default: none]",
         None,
         choices=["none", "log", "ones"],
         only_with={"kind": "morfessor"},
     )
-    seed: int = seed_setting("of morfessor: seed of the order in which it goes over the words")
+    seed: int = seed_setting("morfessor only: random seed of the order of the words")
     lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
     split_contractions: bool = setting(
-        "split English contractions as the Penn Treebank does (do n't); for word only",
-        True,
-        only_with={"kind": "word"},
+        "split English contractions as the Penn Treebank does (do n't); word only", True, only_with={"kind": "word"}
     )
     treebank_words: bool = setting(
-        "split and keep whole all that the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each); for "
-        "word only",
+        "tokenize as the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each); word only",
         False,
         only_with={"kind": "word"},
     )
     license: str | None = setting(
-        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none is stated]",
-        None,
+        "the licence of the tokenizer for the card, as the Hub spells it, e.g. apache-2.0 [default: none]", None
     )
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -144,8 +140,7 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
         with naming(inputs[0]):
             tokenizer, learnt = _learn(settings, (sentence for sentence, _ in zip(sentences, counter, strict=False)))
         number, name = next(counter), Path(settings.output).name
-        results: dict[str, Any] = {"sentences": number, "vocabulary": len(tokenizer)}
-        results |= learnt | _measure(tokenizer, corpora)
+        results = {"sentences": number, "vocabulary": len(tokenizer), **learnt, **_measure(tokenizer, corpora)}
         save_tokenizer(tokenizer, artefact.staging)
         about = {
             "languages": ["en"] if settings.kind == "word" and settings.split_contractions else [],
@@ -157,8 +152,8 @@ def train_tokenizer(settings: TrainTokenizerSettings) -> PreTrainedTokenizerFast
         card = Card("tokenizer", settings.record() | results | about, kind="model_cards", report=True)
         artefact.finish(results=results, card=card)
     log(
-        f"{settings.kind}: {len(tokenizer)} tokens from {number} sentences; "
-        f"{results['tokens_per_sentence']:.2f} tokens a sentence, {100 * results['unknown_share']:.2f} % unknown"
+        f"{settings.kind}: {len(tokenizer)} tokens from {number} sentences; {results['tokens_per_sentence']:.2f} "
+        f"tokens per sentence, {100 * results['unknown_share']:.2f} % unknown"
     )
     log(f"tokenizer saved to {settings.output}; use it with: train-encoder --tokenizer {settings.output}")
     return tokenizer

@@ -171,10 +171,9 @@ def save_tokenizer(tokenizer: PreTrainedTokenizerBase, folder: str | os.PathLike
 def _backend(
     vocabulary: dict[str, int], *, lower_case: bool, contractions: bool, treebank: bool, digits: str = "keep"
 ) -> Tokenizer:
-    from tokenizers import Regex, Tokenizer, pre_tokenizers
-    from tokenizers.models import WordLevel
+    from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 
-    tokenizer = Tokenizer(WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN))
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN))
     tokenizer.normalizer = basic_normalizer(lower_case=lower_case, digits=digits)
     pattern = Regex(TREEBANK_WORDS if treebank else (_CONTRACTIONS if contractions else "") + _WORDS)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(

@@ -33,7 +33,7 @@ class OneLineProgress(ProgressCallback):
         self.current_step = state.global_step
 
     def on_log(self, args: Any, state: TrainerState, control: TrainerControl, logs: Any = None, **kwargs: Any) -> None:
-        """Shows the loss and the dev scores behind the bar."""
+        """Shows the loss and the dev scores next to the bar."""
         for name, value in (logs or {}).items():
             if isinstance(value, int | float) and (name == "loss" or name.startswith("eval_")):
                 self.figures[name.replace("eval_", "dev ")] = f"{value:.4g}"

@@ -24,8 +24,8 @@ CPU = "cpu"
 def device_setting() -> Any:
     """Declares a field `device`; settings without :class:`DeviceSettings` call :func:`check_device` themselves."""
     return setting(
-        "where models compute: cpu, or a device of this machine as torch names it, such as cuda, cuda:1 or mps; "
-        "results of different devices differ by rounding",
+        "device for the models: cpu, or another one of this machine by its name in torch, such as cuda, cuda:1 or "
+        "mps; results of different devices differ by rounding",
         CPU,
     )
 
@@ -49,7 +49,7 @@ def check_device(device: str) -> str:
     """Returns the name of a device, which must be one of this machine."""
     # The CPU is always available, and torch takes a second to import.
     if device != CPU and device not in (available := devices()):
-        raise UsageError(f"there is no --device {device} here", remedy=choice_of(device, available))
+        raise UsageError(f"this machine has no --device {device}", remedy=choice_of(device, available))
     return device
 
 
@@ -85,8 +85,8 @@ class AcceleratorSettings(Settings):
     """The settings of a training's device and arithmetic."""
 
     device: str | None = setting(
-        "where to train: cpu, or a kind of device of this machine as torch names it, such as cuda, of which a process "
-        "takes one [default: a GPU where there is one]",
+        "device for training: cpu, or a type of device by its name in torch, such as cuda, of which each process "
+        "uses one [default: a GPU if available]",
         None,
     )
 
@@ -96,7 +96,7 @@ class AcceleratorSettings(Settings):
         if self.device is not None:
             kind, _, index = check_device(self.device).partition(":")
             if index:
-                problem = f"--device {self.device} is for verbs that do not train: a training takes the first GPU"
+                problem = f"--device {self.device} is for verbs that do not train: a training uses the first GPU"
                 raise UsageError(problem, remedy=f"give CUDA_VISIBLE_DEVICES={index} and --device {kind}")
 
     @property
@@ -124,7 +124,7 @@ def take_one_gpu(arguments: TrainingArguments) -> None:
     """Makes a process train on one GPU: `DataParallel` would cut its batches, and with them the sets of negatives."""
     if arguments.n_gpu > 1:
         arguments._n_gpu = 1
-        log("training on one GPU of those that are here; `accelerate launch` or `torchrun` starts a process for each")
+        log("training on one of several GPUs; `accelerate launch` or `torchrun` starts a process for each")
 
 
 @dataclass(kw_only=True)

@@ -36,13 +36,14 @@ class EpochTrainingArguments(TrainingArguments):
     save_strategy: Any = field(default="epoch", metadata={"help": "when a checkpoint is written"})
     save_total_limit: int | None = field(default=1, metadata={"help": "checkpoints kept, beside the best one"})
     load_best_model_at_end: bool | None = field(
-        default=None, metadata={"help": "load the best weights at the end; None does if every checkpoint has a score"}
+        default=None,
+        metadata={"help": "load the best weights at the end; None: if every checkpoint has a score"},
     )
     metric_for_best_model: str | None = field(
         default=None, metadata={"help": "the score that chooses the best weights; None for the trainer's own"}
     )
     greater_is_better: bool | None = field(
-        default=None, metadata={"help": "whether more of it is better; None for yes unless it is a loss"}
+        default=None, metadata={"help": "whether a higher score is better; None for yes unless it is a loss"}
     )
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ def refuse_sharding(arguments: Any = None) -> None:
     asked = [name for name in _SHARDING if os.environ.get(name, "").lower() in {"1", "true", "yes", "on", "y", "t"}]
     asked += [name for name in ("fsdp", "deepspeed") if getattr(arguments, name, None)]
     if asked:
-        problem = f"{asked[0]} spreads a model over processes, and here every process has the whole model"
+        problem = f"{asked[0]} splits a model across processes, but here every process holds the whole model"
         raise UsageError(problem, remedy="leave it out, and start torchrun or accelerate launch --multi_gpu")
 
 

@@ -43,16 +43,16 @@ LOGS = "logs"
 class TrainingRunSettings(AcceleratorSettings):
     """The settings of every training run."""
 
-    output: str = setting("the model folder to make; it appears whole at the end")
-    seed: int = seed_setting("seed of all that is drawn: initial weights, samples, the order of the examples, dropout")
+    output: str = setting("output model folder; it appears only when complete")
+    seed: int = seed_setting("random seed of initial weights, samples, the order of the examples, and dropout")
     license: str | None = setting(
         "the licence of the model for the card, as the Hub spells it, e.g. apache-2.0 [default: none]", None
     )
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
     resume: bool = setting("continue the incomplete run for this output, with the same result", False)
     report_to: str = setting(
-        "where the Trainer logs to, e.g. wandb, or tensorboard, whose files are in the folder logs of the output; "
-        "none for nowhere",
+        "where the Trainer logs to, e.g. wandb, or tensorboard (files in the folder logs of the output); none "
+        "disables logging",
         "none",
     )
 

@@ -94,9 +94,9 @@ def read_word_vectors(
         if vector is not None:
             rows.setdefault(word, vector)
     if not lines:
-        raise InputError("the file has no word vectors", path=path)
+        raise InputError("the file has no word vectors", path=path, remedy="give a text file of vectors")
     if promised not in (0, lines):
-        log(f"{path}: its first line promises {promised} vectors, and it has {lines}. They are read.", warning=True)
+        log(f"{path}: the first line says {promised} vectors, but the file has {lines}; all are read", warning=True)
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
     return WordVectors(list(rows), matrix, path)
 
@@ -161,9 +161,9 @@ def initial_embeddings(
     )
     if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
         raise InputError(
-            "no word of the pairs has a vector here",
+            "the file has no vector for any word of the pairs",
             path=vectors.source,
-            remedy="give vectors in the language of the pairs, and written as they are (lower case?)",
+            remedy="give vectors in the language and the casing of the pairs",
         )
     return matrix, coverage
 

@@ -1,4 +1,4 @@
-"""The recipe of the verb `back-translate`: the foreign side of a bitext into n-best pairs (paper 000 §3)."""
+"""The recipe of the verb `back-translate`: the source side of a bitext into n-best pairs (paper 000 §3)."""
 
 from __future__ import annotations
 
@@ -41,38 +41,36 @@ _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 @dataclass(kw_only=True)
 class BackTranslationSettings(SearchSettings, SearchJobSettings):
-    """Translate the foreign side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
+    """Translate the source side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
     bitext: str = setting("data folder or its URL, with id, source, target, source_lang", path=True, dataset=True)
-    output: str = setting("data folder for the pairs; it appears whole at the end")
+    output: str = setting("data folder for the pairs; it appears only when complete")
     split: str = setting("split of the bitext to translate", "train")
     num_beams: int = setting("beam width (paper 000: 50)", 50, at_least=1)
-    num_return_sequences: int | None = setting("hypotheses kept [default: the beam width]", None, at_least=1)
+    num_return_sequences: int | None = setting("translations to keep [default: the beam width]", None, at_least=1)
     lexical_table: str | None = setting(
-        "table from lexical-table: every batch is translated with few candidate units", None, path=True
+        "table made by lexical-table, which limits each batch to a few candidate units", None, path=True
     )
     candidates_frequent: int = setting(
-        "the most frequent target units that are always candidates", 10_000, at_least=0, only_with="lexical_table"
+        "most frequent target units that are always candidates", 10_000, at_least=0, only_with="lexical_table"
     )
     candidates_per_unit: int = setting(
-        "likeliest translations of each source unit that are candidates", 25, at_least=0, only_with="lexical_table"
+        "most probable translations of each source unit that are candidates", 25, at_least=0, only_with="lexical_table"
     )
     max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
-    shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 1_000, at_least=1)
+    shard_size: int = setting("sentences per shard, the unit of work", 1_000, at_least=1)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
         self.num_return_sequences = self.num_return_sequences or self.num_beams
         if self.num_return_sequences > self.num_beams:
-            raise UsageError(
-                f"--num-return-sequences {self.num_return_sequences} must be 1 to --num-beams {self.num_beams}"
-            )
+            raise UsageError("--num-return-sequences is above --num-beams", remedy=f"give at most {self.num_beams}")
 
 
 @dataclass(frozen=True)
 class BackTranslator(BatchFunction):
-    """Translates the foreign side of bitext; each translation becomes a pair with the English side.
+    """Translates the source side of bitext; each translation becomes a pair with the English side.
 
     The rows of a batch share searches, so another size of batches may change the last digits of a score. The model is
     opened by :func:`.loading.load_translation_model`; candidate vocabularies are chosen from the file of a lexical
@@ -147,7 +145,7 @@ def is_loop(text: str) -> bool:
 
 @recipe(BackTranslationSettings)
 def back_translate(settings: BackTranslationSettings) -> DataFolder:
-    """Translates the foreign side of a bitext, and keeps the n-best lists as paraphrases of its English side.
+    """Translates the source side of a bitext, and keeps the n-best lists as paraphrases of its English side.
 
     A job that was killed is continued with `resume`; the bytes are the same.
 
@@ -160,7 +158,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     available = bitext.count(settings.split)
     rows = available if settings.max_sentences is None else min(available, settings.max_sentences)
     if not rows:
-        raise InputError(f"split `{settings.split}` has no rows to translate", path=settings.bitext)
+        raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     device = settings.device or (None if settings.computes_here else "cpu")
     candidates = ["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []

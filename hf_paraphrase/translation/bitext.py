@@ -44,10 +44,10 @@ def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
     found: list[tuple[str, str]] = []
     for folder, table in tables.items():
         if not table.num_rows:
-            raise InputError("no training pairs", path=folder)
+            raise InputError("no training pairs", path=folder, remedy="give another --bitext")
         found.append((table["source_lang"][0].as_py(), table["target_lang"][0].as_py()))
         if found[-1] != found[0]:
-            problem = f"this bitext is {'→'.join(found[-1])}, the first one {'→'.join(found[0])}"
+            problem = f"this bitext is {'→'.join(found[-1])}, but the first one is {'→'.join(found[0])}"
             raise InputError(problem, path=folder, remedy="mix bitext of the same two languages")
     return found[0]
 
@@ -86,7 +86,7 @@ def trainable_rows(table: pa.Table, *, max_words: int) -> BitextSides:
     if not kept:
         raise InputError(
             f"none of the {table.num_rows} sentence pairs has 1 to {max_words} words on both sides",
-            remedy="look at the bitext",
+            remedy="check the bitext, or raise --max-words",
         )
     return BitextSides([source for source, _ in kept], [target for _, target in kept], table.num_rows - len(kept))
 

@@ -34,13 +34,13 @@ class TranslationEvaluationSettings(SearchSettings):
 
     bitext: str = setting("data folder with the columns source and target", path=True, dataset=True)
     split: str = setting("split to translate", "test")
-    num_beams: list[int] = setting("beam widths, each scored by itself; 1 is greedy search", [5], at_least=1)
-    cased: bool = setting("score with case (the default ignores it)", False)
-    max_sentences: int | None = setting("translate only so many sentences", None, at_least=1)
+    num_beams: list[int] = setting("beam widths, each evaluated separately; 1 is greedy search", [5], at_least=1)
+    cased: bool = setting("compute case-sensitive scores (by default case is ignored)", False)
+    max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
     output: str | None = setting("JSON file for the scores", None)
     translations: str | None = setting("text file for the translations of the last beam width", None, written=True)
     overwrite: bool = setting("replace existing files", False)
-    update_card: bool = setting("put the scores into the model's card, its model-index and provenance.json", False)
+    update_card: bool = setting("write the scores into the model's card, its model-index and provenance.json", False)
 
 
 class EvaluatedTranslation(NamedTuple):
@@ -94,7 +94,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     bitext = DataFolder(settings.bitext)
     table = bitext.table(settings.split, ["source", "target", "source_lang"]).slice(0, settings.max_sentences)
     if not table.num_rows:
-        raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext)
+        raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
 
     from .beam_search import translate
     from .loading import load_translation_model, source_limit, source_units
@@ -105,7 +105,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     limit = source_limit(model, tokenizer) or math.inf
     if cut := sum(len(units) > limit for units in source_units(model, tokenizer, sources)):
-        log(f"{cut:,} of {len(sources):,} sources have more than the {limit:,} units that the model reads and are cut")
+        log(f"{cut:,} of {len(sources):,} sources have more than the {limit:,} units that the model reads: truncated")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
     limits = {"length_penalty": settings.length_penalty, "max_length_ratio": settings.max_length_ratio}
@@ -118,10 +118,10 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         scores.append(measured | corpus_scores(translations, references, lowercase=not settings.cased))
     if settings.output is not None:
         write_text_whole(settings.output, json.dumps(scores, indent=2) + "\n")
-        log(f"scores: {settings.output}")
+        log(f"scores saved to {settings.output}")
     if settings.translations is not None:
         write_text_whole(settings.translations, "".join(f"{line}\n" for line in translations))
-        log(f"translations: {settings.translations}")
+        log(f"translations saved to {settings.translations}")
     if settings.update_card:
         _update_card(settings, scores, sha256)
     return EvaluatedTranslation(scores, translations)
@@ -156,4 +156,4 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[dict[str,
     text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{table}"
     section = "hf-paraphrase evaluate-nmt"
     add_results(settings.model, name, evaluation, measurements, section=section, text=text)
-    log(f"scores in {Path(settings.model) / 'README.md'}")
+    log(f"scores written to {Path(settings.model) / 'README.md'}")

@@ -20,7 +20,7 @@ from .decoder_steps import Annotated, DecoderSteps
 from .loading import decoder_start
 
 CUT = -1e6
-"""Log-probability of ending behind the length limit: below every real one."""
+"""Log-probability of ending after the length limit: below every real one."""
 _BLOCK = 64
 """Logits that share one maximum; the search for the best ones first looks at the maxima alone."""
 _CHUNK = 1 << 19
@@ -49,7 +49,7 @@ def fast_beam_search(
     A hypothesis that reaches the limit of its sentence, in units with the end, is ended there at a cost of 1e6 nats,
     so that it ranks below every finished one. `steps` is the decoder, where it is laid out already or restricted.
 
-    Returned are the lists, best first: units behind the start, padded with the first of the ends, (batch, num_beams,
+    Returned are the lists, best first: units after the start, padded with the first of the ends, (batch, num_beams,
     length), and their scores in fp32, (batch, num_beams). Where there are fewer hypotheses the best one is repeated
     with a score of −inf.
     """

@@ -133,7 +133,7 @@ def estimate_from_units(
     """
     kept = [pair for pair in zip(sources, targets, strict=True) if all(map(len, pair))]
     if not kept:
-        raise InputError("no sentence pair has units on both sides")
+        raise InputError("no sentence pair has units on both sides", remedy="give another --bitext")
     sources, targets = [pair[0] for pair in kept], [pair[1] for pair in kept]
     blocks = partial(_blocks, sources, targets, source_vocab_size, target_vocab_size, tension)
     keys = np.zeros(0, dtype=np.int64)
@@ -200,9 +200,9 @@ class CandidateVocabulary:
 class LexicalTableSettings(Settings):
     """Estimate p(target unit | source unit) from bitext, for the candidate vocabularies of back-translate."""
 
-    model: str = setting("translation model folder, from train-nmt, whose units the table is about", path=True)
+    model: str = setting("folder of the translation model, from train-nmt, whose units the table uses", path=True)
     bitext: list[str] = setting(
-        "data folders with the columns source and target, normally those it was trained on", path=True, dataset=True
+        "data folders with the columns source and target, e.g. the training data of the model", path=True, dataset=True
     )
     output: str = setting("file for the table, e.g. lexical_table.safetensors")
     split: str = setting("split of the bitext", "train")
@@ -235,5 +235,5 @@ def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
             units=unit_fingerprint(tokenizer),
         )
         table.save(output)
-    log(f"lexical table of {len(table.targets):,} translations: {settings.output}")
+    log(f"lexical table of {len(table.targets):,} translations saved to {settings.output}")
     return table

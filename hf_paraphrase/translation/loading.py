@@ -116,7 +116,7 @@ def _set_languages(
         own.src_lang, own.tgt_lang = source_lang, target_lang
         start = settings.decoder_start_token_id
         start = getattr(config, "decoder_start_token_id", None) if start is None else start
-        # Translations begin with a language: as the start of the decoder in some models, behind it in others.
+        # Translations begin with a language: as the start of the decoder in some models, after it in others.
         is_start = start is None or start in codes.values()
         setattr(settings, "decoder_start_token_id" if is_start else "forced_bos_token_id", codes[target_lang])
     elif marks := getattr(tokenizer, "supported_language_codes", None):
@@ -210,7 +210,7 @@ def source_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> 
 
 
 def target_limit(model: PreTrainedModel) -> int | None:
-    """Returns how many units a model can write behind the start, by its positions and its generation config."""
+    """Returns how many units a model can write after the start, by its positions and its generation config."""
     limits = [positions(model)]
     if not isinstance(model, RnnSearchForConditionalGeneration):
         settings: Any = model.generation_config

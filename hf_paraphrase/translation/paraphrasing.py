@@ -45,43 +45,43 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True)
 class ParaphraseSettings(SearchJobSettings):
-    """Paraphrase sentences: translate them into other languages and back, and keep other wordings."""
+    """Paraphrase sentences: translate them into other languages and back, and keep what is worded differently."""
 
     models: list[str] = setting(
-        "for every round trip a translation model and one that translates back; or one of several languages", path=True
+        "for every round trip a translation model and one that translates back; or one multilingual model", path=True
     )
     input: str = setting(
         "sentences: lines of text, - for standard input; Parquet, CSV, JSON lines; a data folder",
         path=True,
         dataset=True,
     )
-    output: str = setting("data folder for the pairs; it appears whole at the end")
+    output: str = setting("data folder for the pairs; it appears only when complete")
     column: str | None = setting(
-        f"column of the sentences; if not given, the first of {', '.join(DEFAULT_COLUMNS)} that is there",
+        f"column of the sentences; if not given, the first of {', '.join(DEFAULT_COLUMNS)} that exists",
         None,
         names=["--column", "--columns"],
     )
-    keep_columns: list[str] = setting("columns, such as label, whose values every paraphrase of a row gets", [])
+    keep_columns: list[str] = setting("columns, such as label, to copy to every paraphrase of a row", [])
     split: str = setting("split of the data folder", "train")
     language: str | None = setting(
-        "language of the sentences, by the code of models that know several, such as eng_Latn",
+        "language of the sentences: its code in a multilingual model, such as eng_Latn",
         None,
         names=["--language", "--lang"],
     )
     pivots: list[str] = setting("code of the pivot language, one for every round trip", [])
-    num: int = setting("paraphrases kept per sentence, at most", 5, at_least=1)
+    num: int = setting("maximum number of paraphrases per sentence", 5, at_least=1)
     num_beams: int = setting(
         "beam width of both directions: N translations, each with N translations back", 5, at_least=1
     )
     encoder: str | None = setting("encoder that measures similarity [default: builtin, for English]", None, path=True)
     min_similarity: float = setting(
-        "least similarity of a paraphrase to its sentence; -1 keeps all", 0.7, at_least=-1, at_most=1
+        "minimum similarity of a paraphrase to its sentence; -1 keeps all", 0.7, at_least=-1, at_most=1
     )
     min_edit_distance: float = setting(
-        "least edit distance to its sentence, as a share of the characters", 0.15, at_least=0, at_most=1
+        "minimum edit distance to its sentence, as a fraction of the characters", 0.15, at_least=0, at_most=1
     )
     max_sentences: int | None = setting("paraphrase only the first N sentences", None, at_least=1)
-    shard_size: int = setting("sentences per shard, the unit of work that is never done twice", 200, at_least=1)
+    shard_size: int = setting("sentences per shard, the unit of work", 200, at_least=1)
 
     def __post_init__(self) -> None:
         """Takes the word for standard input as the name of its file, which every recipe copies first."""
@@ -142,13 +142,13 @@ class Paraphraser(BatchFunction):
         if len(models) == 1:
             if not pivots:
                 raise UsageError(
-                    "one model alone makes a round trip only if it knows several languages",
+                    "a single model makes a round trip only if it is multilingual",
                     remedy="give --pivots and --language, or a second model that translates back",
                 )
             models *= 2 * len(pivots)
         if len(models) % 2 or len(pivots) not in (0, len(models) // 2):
             raise UsageError(
-                f"{len(models)} models and {len(pivots)} pivots are no round trips",
+                f"{len(models)} models and {len(pivots)} pivots do not form round trips",
                 remedy="give two models for every round trip, and one of --pivots for each or none",
             )
         return list(map(self._trip, models[::2], models[1::2], pivots or [None] * (len(models) // 2)))
@@ -356,7 +356,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
     encoder, trips = here.used_encoder, here.trips
     here.check_kept()
     if encoder is None:
-        log("similarity is not measured: the built-in encoder knows English alone; --encoder names another")
+        log("similarity is not measured: the built-in encoder knows only English; choose another with --encoder")
     with output:
         if output.finished:
             return DataFolder(output.target)

@@ -88,7 +88,7 @@ def padded_sources(
 def hypothesis_scores(
     model: PreTrainedModel, sources: Tensor, mask: Tensor, rows: Sequence[int], hypotheses: Sequence[Sequence[int]]
 ) -> list[float]:
-    """Computes Σ log p of the units of hypotheses behind what every translation of the model begins with.
+    """Computes Σ log p of the units of hypotheses after what every translation of the model begins with.
 
     What `generate` reports depends on its arithmetic and its processors. Sources and their mask are (batch, source
     length), `rows` has for each hypothesis the row of its source.
@@ -206,7 +206,7 @@ def _attend(steps: DecoderSteps, state: Tensor, sentences: np.ndarray, annotated
 
 
 def _log_probs(steps: DecoderSteps, readout: Tensor, rows: np.ndarray, units: np.ndarray) -> Tensor:
-    """Computes the log-probabilities of units, (continuations,), behind rows of readouts, which are ascending."""
+    """Computes the log-probabilities of units, (continuations,), after rows of readouts, which are ascending."""
     size = max(1, _LOGITS_AT_ONCE // len(steps.of_output[0]))
     parts: list[Tensor] = []
     for start in range(0, len(readout), size):

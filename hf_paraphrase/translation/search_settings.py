@@ -37,13 +37,13 @@ class LimitSettings(Settings):
     GROUP: ClassVar[str] = "search for translations"
 
     max_length_ratio: float = setting(
-        "greatest length of a translation, in units, as a multiple of its source's", MAX_LENGTH_RATIO, above=0
+        "maximum length of a translation in units, as a multiple of that of its source", MAX_LENGTH_RATIO, above=0
     )
     length_penalty: float = setting(
-        "exponent of the length by which scores are divided to rank; 0 ranks by the sum", 1.0, at_least=-50, at_most=50
+        "exponent of the length that divides scores in ranking; 0 ranks by the sum", 1.0, at_least=-50, at_most=50
     )
     device: str | None = setting(
-        "where models compute, as torch names it: cpu, cuda, cuda:1 [default: a GPU if there is one]", None
+        "device for the models, by its name in torch: cpu, cuda, cuda:1 [default: a GPU if available]", None
     )
 
     def check(self) -> None:
@@ -65,11 +65,11 @@ class SearchSettings(LimitSettings):
         path=True,
     )
     model_source_lang: str | None = setting(
-        "language to translate from, by the code of a model of several, such as fra_Latn", None
+        "source language: its code in a multilingual model, such as fra_Latn", None
     )
-    model_target_lang: str | None = setting("language to translate into, by such a code", None)
+    model_target_lang: str | None = setting("target language: its code in such a model", None)
     task_prefix: str | None = setting(
-        "text to put before every source, as T5 models need it [default: that of the languages]", None
+        "text to put before every source, as T5 models need it [default: the one for the languages]", None
     )
 
     @property
@@ -87,9 +87,9 @@ class SearchJobSettings(LimitSettings, ShardSettings):
     """A search for translations of many sentences, in shards."""
 
     num_beams: int = setting("beam width", 5, at_least=1)
-    max_source_tokens: int = setting("longer sentences are skipped and recorded, in sub-word units", 250, at_least=1)
+    max_source_tokens: int = setting("skip and record sentences of more sub-word units", 250, at_least=1)
     precision: str = setting(
-        "arithmetic of the search: auto takes bf16 where the hardware has it", "auto", choices=["auto", "bf16", "fp32"]
+        "precision of the search; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]
     )
     resume: bool = setting("continue the incomplete job for this output", False)
 

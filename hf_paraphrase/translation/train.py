@@ -37,60 +37,58 @@ class TranslationTrainingSettings(TrainingRunSettings):
     """Train an RNNsearch model (GRU encoder-decoder with attention, paper 000 §3) from source to target language."""
 
     bitext: list[str] = setting(
-        "data folders with the columns source and target, from `prepare bitext`; several are mixed, one that is named "
+        "data folders with the columns source and target, from `prepare bitext`; several are mixed, a folder named "
         "twice counts twice, and the dev set is that of the first",
         path=True,
         dataset=True,
     )
     initial_model: str | None = setting(
-        "a translation model to continue from, with its units, casing and sizes, whatever the flags say",
-        None,
-        path=True,
+        "a translation model to continue from; its units, casing and sizes override the flags", None, path=True
     )
     vocab_size: int = setting(
-        "number of BPE units, joint or of each side",
+        "number of BPE units, of both sides together or of each",
         8_000,
         at_least=1,
         at_most=10_000_000,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    joint_vocabulary: bool = setting("one set of BPE units for both sides (else --no-share-embeddings too)", True)
+    joint_vocabulary: bool = setting("one set of BPE units for both sides; else --no-share-embeddings is needed", True)
     lowercase: bool = setting(
-        "lower-case both sides, and later both sides of the pairs that are made with the model",
+        "lower-case both sides, also in pairs that are made with the model later",
         False,
         names=["--lower-case", "--lowercase"],
     )
     hidden_size: int = setting("size of the GRU states (paper: 1000)", 512, at_least=2)
     embedding_size: int = setting("size of the word embeddings (paper: 620)", 320, at_least=1)
-    dropout: float = setting("rate on embeddings, annotations and readout (paper: 0)", 0.3, at_least=0, below=1)
-    label_smoothing: float = setting("share of the loss spread over all units (paper: 0)", 0.1, at_least=0, below=1)
+    dropout: float = setting("dropout on embeddings, annotations and readout (paper: 0)", 0.3, at_least=0, below=1)
+    label_smoothing: float = setting("probability spread over all units (paper: 0)", 0.1, at_least=0, below=1)
     initialization: str = setting(
-        "initial weights: the paper's small normal ones (reference), or Glorot's, which learn faster",
+        "initial weights: reference (the paper's, normal and small) or xavier (Glorot's, which learn faster)",
         "xavier",
         choices=["reference", "xavier"],
     )
     share_embeddings: bool = setting("one matrix for source, target and output embeddings (paper: false)", True)
     epochs: float = setting("passes over the training pairs", 20.0, above=0)
-    batch_size: int = setting("sentence pairs per mini-batch and process", 80, at_least=1)
-    gradient_accumulation_steps: int = setting("mini-batches per update", 1, at_least=1)
+    batch_size: int = setting("sentence pairs per batch and process", 80, at_least=1)
+    gradient_accumulation_steps: int = setting("batches per update", 1, at_least=1)
     optimizer: str = setting(
         "Adam with warm-up and cosine decay, or the paper's Adadelta (ρ 0.95, ε 1e-6) with a constant rate",
         "adam",
         choices=list(LEARNING_RATES),
     )
-    learning_rate: float | None = setting("of Adam the peak [default: 0.001, of Adadelta 1]", None, above=0)
+    learning_rate: float | None = setting("peak rate of Adam [default: 0.001], or rate of Adadelta [1]", None, above=0)
     warmup_steps: int | None = setting(
         "steps of linear warm-up of Adam [default: 400, or a tenth of the run if that is shorter]", None, at_least=0
     )
     freeze_embeddings: bool = setting(
-        "keep embeddings and output layer, as paper 000 does in a second stage", False, only_with="initial_model"
+        "do not train embeddings and output layer (second stage of paper 000)", False, only_with="initial_model"
     )
     evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
-    max_words: int = setting("pairs with a longer side are left out, in words", 80, at_least=1)
-    max_units: int | None = setting("the same in BPE units (paper: 50)", None, at_least=1)
+    max_words: int = setting("leave out pairs with a side of more words", 80, at_least=1)
+    max_units: int | None = setting("leave out pairs with a side of more BPE units (paper: 50)", None, at_least=1)
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
     precision: str = setting(
-        "arithmetic: auto takes bf16 where the hardware has it", "auto", choices=["auto", "bf16", "fp32"]
+        "precision; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]
     )
 
     def check(self) -> None:
@@ -98,10 +96,10 @@ class TranslationTrainingSettings(TrainingRunSettings):
         super().check()
         self.learning_rate = self.learning_rate or LEARNING_RATES[self.optimizer]
         if self.hidden_size % 2:
-            raise UsageError(f"--hidden-size {self.hidden_size} must be even: the readout is halved by maxout")
+            raise UsageError(f"--hidden-size {self.hidden_size} must be even", remedy="maxout halves the readout")
         if not self.joint_vocabulary and self.share_embeddings:
             raise UsageError(
-                "sides with units of their own cannot share embeddings", remedy="give --no-share-embeddings as well"
+                "sides with separate units cannot share embeddings", remedy="give --no-share-embeddings as well"
             )
 
 
@@ -119,8 +117,8 @@ def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrained
     with TrainingRun(settings, command="train-nmt", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
-    log(f"translation model: {settings.output}")
-    log(f"load it: AutoModelForSeq2SeqLM.from_pretrained({settings.output!r}) after `hf_paraphrase.register()`")
+    log(f"translation model saved to {settings.output}")
+    log(f"Use it with: AutoModelForSeq2SeqLM.from_pretrained({settings.output!r}) after `hf_paraphrase.register()`")
 
     from .loading import load_translation_model
 
@@ -196,7 +194,7 @@ def _initial_model(settings: TranslationTrainingSettings, folder: str, languages
     model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
     own = (model.config.source_lang, model.config.target_lang)
     if own != languages:
-        problem = f"this model translates {own[0]}→{own[1]}, the bitext is {'→'.join(languages)}"
+        problem = f"this model translates {own[0]}→{own[1]}, but the bitext is {'→'.join(languages)}"
         raise InputError(problem, path=folder, remedy="give a model of the same two languages")
     return model, tokenizer
 
@@ -273,7 +271,7 @@ def _write(
     seconds = max((entry["train_runtime"] for entry in history if "train_runtime" in entry), default=0.0)
     log(f"best dev BLEU (greedy) {best['eval_bleu']:.2f} at epoch {best['epoch']:.2f}; {seconds / 60:.1f} minutes")
     model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
-    # What the last call left there differs where a run was resumed behind its last evaluation.
+    # What the last call left there differs where a run was resumed after its last evaluation.
     tokenizer.backend_tokenizer.no_truncation()
     with quiet_transformers():
         model.to(dtype=torch.float32).save_pretrained(run.folder)

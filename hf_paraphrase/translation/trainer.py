@@ -94,7 +94,7 @@ class TranslationTrainer(Trainer):
         keep_standard_output(self)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; from a checkpoint behind the last update, where the Trainer might make one more, loads the best."""
+        """Trains; from a checkpoint after the last update, where the Trainer might make one more, loads the best."""
         if isinstance(resume_from_checkpoint, str):
             state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
             if state.global_step >= state.max_steps > 0 and state.best_model_checkpoint is not None:

@@ -130,7 +130,7 @@ def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
             first.setdefault(item.text, item)
     if not ended:
         return "no translation ends within the length limit"
-    return list(first.values()) or "the model translates it into nothing"
+    return list(first.values()) or "the model's translation is empty"
 
 
 def _candidate_vocabulary(
@@ -143,7 +143,7 @@ def _candidate_vocabulary(
     sizes = len(table.offsets) - 1, len(table.target_counts)
     same_sizes = sizes == (config.source_vocab_size, config.vocab_size)
     if not same_sizes or table.units not in {None, unit_fingerprint(tokenizer)}:
-        what = f"the lexical table is about the units of another model than {model.name_or_path}"
+        what = f"the lexical table has the units of another model than {model.name_or_path}"
         raise InputError(what, path=path, remedy="make one for this model with the verb lexical-table")
     return CandidateVocabulary(
         table,

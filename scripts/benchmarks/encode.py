@@ -55,7 +55,7 @@ FIRST_CALL = "first call, sentences/s"
 def main() -> int:
     """Runs the benchmark and returns the exit code."""
     parser = bench.argument_parser(__doc__, rounds=7, clock=True)
-    parser.add_argument("--text", help="text file, one sentence a line, plain or compressed; none = the sample")
+    parser.add_argument("--text", help="text file, one sentence per line, plain or compressed; none = the sample")
     parser.add_argument("--sentences", type=int, default=100_000, help="sentences to encode; fewer lines are repeated")
     parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
     parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
@@ -94,7 +94,7 @@ def read_sentences(text: str | None, count: int) -> list[str]:
         stream = (line for block in read_lines(Path(text), LineErrors()) for line in block.to_pylist() if line.strip())
         lines = list(islice(stream, count))
     if not lines:
-        raise InputError("no line has a word", path=text, remedy="give one sentence a line")
+        raise InputError("no line has a word", path=text, remedy="give one sentence per line")
     return [lines[place % len(lines)] for place in range(count)]
 
 

@@ -90,7 +90,7 @@ def test_code_of_others_is_never_run(folder):
         change_json(folder / "config.json", auto_map={"AutoModel": code, "AutoConfig": code})
         change_json(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": [code, None]}, tokenizer_class="Evil")
         for opener in OPENERS.values():
-            with pytest.raises(ModelError, match=f"of a class of its own, `{code.rpartition('--')[2]}`"):
+            with pytest.raises(ModelError, match=f"has its own class, `{code.rpartition('--')[2]}`"):
                 opener(folder)
         (folder / "tokenizer_config.json").write_text(tokenizer_config)
     (folder / "evil.py").rename(folder / "modeling_avg.py")
@@ -162,7 +162,7 @@ def damaged(tensors, name):
         ("short", {}, r"`weights` has the shape \[5\], and there are 6 tokens"),
         ("nan", {}, "the vector of token 0 is not finite"),
         (None, {"hidden_size": 4}, r"do not fit the configuration: \(6, 5\), wanted \(6, 4\)"),
-        (None, {"model_type": "gran"}, "int8 weights of a model of type `gran`"),
+        (None, {"model_type": "gran"}, "a model of type `gran` cannot have int8 weights"),
     ],
 )
 def test_damage_of_an_int8_table_is_one_clear_line(exported, tmp_path, damage, settings, text):

@@ -174,7 +174,7 @@ def test_probabilities_that_are_not_finite_are_an_error(tiny_model, bitext):
 
 @pytest.mark.parametrize(
     ("bias", "reason", "num_beams"),
-    [(-1e4, "no translation ends within the length limit", "4"), (1e4, "the model translates it into nothing", "1")],
+    [(-1e4, "no translation ends within the length limit", "4"), (1e4, "the model's translation is empty", "1")],
 )
 def test_translations_without_an_end_or_without_a_word_are_recorded_and_no_pairs(
     tiny_model, bitext, tmp_path, bias, reason, num_beams, capsys

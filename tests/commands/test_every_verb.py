@@ -243,4 +243,4 @@ WITH_DEVICE = [case for case in DISTURBED if "device" in case.settings and case.
 def test_a_device_that_is_not_there_is_refused_before_any_work(case, artefacts, tmp_path):
     ended = run_here(case.words(artefacts.paths(case), "--device", "cuda:7"), tmp_path)
     assert_refused(ended)
-    assert "there is no --device cuda:7 here (" in ended.errors[0] and not list(tmp_path.iterdir())
+    assert "this machine has no --device cuda:7 (" in ended.errors[0] and not list(tmp_path.iterdir())

@@ -127,8 +127,8 @@ def test_values_of_every_type_are_read_as_those_of_flags_and_null_means_the_defa
         ("columns: a\nkeep: {a: b}\n", "verb: `keep` is {'a': 'b'}, not a single value"),
         ("precision: [a, b]\n", "verb: `precision` is ['a', 'b'], not a single value"),
         ("precision: !!python/object/apply:os.getcwd []\n", "verb: `precision` is [], not a single value"),
-        ("cased: perhaps\n", "verb: argument --cased: 'perhaps' is not true or false"),
-        ("- a\n", "the configuration must be a mapping"),
+        ("cased: perhaps\n", "verb: argument --cased: 'perhaps' is none of true, false"),
+        ("- a\n", "the file is not a YAML mapping"),
         ("a: [", "not a readable YAML file"),
     ],
     ids=range(8),
@@ -154,10 +154,10 @@ def test_help_says_what_is_required_and_no_default_that_says_nothing(monkeypatch
         "--least LEAST": "a number (default: 0)",
         "--max-sentences MAX_SENTENCES": "limit",
         "--lower-case, --lowercase [LOWERCASE]": "lower-case (default: True)",
-        "--no-lower-case, --no-lowercase": "turns --lower-case off",
+        "--no-lower-case, --no-lowercase": "disable --lower-case",
         "--cased": "with case",
         "--precision {auto,fp32}": "arithmetic (default: auto)",
-        "--config FILE": "a YAML file of `flag: value`; flags given here win over it",
+        "--config FILE": "a YAML file of `flag: value`; flags on the command line override it",
         "-h, --help": "show this help message and exit",
     }
     with pytest.raises(SystemExit, match="0"):

@@ -50,7 +50,7 @@ def test_a_full_standard_output_is_one_line():
     assert (code, said) == (
         2,
         "hf-paraphrase: error: standard output: cannot write: No space left on device "
-        "(free some space or choose another output; --resume continues where the verb has it)\n",
+        "(free some disk space or choose another output; --resume continues, if the verb has it)\n",
     )
 
 
@@ -88,7 +88,7 @@ def test_what_nothing_has_foreseen_is_one_line_and_a_traceback_only_where_it_is_
     assert main(["env"]) == 1
     said = capsys.readouterr().err.splitlines()
     assert said[-1].startswith(
-        r"hf-paraphrase: error: PanicException: a\u001b[1m b <token> (please report it; with HF_PARAPHRASE_DEBUG=1"
+        r"hf-paraphrase: error: PanicException: a\u001b[1m b <token> (please report it; set HF_PARAPHRASE_DEBUG=1"
     )
     assert (len(said) > 1) == any("in act" in line for line in said) == debug
     assert TOKEN not in "".join(said)

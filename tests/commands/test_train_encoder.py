@@ -97,7 +97,7 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     card = (tmp_path / "m" / "README.md").read_text()
     assert "contrastive margin loss on labelled pairs (Sjöblom" in card and "| negatives |" not in card
     assert run(folder, tmp_path / "margin", *FAST) == 0
-    assert "60 pairs labelled 0, no paraphrases, left out" in capsys.readouterr().err
+    assert "60 pairs labelled 0 (no paraphrases) left out" in capsys.readouterr().err
 
 
 def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrieval(

@@ -52,7 +52,7 @@ def test_two_processes_train_one_model(tiny_bitext, tmp_path):
     assert result.returncode == 0, result.stderr[-3_000:]
     assert [path.name for path in tmp_path.iterdir()] == ["model"] and result.stdout == ""
     assert [step for step, _ in measured(tmp_path / "model")] == [4, 8, 12, 16, 20, 24]
-    assert result.stderr.count("training pairs") == result.stderr.count("translation model: ") == 1
+    assert result.stderr.count("training pairs") == result.stderr.count("translation model saved to ") == 1
     AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
 
 
@@ -135,7 +135,7 @@ def test_scores_equal_sacrebleu_on_the_translations_and_case_split_and_limit_are
     lines = out.splitlines()
     assert len(lines) == 4 and re.match(r"beam   1  BLEU +\d+\.\d\d  chrF2 +\d+\.\d\d$", lines[0])
     assert lines[2].startswith("BLEU  nrefs:1|case:lc") and lines[3].startswith("chrF2 nrefs:1")
-    assert "scores: " in err and "8/8" not in out
+    assert "scores saved to " in err and "8/8" not in out
     words = ["--split", "validation", "--max-sentences", "3", "--cased", "--output", str(tmp_path / "cased.json")]
     assert evaluate(tiny_model, tiny_bitext, *words) == 0
     (entry,) = json.loads((tmp_path / "cased.json").read_text())
@@ -152,5 +152,5 @@ def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads
     lines = (tmp_path / "t.txt").read_text().split("\n")
     assert len(lines) == 5 and lines[0] == lines[2] == ""
     assert [score["sources_cut"] for score in json.loads((tmp_path / "s.json").read_text())] == [1, 1]
-    message = "1 of 4 sources have more than the 1,000 units that the model reads and are cut"
+    message = "1 of 4 sources have more than the 1,000 units that the model reads: truncated"
     assert capsys.readouterr().err.count(message) == 1

@@ -146,7 +146,7 @@ def test_everything_in_a_folder_is_read_or_named_as_unread(tmp_path, caplog):
     read = ("deep/b.json", "deep/er/a.txt.bz2", "c.parquet", "set", "wide.txt")
     assert {name: len(numbers) for name, numbers in sets.sets.items()} == {f"eval/{name}": 1 for name in read}
     assert "eval/c.parquet: 1 sentences of four words or more to keep out" in caplog.text
-    assert "not read, for they are no sentences: eval/README.md, eval/x.bin" in caplog.text
+    assert "not read, because they contain no sentences: eval/README.md, eval/x.bin" in caplog.text
 
 
 @pytest.mark.parametrize(

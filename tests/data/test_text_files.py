@@ -41,7 +41,7 @@ def as_one_text(read, path: Path) -> str:
     try:
         return repr(read(path))
     except InputError as error:
-        return str(error).replace(", or leave such lines out: --on-error skip", "")
+        return str(error).replace(", or skip such lines with --on-error skip", "")
 
 
 def fields_of(path: Path, columns: list[str], errors: LineErrors | None = None, **options) -> list[tuple]:
@@ -193,7 +193,7 @@ def test_compressed_files_read_as_plain_ones_and_damaged_or_misnamed_ones_are_re
     [
         ("a cat\tthe cat\n".encode("utf-16-le"), "UTF-16, not UTF-8"),
         (b"PK\x03\x04...", "a zip archive, not text"),
-        (b"\xef\xbb\xbfa\tb\rc\td\r", "carriage returns and no line feed"),
+        (b"\xef\xbb\xbfa\tb\rc\td\r", "carriage returns but no line feeds"),
     ],
 )
 def test_what_would_be_read_as_other_text_is_refused(tmp_path, content, message):

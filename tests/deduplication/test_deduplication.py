@@ -235,7 +235,7 @@ def test_edges_have_their_natural_results(texts, settings, expected):
         ([1, 2], {}, UsageError, r"texts\[0\] is 1"),
         (["a"], {"by": "label"}, InputError, "missing column label"),
         (datasets.Dataset.from_dict({"n": [1]}), {"by": "n"}, InputError, "of type int64, not text"),
-        (datasets.Dataset.from_dict({"text": ["a"], "similarity": [1]}), {}, InputError, "a column similarity"),
+        (datasets.Dataset.from_dict({"text": ["a"], "similarity": [1]}), {}, InputError, "the column similarity"),
     ],
 )
 def test_rows_that_cannot_be_compared_are_one_line(rows, settings, error, message):
@@ -298,7 +298,7 @@ def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, 
     assert folder.count("train") == 0 and folder.count("removed") == 8
     assert set(folder.table("removed").column("representative_in").to_pylist()) == {"against"}
     log = capsys.readouterr().err
-    assert "of 8 rows" in log and "no row stays" in log and "load_dataset" not in log
+    assert "of 8 rows" in log and "no row is kept" in log and "load_dataset" not in log
 
 
 @pytest.mark.parametrize("name", ["sentence", "anything"])

@@ -31,7 +31,7 @@ def test_the_page_is_served_until_it_is_interrupted(gradio, models, capfd, monke
     monkeypatch.setattr(run, "Event", lambda: SimpleNamespace(wait=interrupted))
     assert main(["demo", "--models", str(models), "--port", str(port)]) == 0
     said = capfd.readouterr().err
-    assert f"the page is at http://127.0.0.1:{port} (Ctrl-C ends it)" in said and "the page is closed" in said
+    assert f"the page is at http://127.0.0.1:{port} (stop with Ctrl-C)" in said and "the page is closed" in said
     assert "Similarity" in seen[0]
     with socket.socket() as after:
         after.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections that ended linger

@@ -70,13 +70,13 @@ def test_each_tab_shows_an_example_when_it_is_opened(page):
 
 
 def test_similarity(page):
-    page.get_by_label("Sentences, a line each").fill("the doctor bought a car\na car was purchased\nit is raining")
+    page.get_by_label("Sentences, one per line").fill("the doctor bought a car\na car was purchased\nit is raining")
     page.get_by_role("button", name="Compare").click()
     text = said(page, "similarity-result", "it is raining", "What carries each score")
     assert text.count("Most of it") == 3
     page.locator("table.hfp-heat tbody tr").first.locator("a").nth(1).click()
     assert page.url.endswith("#pair-0-2")
-    page.get_by_label("Sentences, a line each").fill("<img src=x onerror=alert(1)> ${alert(2)}\n{{value}} <script>")
+    page.get_by_label("Sentences, one per line").fill("<img src=x onerror=alert(1)> ${alert(2)}\n{{value}} <script>")
     page.get_by_label("Encoder").first.click()
     page.get_by_role("option", name="avg", exact=True).click()
     said(page, "similarity-result", "<img src=x onerror=alert(1)> ${alert(2)}", "{{value}}")

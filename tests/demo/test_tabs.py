@@ -72,7 +72,7 @@ def test_missing_values_are_kept_by_whole_ranges_alone_as_filter_does(tmp_path):
     assert "1 of 4 pairs are kept" in text and "&lt;=score" in text
     assert found.examples(kept) == [["c", "c", 0.3]]
     assert [row[2] for row in found.examples(~kept)] == [0.1, None, 0.9]
-    assert "nothing is kept" in shown(found, *found.cut({"score": (0.5, 0.6)}))
+    assert "no pair is kept" in shown(found, *found.cut({"score": (0.5, 0.6)}))
 
 
 def test_what_cannot_be_read_is_refused_in_words(pairs, tmp_path):
@@ -216,7 +216,7 @@ def test_paraphrases_are_those_of_the_verb_and_its_command_is_shown(models, cata
     assert pairs.column("sentence2").to_pylist() == expected
     assert f"{len(expected)} paraphrases from " in summary
     assert f"hf-paraphrase paraphrase --models {' '.join(folders)} --num 2" in summary
-    with pytest.raises(UsageError, match="one model alone"):
+    with pytest.raises(UsageError, match="a single model"):
         paraphrased(catalogue, "nmt", "nmt", REFERENCE, 2)
 
 
@@ -253,7 +253,7 @@ def test_a_model_whose_embedding_is_no_mean_of_its_tokens_is_reported(models, mo
         return output
 
     monkeypatch.setattr(encoder.model, "forward", changed)
-    with pytest.raises(ModelError, match="does not tell what a word adds"):
+    with pytest.raises(ModelError, match="does not show what a word adds"):
         word_vectors(encoder, TEXTS[0])
 
 

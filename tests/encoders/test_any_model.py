@@ -186,7 +186,7 @@ def test_a_long_text_is_truncated_between_its_special_tokens_and_logged_once(ber
     encoder.encode([long, "a"])
     encoder.encode([long])
     assert [record.getMessage() for record in caplog.records if "tokens" in record.getMessage()] == [
-        f"2 texts have more than {length or POSITIONS} tokens: the rest of them is not read"
+        f"2 texts have more than {length or POSITIONS} tokens and are truncated"
     ]
 
 

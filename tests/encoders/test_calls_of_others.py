@@ -78,7 +78,7 @@ def test_an_unknown_option_names_the_method_that_was_called_and_a_model_comes_wi
     with pytest.raises(TypeError, match=r"^SentenceEncoder.encode\(\) got an unexpected keyword argument 'normalise'"):
         SentenceEncoder.from_pretrained(folders["table"]).encode(TEXTS, normalise=True)
 
-    with pytest.raises(UsageError, match="comes with its tokenizer"):
+    with pytest.raises(UsageError, match="needs its tokenizer"):
         SentenceEncoder(SentenceEncoder.from_pretrained(folders["gran"]).model)
 
 

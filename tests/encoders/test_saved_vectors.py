@@ -63,7 +63,7 @@ def test_words_of_tables_side_by_side_add_up_to_the_sentences_of_the_encoder(tmp
         np.testing.assert_allclose(summed / np.linalg.norm(summed) * 0.7**0.5, expected, atol=1e-6)
         assert np.square(second).sum() / np.square(first).sum() == pytest.approx(0.3 / 0.7, rel=1e-5)
         assert np.linalg.norm(first[0]) < np.linalg.norm(first[1]) / 4
-    with pytest.raises(UsageError, match=f"have {encoder.dimension} components, and 3 are asked for"):
+    with pytest.raises(UsageError, match=f"have {encoder.dimension} components, but 3 are requested"):
         read_initial_vectors("builtin", words, dimension=3)
 
 

@@ -224,7 +224,7 @@ def test_a_training_that_does_not_beat_its_start_says_so(tmp_path, caplog):
     values, args = iter([50.0, 40.0, 45.0]), arguments(tmp_path)
     before = args.to_dict()
     EncoderTrainer("avg", args, rows(), evaluator=lambda encoder: next(values)).train()
-    assert "did not beat the start: dev_mean was 50.00 before and is 45.00 at best" in caplog.text
+    assert "did not improve the initial weights: dev_mean was 50.00 before and is 45.00 at best" in caplog.text
     # The arguments stay as they are, and serve a second trainer.
     assert args.to_dict() == before
     EncoderTrainer("avg", args, rows()).train()

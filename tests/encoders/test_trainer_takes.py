@@ -53,7 +53,7 @@ def test_every_source_gives_the_same_pairs(tmp_path, rows, tokenizer):
 
 
 def test_the_score_that_chooses_must_be_among_those_of_the_evaluator(tmp_path, rows, tokenizer):
-    with pytest.raises(UsageError, match="the scores are x, y, and `dev_mean` shall choose"):
+    with pytest.raises(UsageError, match="chosen by `dev_mean`, but the scores are x, y"):
         train(tmp_path / "b", make(), rows, tokenizer, evaluator=lambda encoder: {"x": 1, "y": 2})
 
 

@@ -119,7 +119,7 @@ def test_update_card_puts_each_models_own_tables_into_its_card_and_a_second_run_
     card = (models[0] / "README.md").read_text()
     assert card.count("## Evaluation") == 2 and card.count("## Evaluation: paraphrase detection") == 1
     assert "STS16 mean" in card and "all: all pairs" not in card and card.rstrip().endswith("many")
-    assert "### perceptron: " in card and "### cosine: " in card and "the perceptron was trained on top" in card
+    assert "### perceptron: " in card and "### cosine: " in card and "perceptron was trained on fixed" in card
     head = yaml.safe_load(card.split("---")[1])
     names = [result["dataset"]["name"] for result in head["model-index"][0]["results"]]
     assert names.count("fi") == 2 and "STS16 headlines" in names

@@ -47,7 +47,7 @@ def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_comp
 def test_noise_and_negatives_are_made_told_and_recorded(pairs, tmp_path, capsys):
     words = ["filter", "--pairs", pairs, "--first", 16, "--drop-identical", "--noise", 0.25, "--seed", 3]
     assert run(*words, "--negatives", 7, "--output", tmp_path / "a") == 0
-    assert "4 of the pairs made random, 15 negatives added" in capsys.readouterr().err
+    assert "4 of the pairs were made random, 15 negatives added" in capsys.readouterr().err
     table = DataFolder(tmp_path / "a").table()
     assert table["label"].to_pylist() == [1] * 15 + [0] * 15
     assert sum(table["noise"].to_pylist()) == 4 and table.column_names[-2:] == ["noise", "label"]

@@ -128,9 +128,9 @@ def test_a_dry_run_lists_names_and_sizes_without_token_and_network(hub, data_fol
     words = ["push", "--path", str(data_folder), "--repo-id", "ann/a-rather-long-name"]
     assert main([*words, "--dry-run", "--private"]) == 0
     out, err = capsys.readouterr()
-    assert re.search(r"4 files, \d.* would go to the private dataset ann/a-rather-long-name, branch main; noth", err)
+    assert re.search(r"4 files, \d.* would be sent to the private dataset ann/a-rather-long-name, branch main; ", err)
     assert "not sent: .git/ (hidden)" in err
-    assert "on the Hub, README.md name ann/a-rather-long-name" in err
+    assert "on the Hub, README.md will name ann/a-rather-long-name" in err
     assert hub.calls == []
     push_here(data_folder, "ann/a-rather-long-name")
     sent = hub.files("ann/a-rather-long-name", "dataset")
@@ -163,8 +163,8 @@ def test_push_to_hub_of_an_encoder_sends_a_model_that_opens_by_its_name(hub, tmp
     [
         ({}, "states no licence"),
         ({"license": "other", "license_name": "ldc"}, "`other` (ldc), which does not say"),
-        ({"license": "cc-by-nd-4.0"}, "forbids passing on changed copies"),
-        ({"license": "mit-but-not-really"}, "not one that is known"),
+        ({"license": "cc-by-nd-4.0"}, "forbids redistribution of changed copies"),
+        ({"license": "mit-but-not-really"}, "is not known to allow"),
         ({"license": ["mit", "other"]}, "`other`, which does not say"),
     ],
 )

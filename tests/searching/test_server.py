@@ -211,9 +211,9 @@ def test_two_servers_on_one_port_and_an_index_of_another_encoder_are_one_line(in
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(hf_paraphrase.UsageError, match=f"cannot listen at 127.0.0.1:{port}: Address already"):
+        with pytest.raises(hf_paraphrase.UsageError, match=f"cannot listen on 127.0.0.1:{port}: Address already"):
             hf_paraphrase.serve(port=port)
-    with pytest.raises(hf_paraphrase.UsageError, match=r"cannot listen at 192\.0\.2\.1:0"):
+    with pytest.raises(hf_paraphrase.UsageError, match=r"cannot listen on 192\.0\.2\.1:0"):
         hf_paraphrase.serve(port=0, host="192.0.2.1")
     other = write_average(tmp_path, WORDS, seed=1, hidden_size=8)
     with pytest.raises(hf_paraphrase.ModelError, match="other vectors than those in the index"):

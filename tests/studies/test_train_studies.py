@@ -348,8 +348,8 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
     capsys.readouterr()
     predict = ["predict", "--data", root / "sentences", "--output", tmp_path / "found", "--model"]
     for words, problem in (
-        ([*predict, folder / "judge"], "the model gives several labels a text, the column label has one class"),
-        ([*predict, root / "classes", "--threshold", 0.4], "--threshold are for models of several labels"),
+        ([*predict, folder / "judge"], "the model gives several labels per text, but the column label has one class"),
+        ([*predict, root / "classes", "--threshold", 0.4], "--threshold need a model of several labels"),
         ([*common, root / "classes", "--overwrite"], "for a classifier on a frozen encoder (train it with"),
         ([*common, root / "avg", "--overwrite"], "--format json is for classifiers, without --weights"),
         ([*classes, "--overwrite", "--format", "safetensors"], "--format safetensors are for encoders (use --format"),

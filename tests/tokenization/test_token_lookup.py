@@ -69,8 +69,8 @@ def test_the_state_changes_with_whatever_a_lookup_depends_on(change):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["café", "a \ud800 b"], r"texts\[1\] is 'a \\ud800 b' \(str\), which holds half a surrogate"),
-        ("a \ud800 b", r"texts\[0\] is 'a \\ud800 b' \(str\), which holds half a surrogate"),
+        (["café", "a \ud800 b"], r"texts\[1\] is 'a \\ud800 b' \(str\), which has a lone surrogate"),
+        ("a \ud800 b", r"texts\[0\] is 'a \\ud800 b' \(str\), which has a lone surrogate"),
         (["a", 3], r"texts\[1\] is 3 \(int\), not a string"),
         (pd.Series(["a", None]), r"texts\[1\] is .*, not a string"),
         *(

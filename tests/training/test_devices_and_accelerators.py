@@ -24,13 +24,13 @@ def test_a_training_takes_the_kind_of_device_that_is_named_and_else_a_gpu_where_
 
 
 def test_an_absent_device_and_for_a_training_one_of_several_are_refused(two_cards):
-    with pytest.raises(UsageError, match="there is no --device cuda here"):
+    with pytest.raises(UsageError, match="this machine has no --device cuda"):
         settings(device="cuda").check()
     two_cards()
     assert devices()[:4] == ["cpu", "cuda", "cuda:0", "cuda:1"] and check_device("cuda:1") == "cuda:1"
-    with pytest.raises(UsageError, match=r"no --device cuda:2 here \(did you mean cuda:1\? One of cpu, cuda, cuda:0"):
+    with pytest.raises(UsageError, match=r"no --device cuda:2 \(did you mean cuda:1\? One of cpu, cuda, cuda:0"):
         check_device("cuda:2")
-    with pytest.raises(UsageError, match="takes the first GPU"):
+    with pytest.raises(UsageError, match="uses the first GPU"):
         settings(device="cuda:1").check()
 
 
@@ -39,7 +39,7 @@ def test_a_process_trains_on_one_gpu_however_many_there_are_and_says_so(tmp_path
     monkeypatch.setattr(TrainingArguments, "n_gpu", property(lambda arguments: getattr(arguments, "_n_gpu", 0) or 2))
     caplog.set_level("INFO")
     assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1
-    assert "training on one GPU" in caplog.text
+    assert "training on one of several GPUs" in caplog.text
 
 
 @pytest.fixture

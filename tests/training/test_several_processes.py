@@ -32,4 +32,4 @@ def test_a_launcher_that_spreads_models_is_refused_before_anything_is_written(tm
     monkeypatch.chdir(tmp_path)
     assert main(["train-encoder", "--pairs", "absent", "--output", "model"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert "ACCELERATE_USE_FSDP spreads a model over processes" in line and not list(tmp_path.iterdir())
+    assert "ACCELERATE_USE_FSDP splits a model across processes" in line and not list(tmp_path.iterdir())

@@ -126,5 +126,5 @@ def test_settings_of_a_trainer_are_taken_as_given_and_can_be_copied(tmp_path, ar
 
 @pytest.mark.parametrize("arguments", [EncoderTrainingArguments, SupervisedTrainingArguments])
 def test_a_model_that_would_be_spread_over_processes_is_refused(tmp_path, arguments):
-    with pytest.raises(UsageError, match=r"fsdp spreads a model .*torchrun"):
+    with pytest.raises(UsageError, match=r"fsdp splits a model .*torchrun"):
         arguments(output_dir=str(tmp_path), fsdp="full_shard")

@@ -203,7 +203,7 @@ def test_inputs_without_sentences_are_one_line(model, tmp_path):
     (tmp_path / "lines.txt").write_text("one\n")
     common = {"models": model, **LANGUAGES, "output": str(tmp_path / "out")}
     for name, more, problem in (
-        ("numbers.parquet", {}, "no column of text is called"),
+        ("numbers.parquet", {}, "no text column is called"),
         ("none", {}, "there are no rows"),
         ("empty.txt", {}, "empty"),
         ("absent.txt", {}, "no such"),

@@ -40,9 +40,9 @@ _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "ta
 
 @dataclass(kw_only=True)
 class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
-    """Makes a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
+    """Make a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
 
-    The rules for rows and decontamination never touch parts that are given as files: a test set stays what it is.
+    Row filters and decontamination never change parts that are given as files, such as a test set.
     """
 
     SUMMARY: ClassVar[str] = (
@@ -54,61 +54,61 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
 
     source_lang: str = setting("language code of the source side, e.g. fr")
     target_lang: str = setting("language code of the target side, e.g. en")
-    source_file: str | None = setting("source sentences, one a line; with --target-file", None, path=True)
+    source_file: str | None = setting("source sentences, one per line; with --target-file", None, path=True)
     target_file: str | None = setting("their translations, line by line", None, path=True)
-    tsv: str | None = setting("instead of the two: a file with tab-separated fields, no quoting", None, path=True)
+    tsv: str | None = setting("or one file with tab-separated fields, without quoting", None, path=True)
     columns: str = setting(
-        "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for one to leave "
-        "out (at the end it may be absent)",
+        "the fields of --tsv in their order, separated by commas or spaces: source, target, and _ for a field to "
+        "skip (at the end of a line it may be absent)",
         "source,target",
         separator=",",
         only_with="tsv",
     )
     tmx: str | None = setting(
-        "or: a translation memory; each unit with both languages gives a pair, whatever their regions (fr-FR is fr)",
+        "or a translation memory; each unit with both languages is a pair; regions are ignored (fr-FR is fr)",
         None,
         path=True,
     )
     gettext: str | None = setting(
-        "or: a gettext catalogue (.po, .mo) or a folder of them, of which those in the language that is not English "
-        "are read; obsolete, fuzzy and untranslated messages are left out",
+        "or a gettext catalogue (.po, .mo) or a folder of catalogues, of which those in the non-English language are "
+        "read; obsolete, fuzzy and untranslated messages are skipped",
         None,
         path=True,
     )
     dataset: str | None = setting(
-        "or: a data set of the Hub, such as Helsinki-NLP/opus_books, or a folder or file that load_dataset opens, "
-        "with a column translation that has both languages, or columns named by their codes, or source and target",
+        "or a dataset on the Hub, such as Helsinki-NLP/opus_books, or a folder or file that load_dataset opens, with "
+        "a column translation that has both languages, or columns named by their codes, or source and target",
         None,
         path=True,
     )
     subset: str | None = setting("the configuration of --dataset, such as en-fr", None, only_with="dataset")
     split: str = setting("the split of --dataset that is read", "train", only_with="dataset")
-    validation_source_file: str | None = setting("a given validation part, source side", None, path=True)
-    validation_target_file: str | None = setting("a given validation part, target side", None, path=True)
-    test_source_file: str | None = setting("a given test part, source side", None, path=True)
-    test_target_file: str | None = setting("a given test part, target side", None, path=True)
+    validation_source_file: str | None = setting("source side of an existing validation set", None, path=True)
+    validation_target_file: str | None = setting("target side of an existing validation set", None, path=True)
+    test_source_file: str | None = setting("source side of an existing test set", None, path=True)
+    test_target_file: str | None = setting("target side of an existing test set", None, path=True)
     validation_size: int = setting(
-        "rows to draw for validation; no target sentence is then in two parts",
+        "rows to draw for validation; no target sentence is in two splits",
         0,
         at_least=0,
         excludes="validation_source_file",
     )
     # The test part is drawn first, so that it does not depend on the size of the other.
     test_size: int = setting("rows to draw for test", 0, at_least=0, excludes="test_source_file")
-    seed: int = seed_setting("seed of the draws and of --shuffle")
-    shuffle: bool = setting("put the training rows into random order", False)
+    seed: int = seed_setting("random seed of sampling and --shuffle")
+    shuffle: bool = setting("shuffle the training rows", False)
     drop_identical: bool = setting(
-        "leave out training rows whose sides are the same but for case, white space and invisible characters", False
+        "remove training rows whose sides differ only in case, white space and invisible characters", False
     )
-    min_length: int = setting("least words on a side of a training row; 0 = no limit", 0, at_least=0)
-    max_length: int = setting("most words on a side of a training row; 0 = no limit", 0, at_least=0)
+    min_length: int = setting("minimum words on each side of a training row; 0 = no limit", 0, at_least=0)
+    max_length: int = setting("maximum words on each side of a training row; 0 = no limit", 0, at_least=0)
     max_length_ratio: float = setting(
-        "greatest ratio of the words of the longer side of a training row to those of the shorter; 0 = no limit",
+        "maximum ratio of the words of the longer side of a training row to those of the shorter; 0 = no limit",
         0.0,
         at_least=0,
     )
     drop_duplicates: str = setting(
-        "training rows to leave out as repeats: of a pair, a source or a target; the first stays",
+        "training rows to remove as duplicates: of a pair, a source or a target; the first is kept",
         "none",
         choices=list(_REPEATS),
     )
@@ -199,7 +199,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         with closing(streamed_tables(dataset, self.split, self.subset)) as stream:
             first = next(stream, None)
             if first is None:
-                raise InputError(f"the split `{self.split}` has no rows", path=dataset)
+                raise InputError(f"split `{self.split}` has no rows", path=dataset, remedy="give another --split")
             names = first.flatten().column_names
             columns = {}
             for side, code in (("source", self.source_lang), ("target", self.target_lang)):

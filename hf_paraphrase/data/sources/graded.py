@@ -102,7 +102,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
         return None  # the concatenation of a year's sets
     family = _family_of(path.parent, match["year"])
     if family is None:
-        problem = "cannot tell the year of this STS set"
+        problem = "the year of this STS set is unknown"
         raise InputError(problem, path=path, remedy="put it into a folder named like STS12-en-test")
     # `surprise.OnWN` is OnWN, and case does not matter.
     plain = re.sub(r"^surprise\.", "", match["set"], flags=re.IGNORECASE)
@@ -164,7 +164,7 @@ def _read_sick(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
     }
     header = first_line_of(path).split("\t")
     if missing := [raw for raw in list(names)[:3] if raw not in header]:
-        raise InputError(f"the header lacks {', '.join(missing)}", path=path, line=1)
+        raise InputError(f"the header lacks {', '.join(missing)}", path=path, line=1, remedy="download it again")
     fields = [_SCORE if raw == "relatedness_score" else Field(names.get(raw, "_")) for raw in header]
     return read_tables(path, fields, errors, header_lines=1)
 
@@ -229,8 +229,8 @@ class GradedSource(Source, LineErrorSettings):
                 raise InputError(problem, path=path, remedy="give a folder that holds each set once")
             found[key] = graded
         if not found:
-            remedy = "--help names the files that belong below --data-dir"
-            raise NothingThereError(f"no file of {self.TITLE} is below this folder", path=self.data_dir, remedy=remedy)
+            remedy = "--help lists the files of --data-dir"
+            raise NothingThereError(f"this folder contains no file of {self.TITLE}", path=self.data_dir, remedy=remedy)
         by_split: dict[str, list[GradedFile]] = {}
         for split, name in sorted(found, key=_order):
             by_split.setdefault(split, []).append(found[split, name])
@@ -256,7 +256,7 @@ def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:
 
 @dataclass(kw_only=True)
 class StsSource(GradedSource):
-    """Makes a data folder of SemEval STS 2012-2016, one split a year; `evaluate` reads it as it does the raw files."""
+    """Make a data folder of SemEval STS 2012-2016, one split a year; `evaluate` reads it as it does the raw files."""
 
     SUMMARY: ClassVar[str] = "SemEval STS 2012-2016: graded pairs, one split a year"
     TITLE: ClassVar[str] = "SemEval STS"
@@ -264,12 +264,12 @@ class StsSource(GradedSource):
     TEMPLATE: ClassVar[str] = "sts"
     FAMILY: ClassVar[str] = "STS1"
 
-    data_dir: str = folder_setting("files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt are")
+    data_dir: str = folder_setting("files such as STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt")
 
 
 @dataclass(kw_only=True)
 class SickSource(GradedSource):
-    """Makes a data folder of SICK 2014 (Marelli et al. 2014)."""
+    """Make a data folder of SICK 2014 (Marelli et al. 2014)."""
 
     SUMMARY: ClassVar[str] = "SICK 2014: graded pairs"
     TITLE: ClassVar[str] = "SICK 2014"
@@ -278,12 +278,12 @@ class SickSource(GradedSource):
     TEMPLATE: ClassVar[str] = "sick"
     FAMILY: ClassVar[str] = "SICK"
 
-    data_dir: str = folder_setting("SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt are, or some of them")
+    data_dir: str = folder_setting("SICK_train.txt, SICK_trial.txt and SICK_test_annotated.txt, or some of them")
 
 
 @dataclass(kw_only=True)
 class Pit2015Source(GradedSource):
-    """Makes a data folder of PIT-2015 (Xu, Callison-Burch and Dolan 2015)."""
+    """Make a data folder of PIT-2015 (Xu, Callison-Burch and Dolan 2015)."""
 
     SUMMARY: ClassVar[str] = "PIT-2015: graded pairs of tweets"
     TITLE: ClassVar[str] = "PIT-2015: paraphrases in Twitter"
@@ -291,12 +291,12 @@ class Pit2015Source(GradedSource):
     TEMPLATE: ClassVar[str] = "pit2015"
     FAMILY: ClassVar[str] = "Twitter"
 
-    data_dir: str = folder_setting("train.data, dev.data, test.data and test.label are, or some of them")
+    data_dir: str = folder_setting("train.data, dev.data, test.data and test.label, or some of them")
 
 
 @dataclass(kw_only=True)
 class StsBenchmarkSource(GradedSource):
-    """Makes a data folder of the STS benchmark (Cer et al. 2017)."""
+    """Make a data folder of the STS benchmark (Cer et al. 2017)."""
 
     SUMMARY: ClassVar[str] = "the STS benchmark: graded pairs"
     TITLE: ClassVar[str] = "STS benchmark"
@@ -305,4 +305,4 @@ class StsBenchmarkSource(GradedSource):
     TEMPLATE: ClassVar[str] = "stsbenchmark"
     FAMILY: ClassVar[str] = "STS-B"
 
-    data_dir: str = folder_setting("sts-train.csv, sts-dev.csv and sts-test.csv are, or some of them")
+    data_dir: str = folder_setting("sts-train.csv, sts-dev.csv and sts-test.csv, or some of them")

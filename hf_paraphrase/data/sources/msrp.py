@@ -28,7 +28,7 @@ _FILES = {"train": "msr_paraphrase_train.txt", "test": "msr_paraphrase_test.txt"
 
 @dataclass(kw_only=True)
 class MsrpSource(Source, LineErrorSettings):
-    """Makes a data folder of the Microsoft Research Paraphrase Corpus."""
+    """Make a data folder of the Microsoft Research Paraphrase Corpus."""
 
     SUMMARY: ClassVar[str] = "Microsoft Research Paraphrase Corpus: labelled pairs"
     TITLE: ClassVar[str] = "Microsoft Research Paraphrase Corpus"
@@ -36,7 +36,7 @@ class MsrpSource(Source, LineErrorSettings):
     TASKS: ClassVar[tuple[str, ...]] = ("text-classification",)
     TEMPLATE: ClassVar[str] = "msrp"
 
-    data_dir: str = folder_setting("msr_paraphrase_train.txt and msr_paraphrase_test.txt are")
+    data_dir: str = folder_setting("msr_paraphrase_train.txt and msr_paraphrase_test.txt")
 
     def parts(self) -> list[Part]:
         """Lists the splits that are there."""

@@ -59,7 +59,7 @@ Sjöblom, Creutz and Aulamo (2018), Table 3, in which the figures are rounded.""
 
 @dataclass(kw_only=True)
 class OpusparcusSource(Source, TrainingSettings):
-    """Makes a data folder of Opusparcus 1.0 (Creutz 2018) for one language.
+    """Make a data folder of Opusparcus 1.0 (Creutz 2018) for one language.
 
     The split train holds ranked pairs, best first; validation and test hold pairs with the annotators' mean score.
     The configuration `labelled` is validation and test without the pairs scored 2.5.
@@ -73,7 +73,7 @@ class OpusparcusSource(Source, TrainingSettings):
     data_dir: str = setting("the unpacked distribution, with fr/train/fr-train.txt.bz2 and so on", path=True)
     lang: str = setting("the language", choices=LANGUAGES, names=["--lang", "--language"])
     quality: int | None = setting(
-        "take the training pairs, best first, of which this percentage is estimated to be good; published are 90, 80, "
+        "use the best training pairs, of which this percentage is estimated to be good; published values: 90, 80, "
         "70, 60 (de), 97, 80, 70, 60 (en), 83, 80, 70, 60 (fi), 95, 80, 70, 60 (fr), 85, 80, 70, 60 (ru, sv)",
         None,
     )
@@ -106,8 +106,8 @@ def pairs_at_quality(lang: str, quality: int) -> int:
     """Returns the number of pairs to take for an estimated percentage of good ones."""
     if quality not in PUBLISHED[lang]:
         qualities = ", ".join(map(str, sorted(PUBLISHED[lang], reverse=True)))
-        problem = f"no number of pairs is known for --quality {quality} in {lang}; known are {qualities}"
-        raise UsageError(problem, remedy="take one of these, or give --first N to filter")
+        problem = f"--quality {quality} has no known number of pairs in {lang}; the known values are {qualities}"
+        raise UsageError(problem, remedy="give one of these, or use filter --first N")
     return PUBLISHED[lang][quality]
 
 
@@ -119,7 +119,7 @@ def _read(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.
         fields += [Field(name, pa.type_for_alias(kind)) for name, kind in _RANKING.items()]
     else:
         fields.append(Field("score", pa.float64(), low=1, high=4))
-    for table in read_tables(path, fields, errors, remedy="fix the line, or fetch Opusparcus 1.0 again"):
+    for table in read_tables(path, fields, errors, remedy="fix the line, or download Opusparcus 1.0 again"):
         table = table.append_column("lang", pa.repeat(pa.scalar(lang), table.num_rows))
         if split != "train":
             score = table.column("score")

@@ -31,37 +31,37 @@ _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
 @dataclass(kw_only=True)
 class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
-    """Makes a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a data set of the Hub.
+    """Make a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a data set of the Hub.
 
     Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
     """
 
     SUMMARY: ClassVar[str] = (
-        "paraphrase pairs of a TSV, CSV, JSON lines or Parquet file or of the Hub, graded or labelled or neither"
+        "paraphrase pairs from a TSV, CSV, JSON lines or Parquet file or from the Hub, optionally with scores or "
+        "labels"
     )
     TEMPLATE: ClassVar[str] = "pairs"
 
     tsv: str = setting("the file: tab-separated fields, no quoting, one pair a line", "", path=True)
     csv: str = setting(
-        "or: a file with commas, semicolons or tabs, a header, and quotes that are doubled inside quoted fields",
-        "",
-        path=True,
+        "or a file with commas, semicolons or tabs, a header, and doubled quotes inside quoted fields", "", path=True
     )
-    jsonl: str = setting("or: a file with one JSON object a line", "", path=True)
-    parquet: str = setting("or: a Parquet file", "", path=True)
+    jsonl: str = setting("or a file with one JSON object per line", "", path=True)
+    parquet: str = setting("or a Parquet file", "", path=True)
     dataset: str = setting(
-        "or: a data set of the Hub, such as sentence-transformers/all-nli, or a folder of Parquet, JSON or CSV files, "
-        "whatever load_dataset opens; --split says which split of it",
+        "or a dataset on the Hub, such as sentence-transformers/all-nli, or a folder of Parquet, JSON or CSV files "
+        "that load_dataset opens; --split chooses its split",
         "",
         path=True,
     )
     subset: str | None = setting("the configuration of --dataset, such as pair", None, only_with="dataset")
     columns: str = setting(
-        "the columns to make, separated by commas or spaces: sentence1, sentence2, score (a number), label (a whole "
-        "number, 1 = paraphrase); any other name becomes a column of strings. For --tsv the fields in their order, "
-        "with _ for one to leave out (at the end it may be absent); elsewhere as name=theirs where the file has "
-        "another name. Without it the usual names are recognised (anchor and positive, text1 and text2, question1 and "
-        "question2, premise and hypothesis), and of --dataset all columns of texts and numbers are kept",
+        "output columns, separated by commas or spaces: sentence1, sentence2, score (a number), label (a whole "
+        "number, 1 = paraphrase); any other name becomes a column of strings. For --tsv, list the fields in their "
+        "order, with _ for a field to skip (at the end of a line it may be absent); for other formats, write "
+        "name=theirs if the file has another name. If not given, the usual names are recognised (anchor and "
+        "positive, text1 and text2, question1 and question2, premise and hypothesis), and with --dataset all "
+        "columns of texts and numbers are kept",
         "sentence1,sentence2",
         separator=",",
     )
@@ -121,7 +121,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
             with closing(streamed_tables(self.dataset, self.split, self.subset)) as stream:
                 first = next(stream, None)
             if first is None:
-                raise InputError(f"the split `{self.split}` has no rows", path=self.dataset)
+                raise InputError(f"split `{self.split}` has no rows", path=self.dataset, remedy="give another --split")
             if not is_given(self, "columns"):
                 return _all_columns(first.schema, self.dataset)
             require_columns(first.schema.names, names.values(), self.dataset)

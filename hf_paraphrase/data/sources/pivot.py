@@ -37,7 +37,7 @@ _COLUMNS = ["source", "target", "source_lang", "target_lang"]
 
 @dataclass(kw_only=True)
 class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSettings):
-    """Makes a paraphrase data folder of the pairs of target sentences that share a source sentence."""
+    """Make a paraphrase data folder of the pairs of target sentences that share a source sentence."""
 
     SUMMARY: ClassVar[str] = "pairs of sentences that share a translation, from prepared bitexts"
     TEMPLATE: ClassVar[str] = "pairs"
@@ -45,9 +45,9 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
     bitext: list[str] = setting(
         "one or more folders made by `prepare bitext`, with one target language", path=True, dataset=True
     )
-    split: str = setting("the split of the bitexts to take", "train")
+    split: str = setting("the split of the bitexts to use", "train")
     ranked: bool = setting(
-        "put the pairs that share the most source sentences (the column num_pivots) first, for `filter --first`", False
+        "sort the pairs by the number of shared source sentences (column num_pivots) for `filter --first`", False
     )
 
     @property

@@ -24,7 +24,7 @@ _SCHEMA = pa.schema([*PAIRS, *((name, pa.string()) for name in ("lhs", "features
 
 @dataclass(kw_only=True)
 class PpdbSource(Source, TrainingSettings):
-    """Makes a data folder of PPDB 1.0 or 2.0, any pack and size."""
+    """Make a data folder of PPDB 1.0 or 2.0, any pack and size."""
 
     SUMMARY: ClassVar[str] = "PPDB 1.0 and 2.0, the paraphrase database"
     TITLE: ClassVar[str] = "PPDB: The Paraphrase Database"
@@ -52,7 +52,7 @@ def _read(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
             good = (counts == 5) | (counts == 6)
             for row in np.flatnonzero(~good & (counts > 0)):
                 problem = f"{counts[row]} fields where 5 or 6 separated by `{_SEPARATOR.strip()}` are expected"
-                errors.handle(problem, path, first_line + int(row), "fix the line, or fetch the file again")
+                errors.handle(problem, path, first_line + int(row), "fix the line, or download the file again")
             first_line += len(lines)
             fields = pc.split_pattern(lines.filter(pa.array(good)), _SEPARATOR)
             lhs, first, second, features, alignment = (pc.list_element(fields, index) for index in range(5))

@@ -25,9 +25,9 @@ SCHEMA = pa.schema(
 
 @dataclass(kw_only=True)
 class SimpwikiSource(Source, TrainingSettings):
-    """Makes a data folder of SimpWiki 2.0 (Coster and Kauchak 2011)."""
+    """Make a data folder of SimpWiki 2.0 (Coster and Kauchak 2011)."""
 
-    SUMMARY: ClassVar[str] = "sentences of English Wikipedia beside those of Simple English Wikipedia"
+    SUMMARY: ClassVar[str] = "aligned sentences of English and Simple English Wikipedia"
     TITLE: ClassVar[str] = "SimpWiki: English and Simple English Wikipedia"
     LICENSE: ClassVar[str] = "cc-by-sa-3.0"
     URL: ClassVar[str] = "https://cs.pomona.edu/~dkauchak/simplification/"

@@ -72,16 +72,16 @@ class Part:
 class OutputSettings(Settings):
     """Where a data folder is made."""
 
-    output: str = setting("the data folder to make")
+    output: str = setting("output data folder")
     overwrite: bool = setting("replace an existing output folder", False)
 
 
 @dataclass(kw_only=True)
 class LineErrorSettings(Settings):
-    """What becomes of malformed lines."""
+    """How malformed lines are handled."""
 
     on_error: str = setting(
-        "raise: a malformed line ends the work; skip: it is left out, counted, and listed in skipped_lines.tsv",
+        "a malformed line: raise an error, or skip it, count it, and list it in skipped_lines.tsv",
         "raise",
         choices=["raise", "skip"],
     )
@@ -92,7 +92,7 @@ class SampleSettings(Settings):
     """How much is made of a large corpus."""
 
     max_pairs: int | None = setting(
-        "keep a random sample of N of the training pairs that all rules leave; for a first try", None, at_least=1
+        "keep a random sample of N of the training pairs that pass all rules; for a first try", None, at_least=1
     )
 
 
@@ -109,7 +109,7 @@ class OriginSettings(Settings):
         "the licence of the sentences for the card, as the Hub spells it, e.g. cc-by-2.0", None
     )
     url: str | None = setting(
-        "where the raw data come from, for the cards; of the Hub https://huggingface.co/datasets/NAME", None
+        "URL of the raw data, for the cards; on the Hub https://huggingface.co/datasets/NAME", None
     )
 
     def check(self) -> None:
@@ -119,7 +119,7 @@ class OriginSettings(Settings):
         if (dataset := getattr(self, "dataset", None)) and not Path(dataset).exists() and self.url is None:
             self.url = f"https://huggingface.co/datasets/{dataset}"
         if self.url is not None and not is_url(self.url):
-            raise UsageError(f"--url `{self.url}` is not an address", remedy="give one with http:// or https://")
+            raise UsageError(f"--url `{self.url}` is not a URL", remedy="give one with http:// or https://")
 
 
 @dataclass(kw_only=True)
@@ -180,7 +180,7 @@ class Source(Settings, ABC):
 
 def folder_setting(files: str) -> Any:
     """Makes the setting of the folder below which the files of a source are."""
-    return setting(f"the folder below which {files}", path=True)
+    return setting(f"the folder that contains, at any depth, {files}", path=True)
 
 
 class NothingThereError(InputError):
@@ -209,5 +209,5 @@ def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
         paths.setdefault(key, path)
     if not paths:
         remedy = f"expected {', '.join(names.values())}"
-        raise NothingThereError("none of the files of this set is below this folder", path=folder, remedy=remedy)
+        raise NothingThereError("this folder contains no file of this set", path=folder, remedy=remedy)
     return {key: paths[key] for key in names if key in paths}

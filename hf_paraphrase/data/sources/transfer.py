@@ -35,7 +35,7 @@ _TREC_FILES = {"train": "train_5500.label", "test": "TREC_10.label"}
 
 @dataclass(kw_only=True)
 class TransferSource(Source, LineErrorSettings):
-    """Makes a data folder of MR, CR, SUBJ, MPQA and TREC, one configuration a set."""
+    """Make a data folder of MR, CR, SUBJ, MPQA and TREC, one configuration a set."""
 
     SUMMARY: ClassVar[str] = "transfer sets of SentEval: MR, CR, SUBJ, MPQA, TREC"
     TITLE: ClassVar[str] = "SentEval transfer sets"
@@ -44,7 +44,7 @@ class TransferSource(Source, LineErrorSettings):
     TAGS: ClassVar[tuple[str, ...]] = ("sentence-embeddings",)
     TEMPLATE: ClassVar[str] = "transfer"
 
-    data_dir: str = folder_setting("rt-polarity.pos, custrev.pos, TREC_10.label and so on are")
+    data_dir: str = folder_setting("rt-polarity.pos, custrev.pos, TREC_10.label and so on")
 
     def parts(self) -> list[Part]:
         """Lists the sets that are there; a set with one class only is an error."""

@@ -96,7 +96,7 @@ def _units(path: Path) -> Iterator[Unit]:
                 name = _name(element)
                 root = root or name
                 if root != "tmx":
-                    raise InputError(f"not a translation memory: the document is <{root}>", path=path, line=1)
+                    raise InputError(f"not a translation memory: <{root}>", path=path, line=1, remedy="give TMX")
                 if event == "start" and name == "body":
                     body = element
                 elif event == "end" and name == "tu":
@@ -165,7 +165,7 @@ def _texts(path: Path) -> Iterator[str]:
             yield text[:cut]
         yield rest
     except (UnicodeError, LookupError) as error:
-        raise InputError(f"the XML is in an encoding that cannot be read: {error}", path=path) from error
+        raise InputError(f"unreadable encoding: {error}", path=path, remedy="convert the file to UTF-8") from error
 
 
 def find_catalogues(path: Path) -> list[Path]:
@@ -251,5 +251,5 @@ def _parsed(path: Path, errors: LineErrors) -> Any:
             # The parser lets any error of its own through for a malformed file.
             lines = re.findall(r"\(line (\d+)\)", str(error))
             message = f"not a well-formed gettext catalogue: {str(error).replace(str(plain), path.name)[:200]}"
-            errors.handle(message, path, int(lines[-1]) if lines else 1, "fix it; msgfmt --check names the fault")
+            errors.handle(message, path, int(lines[-1]) if lines else 1, "fix it; msgfmt --check shows the error")
             return None

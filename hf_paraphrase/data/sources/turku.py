@@ -51,12 +51,12 @@ _FILES = {
     "opus_parsebank/test": "opus-pb-test.json",
     "sample/train": "opus-parsebank-sample-annotated.tsv",
 }
-_REMEDY = "fix the file, or fetch it again"
+_REMEDY = "fix the file, or download it again"
 
 
 @dataclass(kw_only=True)
 class TurkuSource(Source, LineErrorSettings):
-    """Makes a data folder of the Turku Paraphrase Corpus (Kanerva et al. 2021): Finnish, or the Swedish test set."""
+    """Make a data folder of the Turku Paraphrase Corpus (Kanerva et al. 2021): Finnish, or the Swedish test set."""
 
     SUMMARY: ClassVar[str] = "Turku Paraphrase Corpus, Finnish: pairs graded 1 to 4"
     TITLE: ClassVar[str] = "Turku Paraphrase Corpus"
@@ -65,8 +65,8 @@ class TurkuSource(Source, LineErrorSettings):
     TEMPLATE: ClassVar[str] = "turku"
 
     data_dir: str = folder_setting(
-        "train.json, dev.json, test.json, opus-pb-dev.json and opus-parsebank-sample-annotated.tsv are, or some of "
-        "them, plain or compressed"
+        "train.json, dev.json, test.json, opus-pb-dev.json and opus-parsebank-sample-annotated.tsv, or some of them, "
+        "plain or compressed"
     )
     lang: str = setting("the language", "fi", choices=["fi", "sv"], names=["--lang", "--language"])
     rewrites: bool = setting(

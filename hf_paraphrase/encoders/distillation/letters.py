@@ -70,7 +70,7 @@ def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
 class Letters(nn.Module):
     """The vectors of the character n-grams of a vocabulary, `table` (buckets, dimension).
 
-    `spelt` has the spelling of each token by its id, None for one without letters; ids behind them have none either.
+    `spelt` has the spelling of each token by its id, None for one without letters; ids after them have none either.
     """
 
     def __init__(self, spelt: Sequence[str | None], size: int, dimension: int, *, buckets: int, seed: int = 0) -> None:

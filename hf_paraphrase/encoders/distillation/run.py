@@ -61,7 +61,7 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     student, encoded, coverage, letters = _student(settings, run, texts, dimension)
     size = student.model.config.hidden_size
     if (wanted := max([*settings.matryoshka, settings.principal_components or 0], default=0)) > size:
-        remedy = "give fewer to --matryoshka and --principal-components"
+        remedy = "give fewer to --matryoshka or --principal-components"
         raise UsageError(f"{wanted} is more than the {size} components of the embeddings", remedy=remedy)
     described = described_size(student.model, coverage)
     log(f"{settings.model_type}: {len(texts):,} texts, {described}, teachers' vectors of {dimension}")

@@ -141,7 +141,7 @@ def _add(place: Path, encoder: SentenceEncoder, teacher: str, texts: Texts, miss
                 wrong = np.flatnonzero(~np.isfinite(found).all(axis=1))
                 if len(wrong):
                     what = f"its vector is not finite for the text `{listed[wrong[0]][:60]}`"
-                    remedy = "take another teacher, or --teacher-precision fp32"
+                    remedy = "use another teacher, or --teacher-precision fp32"
                     raise ModelError(what, path=teacher, remedy=remedy)
                 for stream, part in ((vectors, normalized(found).astype(np.float16)), (keys, texts.keys[numbers])):
                     stream.write(np.ascontiguousarray(part).tobytes())

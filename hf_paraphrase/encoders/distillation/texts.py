@@ -119,7 +119,7 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
         batches = folder.batches("train", ["source_lang", "target_lang"])
         pairs = {pair for batch in batches for pair in zip(*map(pa.Array.to_pylist, batch.columns), strict=True)}
         if len(pairs) != 1 or None in (languages := pairs.pop()):
-            problem = "the rows are of several languages, or of none"
+            problem = "the rows have several languages, or none"
             remedy = "give a bitext of two languages, each always on one side"
             raise InputError(problem, path=path, remedy=remedy)
         known = [is_language(language, teacher_lang) for language in languages]
@@ -146,7 +146,7 @@ def read_texts(
     """Reads texts into files without a name; memory stays at one block and a few numbers a text.
 
     White space at the ends of a text is removed, and texts of more than `max_characters` are left out: they are not
-    sentences. `words` are texts of their own, behind the others.
+    sentences. `words` are texts of their own, after the others.
     Both sides of bitext are texts; of several translations of a text the first one counts. A text whose translation is
     left out is left out as `untaught`, unless there is a teacher of all languages; its texts are `multilingual`.
     """
@@ -193,7 +193,7 @@ def read_texts(
         raise InputError(
             f"no text to learn from (left out: {described(left_out)})",
             path=corpora[0].path if corpora else None,
-            remedy="give running text, one sentence a line",
+            remedy="give running text, one sentence per line",
         )
     return Texts(
         characters.map(),

@@ -27,10 +27,10 @@ from .settings import ObjectiveSettings
 class DistillationTrainingArguments(ObjectiveSettings, EpochTrainingArguments):
     """`TrainingArguments` with the settings of the objectives.
 
-    The learning rate falls to zero in a straight line, and gradients are not clipped.
+    The learning rate decays linearly to zero, and gradients are not clipped.
     """
 
-    per_device_train_batch_size: int = field(default=1024, metadata={"help": "texts in a batch"})
+    per_device_train_batch_size: int = field(default=1024, metadata={"help": "texts per batch"})
     learning_rate: float = field(default=1e-2, metadata={"help": "learning rate of tables of vectors"})
     num_train_epochs: float = field(default=6.0, metadata={"help": "passes over the texts"})
     lr_scheduler_type: Any = field(default="linear", metadata={"help": "schedule of the learning rates"})

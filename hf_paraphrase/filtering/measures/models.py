@@ -37,8 +37,8 @@ class Similarity(Measure):
     models = ("encoder",)
     columns = ("similarity",)
     encoder: str | None = setting(
-        "sentence encoder folder, for similarity; --encoder alone is builtin, the one for English that is installed "
-        "with this package, and for a bitext multilingual, the other one",
+        "sentence encoder folder, for similarity; without a value builtin (English), for a bitext multilingual, both "
+        "installed with this package",
         None,
         alone=BUILTIN,
         path=True,
@@ -153,15 +153,15 @@ class TranslationCost(Measure):
     models = ("translation_model",)
     columns = ("cost", "cost_with_end")
     translation_model: str | None = setting(
-        "translation model, a folder or a name on the Hub, for the cost of pairs that have no log_prob and "
-        "num_tokens; needs source",
+        "translation model, a folder or a name on the Hub, for the cost of pairs without log_prob and num_tokens; "
+        "needs the column source",
         None,
         path=True,
     )
     model_source_lang: str | None = setting(
-        "language of the sources, by the code of a translation model that knows several", None
+        "language of the sources: its code in a multilingual translation model", None
     )
-    model_target_lang: str | None = setting("language of the translations, likewise", None)
+    model_target_lang: str | None = setting("language of the translations: its code in that model", None)
     task_prefix: str | None = setting("text to put before every source, as T5 models need it", None)
 
     @property
@@ -228,7 +228,7 @@ class LanguageIdentification(Measure):
     by_default = False
     columns = ("language", "language_probability")
     language: str | None = setting(
-        "the language that sentence2 should be in, ISO 639; adds the measure language, for which it is en otherwise",
+        "expected language of sentence2, ISO 639; adds the measure language, whose default is en",
         None,
         names=["--language", "--lang"],
     )
@@ -252,7 +252,7 @@ class SourceLanguageIdentification(Measure):
     requires = ("source",)
     columns = ("language_source", "language_probability_source")
     source_language: str | None = setting(
-        "the language that source should be in, ISO 639; adds the measure language_source", None
+        "expected language of source, ISO 639; adds the measure language_source", None
     )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:

@@ -58,7 +58,7 @@ def draw_references(
         available.update(dict.fromkeys(number for number, text in numbered if (text or "").strip()))
     if len(available) < _SMALLEST:
         raise InputError(
-            f"{len(available)} references are there to train and test on",
+            f"there are only {len(available)} references to train and test on",
             path=Path(folder),
             remedy=f"give back-translated pairs of {_SMALLEST} references or more",
         )

@@ -35,23 +35,23 @@ class ReferenceClassifierSettings(TrainingRunSettings):
         "data folder of back-translated pairs, best with an n-best list for each reference", path=True, dataset=True
     )
     body: str = setting(
-        "avg (mean of word vectors) or lstm (state behind the last word)", "avg", choices=("avg", "lstm")
+        "avg (mean of word vectors) or lstm (state after the last word)", "avg", choices=("avg", "lstm")
     )
     negatives: str = setting(
-        "which translation of an n-best list an epoch sees: random, or hardest (chosen when the epoch begins, as the "
+        "which translation of each n-best list an epoch uses: random, or hardest (chosen when the epoch begins: the "
         "one with the highest probability of being a reference)",
         "random",
         choices=("random", "hardest"),
     )
     train_size: int = setting(
-        "references to train on; all three sizes shrink alike where there are fewer", 40_000, at_least=1
+        "references to train on; all three sizes shrink by one factor if there are fewer", 40_000, at_least=1
     )
     dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
     test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
     initial_vectors: str | None = setting("word vectors to start from, as for train-encoder", None, path=True)
     embedding_size: int = setting("components of a word vector", 300, at_least=1, excludes="initial_vectors")
     epochs: int = setting("passes over the references", 10, at_least=1)
-    batch_size: int = setting("sentences in a batch on each process", 100, at_least=1)
+    batch_size: int = setting("sentences per batch and process", 100, at_least=1)
     learning_rate: float = setting("learning rate of Adam, constant", 1e-3, above=0)
     embedding_penalty: float = setting("weight of half the squared norm of the word vectors", 0.0, at_least=0)
 

@@ -36,18 +36,18 @@ GRIDS: dict[str, list[str]] = {
 
 @dataclass(kw_only=True)
 class TuneSettings(Settings):
-    """Trains one encoder for each range of each filter on each data set, and chooses by the dev mean alone.
+    """Train one encoder for each range of each filter on each data set, and choose by the dev mean alone.
 
-    Test means are reported for what was chosen and for the random selection, over several seeds, with the interval of
-    their difference over seeds and sentence pairs of the test sets; for all other cells, too, with the seeds of the
-    grid, and for the last against the first of length_bins (table 5). They choose nothing. Of references with ranked
-    translations the best one is used.
+    Test means are reported for the chosen selection and the random one, over several seeds, with the confidence
+    interval of their difference over seeds and sentence pairs of the test sets; also for all other cells, with the
+    seeds of the grid, and for the last against the first of length_bins (table 5). They are not used to choose. Of
+    ranked translations of a reference the best one is used.
     """
 
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
-    output: str = setting("the folder to make")
+    output: str = setting("output folder")
     dev_data: str = setting(
-        "folder with the STS 2016 sets, or a graded data folder, on which all is chosen", path=True, dataset=True
+        "folder with the STS 2016 sets, or a graded data folder, which makes all choices", path=True, dataset=True
     )
     data: str | None = setting(
         "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
@@ -59,7 +59,7 @@ class TuneSettings(Settings):
     filters: list[str] = setting("which filters [default: length, or none with --keep]", [], choices=GRIDS)
     keep: list[str] = setting(
         "further ranges as for filter, in quotes; commas join comparisons that must all hold, e.g. "
-        "'overlap_1<=0.7,bleu<0.5'; among those over the same columns one is chosen",
+        "'overlap_1<=0.7,bleu<0.5'; one of those over the same columns is chosen",
         [],
     )
     encoders: list[str] = setting(
@@ -69,13 +69,13 @@ class TuneSettings(Settings):
         "word vectors that all encoders start from, as for train-encoder", None, path=True
     )
     epochs: float | None = setting(
-        "passes over the pairs at most; the best of them is chosen [default: as train-encoder]", None, above=0
+        "maximum passes over the pairs; the best one is kept [default: as for train-encoder]", None, above=0
     )
-    sample: int = setting("pairs to train on; a filter that leaves fewer is trained on those", 24_000, at_least=1)
+    sample: int = setting("pairs to train on; fewer if a filter leaves fewer", 24_000, at_least=1)
     seeds: list[int] = seed_setting(
         "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]", []
     )
-    grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
+    grid_seeds: int = setting("number of the seeds that every cell of the grid is trained with", 1, at_least=1)
     bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False)
     resume: bool = setting("continue an incomplete grid; its finished runs are kept", False)
@@ -101,7 +101,7 @@ class TuneSettings(Settings):
             path = Path(folder if equals else word)
             name = name if equals else path.resolve().name
             if not name or name in folders or (equals and not folder):
-                raise UsageError(f"--pairs `{word}` lacks a folder or a name of its own", remedy="give NAME=DIR")
+                raise UsageError(f"--pairs `{word}` needs a folder and a unique name", remedy="give NAME=DIR")
             folders[name] = path
         return folders
 
@@ -163,7 +163,7 @@ def tune(settings: TuneSettings) -> str:
             raise InputError(
                 "the grid selects nothing: no pair is in any of its ranges",
                 path=next(iter(pools.values())).folder,
-                remedy="look at the columns' values, e.g. with hf-paraphrase score",
+                remedy="check the values of the columns, e.g. with hf-paraphrase score",
             )
         artefact.checkpoint(RUNS).mkdir(parents=True, exist_ok=True)
         encoders = settings.encoder_settings

@@ -9,7 +9,7 @@ import evaluate
 import numpy as np
 
 _DESCRIPTION = """\
-Tells how well a score separates paraphrases from other pairs: the accuracy and the F1 of the paraphrases at \
+Measures how well a score separates paraphrases from other pairs: the accuracy and the F1 of the paraphrases at \
 the threshold that is best for each, average precision, and, if a threshold chosen elsewhere (on a development \
 set) is given, accuracy, precision, recall and F1 at that one.\
 """

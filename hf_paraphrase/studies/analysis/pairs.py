@@ -54,14 +54,14 @@ class PairAnalysisSettings(ReportSettings):
         "leave out references that the classifier was trained, tuned or tested on", False, only_with="classifier"
     )
     idf_text: str | None = setting(
-        "text, one document a line, plain or compressed, for document frequencies (the paper took Wikipedia) "
+        "text, one document per line, plain or compressed, for document frequencies (the paper used Wikipedia) "
         "[default: the references themselves]",
         None,
         path=True,
     )
-    examples: int = setting("how many pairs to show of each kind", 10, at_least=1)
+    examples: int = setting("number of pairs to show of each kind", 10, at_least=1)
     split: str = setting("the split to read", "train")
-    seed: int = seed_setting("seed of the draws")
+    seed: int = seed_setting("random seed")
 
 
 @dataclass
@@ -175,7 +175,7 @@ def _document_frequencies(settings: PairAnalysisSettings, references: list[str])
         documents += len(texts)
         counts.update(document_frequencies(texts))
     if not counts:
-        raise InputError("the file contains no text", path=settings.idf_text, remedy="give one document a line")
+        raise InputError("the file contains no text", path=settings.idf_text, remedy="give one document per line")
     return counts, documents
 
 

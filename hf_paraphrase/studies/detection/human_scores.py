@@ -47,8 +47,8 @@ class HumanScoreSettings(ComparisonSettings):
         dataset=True,
     )
     split: list[str] = setting(
-        "the splits to read, put together; by default validation, or that of each configuration (NAME.validation), or "
-        "where there is none all splits",
+        "the splits to read, concatenated; by default validation, or that of each configuration (NAME.validation), "
+        "or all splits if there is none",
         [],
     )
 

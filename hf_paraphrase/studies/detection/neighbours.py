@@ -47,14 +47,14 @@ class QuerySettings(ComparisonSettings):
     """What the reports on some queries and the sentences of a text share."""
 
     text: list[str] = setting(
-        f"the sentences to search: text files, one sentence a line, {PLAIN_OR_COMPRESSED}, or data folders (split "
+        f"the sentences to search: text files, one sentence per line, {PLAIN_OR_COMPRESSED}, or data folders (split "
         "train)",
         path=True,
         dataset=True,
     )
     query: list[str] = setting("one or more sentences, in quotes, that all sentences are compared with", [])
     queries: str | None = setting(
-        "a text file of such sentences, one a line", None, names=["--queries", "--query-file"], path=True
+        "a text file of queries, one per line", None, names=["--queries", "--query-file"], path=True
     )
 
     def check(self) -> None:
@@ -120,7 +120,7 @@ class NeighbourSettings(QuerySettings):
     """
 
     neighbours: int = setting(
-        "how many nearest sentences of each query to list", 10, names=["--neighbours", "--top-k"], at_least=1
+        "number of nearest sentences to list per query", 10, names=["--neighbours", "--top-k"], at_least=1
     )
 
 

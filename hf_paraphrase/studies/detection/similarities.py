@@ -31,15 +31,15 @@ Distributions = list[dict[str, dict[str, Any]]]
 
 @dataclass(kw_only=True)
 class SimilaritySettings(QuerySettings):
-    """Counts the cosines of one or more sentences with all sentences of a text (paper 003, section 4.2.1, figure 1).
+    """Shows the distribution of the cosines of sentences with those of a text (paper 003, section 4.2.1, figure 1).
 
-    Every sentence is compared, as often as it comes; in memory are a few numbers a sentence, and not the vectors.
+    Every sentence is compared, repeated ones too; memory holds a few numbers per sentence, not the vectors.
     """
 
 
 @recipe(SimilaritySettings)
 def analyze_similarities(settings: SimilaritySettings) -> Distributions:
-    """Counts the cosines of one or more sentences with all sentences of a text (paper 003, section 4.2.1, figure 1).
+    """Shows the distribution of the cosines of sentences with those of a text (paper 003, section 4.2.1, figure 1).
 
     Returns:
         For each query and model what was counted.

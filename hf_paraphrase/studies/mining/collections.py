@@ -36,7 +36,7 @@ class Collection:
 
 
 def read_collection(path: Path, layout: str) -> Collection:
-    """Reads one side, plain or compressed: `lines`, one sentence a line, or `bucc`, `id TAB sentence`."""
+    """Reads one side, plain or compressed: `lines`, one sentence per line, or `bucc`, `id TAB sentence`."""
     names: list[str] = []
     sentences: list[str] = []
     if layout == "lines":
@@ -45,23 +45,23 @@ def read_collection(path: Path, layout: str) -> Collection:
             sentences += lines.to_pylist()
         names = [str(number) for number in range(1, len(sentences) + 1)]
     else:
-        remedy = "one sentence a line as `id TAB sentence`, or --layout lines"
+        remedy = "one sentence per line as `id TAB sentence`, or --layout lines"
         for _, texts in read_fields(path, ["id", "sentence"], StrictLines(), remedy=remedy):
             names += texts["id"].to_pylist()
             sentences += texts["sentence"].to_pylist()
         if len(set(names)) < len(names):
             repeated, _ = Counter(names).most_common(1)[0]
-            remedy = "give every sentence an id of its own"
-            raise InputError(f"the id `{repeated[:80]}` comes more than once", path=path, remedy=remedy)
+            remedy = "give every sentence a unique id"
+            raise InputError(f"the id `{repeated[:80]}` occurs more than once", path=path, remedy=remedy)
     filled = [place for place, text in enumerate(sentences) if not is_blank(text)]
     if not filled:
-        raise InputError("the file contains no sentences", path=path, remedy="give one sentence a line")
+        raise InputError("the file contains no sentences", path=path, remedy="give one sentence per line")
     return Collection(path, [names[place] for place in filled], [sentences[place] for place in filled])
 
 
 def read_gold(path: Path, source: Collection, target: Collection) -> NDArray[np.int64]:
     """Reads the true pairs of two collections, `source id TAB target id` a line, as places (pairs, 2), sorted."""
-    remedy = "one pair a line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
+    remedy = "one pair per line as `source id TAB target id`; these are the numbers of lines without --layout bucc"
     sides = {"source": source, "target": target}
     places = {name: {item: place for place, item in enumerate(side.names)} for name, side in sides.items()}
     pairs = set()

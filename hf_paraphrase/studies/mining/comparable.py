@@ -49,22 +49,22 @@ PARTS = ("test", "training")
 class ComparableSettings(OutputSettings):
     """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`.
 
-    The output has the task in the layout of BUCC 2017, and in bitext/ what is left over.
+    The output has the task in the layout of BUCC 2017, and the remaining bitext in bitext/.
     """
 
     bitext: list[str] = setting(
         "one or more folders made by `prepare bitext`, of one pair of languages", path=True, dataset=True
     )
-    split: str = setting("the split of the bitexts to take", "train")
-    sentences: int = setting("sentences on each side of the parts training and test", 20_000)
+    split: str = setting("the split of the bitexts to use", "train")
+    sentences: int = setting("sentences per side in each of the parts training and test", 20_000)
     license: str | None = setting("the licence of the sentences for the card, as the Hub spells it", None)
     share: float = setting(
-        "share of each side that has its translation on the other, above 0 and below 1", 0.03, above=0, below=1
+        "fraction of each side that has its translation on the other side, above 0 and below 1", 0.03, above=0, below=1
     )
-    min_words: int = setting("fewest words of a sentence of the task", 4, at_least=1)
-    max_words: int = setting("most words of a sentence of the task", 60)
-    validation_size: int = setting("rows of the left-over bitext to hold out for validation", 1_000, at_least=0)
-    seed: int = seed_setting("seed of all draws")
+    min_words: int = setting("minimum words of a sentence of the task", 4, at_least=1)
+    max_words: int = setting("maximum words of a sentence of the task", 60)
+    validation_size: int = setting("rows of the remaining bitext to hold out for validation", 1_000, at_least=0)
+    seed: int = seed_setting("random seed")
 
     @property
     def planted(self) -> int:
@@ -77,7 +77,7 @@ class ComparableSettings(OutputSettings):
         check_license(self.license)
         if not 1 <= self.planted < self.sentences:
             remedy = f"at least {2 / self.share:.0f}"
-            raise UsageError(f"{self.sentences} sentences a side are too few to hide a pair in them", remedy=remedy)
+            raise UsageError(f"{self.sentences} sentences per side are too few to hide a pair in them", remedy=remedy)
 
 
 class ComparablePart(NamedTuple):
@@ -219,7 +219,7 @@ def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.in
 
 @recipe(ComparableSettings)
 def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
-    """A task like BUCC's from prepared bitexts: translations hidden in two collections."""
+    """A mining task like BUCC 2017 from prepared bitexts: translations hidden in two collections."""
     with Artefact(
         settings.output,
         command="prepare comparable",
@@ -268,7 +268,7 @@ def prepare_comparable(settings: ComparableSettings) -> ComparableTask:
             "splits": DataFolder(bitext).sizes(),
         }
         artefact.finish(results={"counts": task.counts}, card=Card("comparable", card))
-        log(f"{', '.join(PARTS)}: {settings.sentences:,} sentences a side, {settings.planted:,} pairs hidden in them")
+        log(f"{', '.join(PARTS)}: {settings.sentences:,} sentences per side, {settings.planted:,} hidden pairs")
         log(f"bitext that shares no sentence with them: {task.counts['train']:,} rows")
         log(f"task folder: {settings.output}")
     return task

@@ -45,7 +45,7 @@ class MiningEvaluationSettings(CandidateSettings):
     """Measures every score and decision of `mine` on a task with known pairs (paper 002, tables 1 to 3, figure 1)."""
 
     task: str = setting(
-        "what the files of a task begin with, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True
+        "prefix of the files of a task, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True
     )
     output: str = setting("report folder, with tables, curves as TSV, and results.json")
     scoring_encoder: list[str] = setting(
@@ -53,7 +53,7 @@ class MiningEvaluationSettings(CandidateSettings):
     )
     classifier: list[str] = setting("folders of classifiers of parallel sentences", [], path=True)
     random_negatives: int = setting(
-        "random pairs for each true one in the comparison of classifiers that is not on candidates; 0 = leave it out",
+        "random pairs for each true one in the comparison of classifiers on random pairs; 0 = no such comparison",
         _PAPERS_NEGATIVES,
         at_least=0,
     )

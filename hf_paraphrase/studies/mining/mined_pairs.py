@@ -37,34 +37,34 @@ class MiningSettings(CandidateSettings):
     source: str = setting(f"text file of the source collection, {PLAIN_OR_COMPRESSED}", path=True)
     target: str = setting("text file of the target collection", path=True)
     output: str = setting(
-        "the data folder to make: a bitext, the best pairs first, with the columns source_id, target_id and score"
+        "output data folder: a bitext, the best pairs first, with the columns source_id, target_id and score"
     )
     source_lang: str = setting("code of the source language, for the column and the card", "")
     target_lang: str = setting("code of the target language", "")
     layout: str = setting(
-        "lines: one sentence a line, whose number is its id; bucc: `id TAB sentence`, and the output also has the ids "
-        "of the pairs, `source id TAB target id`, in pairs.gold",
+        "lines: one sentence per line, whose number is its id; bucc: `id TAB sentence`, and the output also has the "
+        "ids of the pairs, `source id TAB target id`, in pairs.gold",
         "lines",
         choices=LAYOUTS,
     )
     margin: str | None = setting(
-        "score a pair by its cosine against the mean cosine of the neighbourhoods of both sentences; ratio if no kind "
-        "is named; absolute = the cosine",
+        "score a pair by its cosine relative to the mean cosine of the nearest neighbours of both sentences; ratio "
+        "if no value is given; absolute = the cosine",
         None,
         alone="ratio",
         choices=MARGINS,
     )
     classifier: str | None = setting(
-        "folder of a classifier of parallel sentences, whose probability is the score; with --margin it is multiplied "
-        "with that",
+        "folder of a classifier of parallel sentences, whose probability is the score; with --margin the product of "
+        "both is",
         None,
         path=True,
     )
     one_to_one: bool = setting("use no sentence twice: the best pairs are taken first", False)
-    threshold: float | None = setting("least score of a pair; without it and --tune-on all pairs are given", None)
+    threshold: float | None = setting("minimum score of a pair; without it and --tune-on all pairs are kept", None)
     tune_on: str | None = setting(
-        "choose the threshold with the best F1 on another pair of collections: PREFIX, of which the files are "
-        "PREFIX.gold and PREFIX with the endings of --source and --target",
+        "choose the threshold with the best F1 on another pair of collections: PREFIX, with the files PREFIX.gold "
+        "and PREFIX with the suffixes of --source and --target",
         None,
         excludes="threshold",
         prefix=True,

@@ -206,7 +206,7 @@ class ParallelTextSettings(TrainingRunSettings):
         dataset=True,
     )
     digits: str = setting(
-        "what becomes of digits: keep, zero (each becomes 0) or remove; the tokenizers do it", "keep", choices=DIGITS
+        "what the tokenizers do with digits: keep, zero (each becomes 0) or remove", "keep", choices=DIGITS
     )
     min_frequency: int = setting(
         "a word enters the vocabulary if it occurs at least N times in the training part", 2, above=0
@@ -222,7 +222,7 @@ class ParallelTextSettings(TrainingRunSettings):
         }
         rows = texts[TRAIN].num_rows
         if not rows:
-            raise InputError("the bitext has no rows", path=self.bitext)
+            raise InputError("the bitext has no rows", path=self.bitext, remedy="give another --bitext")
         if self.max_pairs is not None and self.max_pairs < rows:
             sample = np.sort(np.random.default_rng(self.seed).choice(rows, self.max_pairs, replace=False))
             texts[TRAIN] = texts[TRAIN].take(pa.array(sample))

@@ -52,7 +52,7 @@ class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, Trai
     paper proposes for classifiers of filtered candidates. The epoch with the best F1 on the split validation is kept.
     """
 
-    negatives: int = setting("pairs that are not parallel for each that is, drawn again in each epoch", 5, above=0)
+    negatives: int = setting("non-parallel pairs for each parallel one, drawn again in each epoch", 5, above=0)
     score_layer: str = setting(
         "bilinear (the paper) or product_difference (a hidden layer over the product and the absolute difference of "
         "the sentence vectors, the authors' later code)",
@@ -61,9 +61,7 @@ class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, Trai
     )
     share_rnn: bool = setting("read both languages with the same recurrent weights (the authors' later code)", False)
     initial_vectors: str | None = setting(
-        "folder of word vectors to start from, as `train-bilingual-vectors` makes it [default: random ones]",
-        None,
-        path=True,
+        "folder of initial word vectors, made by `train-bilingual-vectors` [default: random ones]", None, path=True
     )
     embedding_size: int | None = setting(
         "components of a word vector [default: as the initial vectors, else 300]", None, above=0
@@ -71,7 +69,7 @@ class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, Trai
     hidden_size: int = setting("components of the recurrent state in each direction", 200, above=0)
     epochs: int = setting("passes over the parallel pairs", 10, above=0)
     batch_size: int = setting(
-        "labelled pairs in a batch on each process; one in 1 + --negatives of them is parallel", 128, above=0
+        "labelled pairs per batch and process; one in 1 + --negatives of them is parallel", 128, above=0
     )
     learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
 

@@ -55,17 +55,17 @@ class EncoderPairSettings(Settings):
     """One encoder of both languages, or one for each."""
 
     encoder: str | None = setting(
-        "encoder of both languages, by whose cosine candidates are found; multilingual, which is installed with this "
-        "package, if none is given",
+        "encoder of both languages, whose cosine finds candidates [default: multilingual, installed with this "
+        "package]",
         None,
         excludes=("source_encoder", "target_encoder"),
         path=True,
     )
     source_encoder: str | None = setting(
-        "instead of --encoder: that of the source language", None, only_with="target_encoder", path=True
+        "instead of --encoder: the encoder of the source language", None, only_with="target_encoder", path=True
     )
     target_encoder: str | None = setting(
-        "that of the target language, in the same space", None, only_with="source_encoder", path=True
+        "the encoder of the target language, in the same vector space", None, only_with="source_encoder", path=True
     )
 
     def encoder_names(self) -> list[str]:
@@ -78,9 +78,9 @@ class CandidateSettings(EncoderPairSettings, DeviceSettings):
     """How candidates are found."""
 
     candidates: int = setting(
-        "target sentences of the greatest cosine that are considered for a source sentence", 40, at_least=1
+        "number of nearest target sentences that are candidates for a source sentence", 40, at_least=1
     )
-    neighbours: int = setting("sentences in a neighbourhood of the margin scores", 4, at_least=1)
+    neighbours: int = setting("number of nearest neighbours in the margin scores", 4, at_least=1)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
 
     def encoder_names(self) -> list[str]:

@@ -81,7 +81,7 @@ def encode_sentences(
 
 
 class LengthBatches(EpochBatches):
-    """Batches of sentences of like length (sentences,), in an order that depends on the seed and the epoch alone.
+    """Batches of sentences of similar length (sentences,), in an order that depends on the seed and the epoch alone.
 
     The sentences are shuffled, those of twenty joint batches at a time sorted by length and cut into joint batches,
     and these shuffled; what is left over comes last.

@@ -85,7 +85,7 @@ class SdaeTrainer(EpochTrainer):
         model.train(training)
         loss /= int(self.dev.sentences.tokens.lengths.sum()) + size
         perplexity = f"{math.exp(min(loss, 700.0)):,.1f}"
-        line = f"step {self.state.global_step:,}: dev loss {loss:.3f} nats a word (perplexity {perplexity})"
+        line = f"step {self.state.global_step:,}: dev loss {loss:.3f} nats per word (perplexity {perplexity})"
         return self.report_scores({"eval_loss": loss}, line)
 
 

@@ -46,30 +46,30 @@ _SPECIAL_TOKENS = 2
 class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
 
-    A GRU reads a sentence to which noise was added, and its last state is the sentence embedding; a second GRU says
-    the sentence again as it was. What comes out is a sentence encoder for `encode`, `evaluate` and all other readers.
+    A GRU reads a sentence to which noise was added, and its last state is the sentence embedding; a second GRU
+    reconstructs the original sentence. The result is a sentence encoder for `encode`, `evaluate` and all other verbs.
     """
 
-    text: list[str] = setting(f"text files, one sentence a line, {PLAIN_OR_COMPRESSED}", [], path=True)
+    text: list[str] = setting(f"text files, one sentence per line, {PLAIN_OR_COMPRESSED}", [], path=True)
     pairs: list[str] = setting(
-        "data folders whose sentences (split train) are the text, or more of it", [], path=True, dataset=True
+        "data folders whose sentences (split train) are also text to train on", [], path=True, dataset=True
     )
     columns: list[str] = setting(
         "the columns of --pairs that hold sentences, separated by commas or spaces, e.g. target for the target side "
         "of a bitext",
         ["sentence1", "sentence2"],
     )
-    drop: float = setting("probability with which a word is deleted, drawn each epoch", 0.1, at_least=0, at_most=1)
-    swap: float = setting("probability with which a bigram is swapped, drawn each epoch", 0.1, at_least=0, at_most=1)
+    drop: float = setting("probability of deleting a word, drawn in each epoch", 0.1, at_least=0, at_most=1)
+    swap: float = setting("probability of swapping a bigram, drawn in each epoch", 0.1, at_least=0, at_most=1)
     expansion: str | None = setting(
-        "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn each "
-        "epoch (paper 004, section 2.1)",
+        "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn in "
+        "each epoch (paper 004, section 2.1)",
         None,
         path=True,
     )
     expansion_use: str = setting(
         "noise (the expanded sentence is read, with noise, and the original is reconstructed) or regulariser (the "
-        "embeddings of both are drawn together)",
+        "embeddings of both are pulled together)",
         "noise",
         only_with="expansion",
         choices=["noise", "regulariser"],
@@ -84,7 +84,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     )
     expansion_weight: float = setting(
         "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
-        "words of a sentence (paper 004 does not say how much)",
+        "words of a sentence (paper 004 does not give it)",
         1.0,
         at_least=0,
         only_with={"expansion_use": "regulariser"},
@@ -108,18 +108,18 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         choices=["xavier", "reference"],
     )
     initial_vectors: str | None = setting(
-        f"word vectors to start from: a file in the text layout of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
+        f"initial word vectors: a file in the text format of GloVe or word2vec, {PLAIN_OR_COMPRESSED}; a model "
         "folder with a table of them; or the folder of another sentence encoder, which is distilled",
         None,
         path=True,
     )
     fixed_vectors: bool = setting(
-        "leave the initial vectors as they are; the decoder then has a table of its own, as in the authors' code",
+        "do not train the initial vectors; the decoder then has a table of its own, as in the authors' code",
         False,
         only_with="initial_vectors",
     )
     vocabulary_size: int = setting(
-        "words in the vocabulary at most; 0 for all",
+        "maximum number of words in the vocabulary; 0 for all",
         30_000,
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
@@ -129,13 +129,13 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
     )
     max_steps: int = setting("updates (paper: 300,000 of 16 sentences)", 10_000, above=0)
-    batch_size: int = setting("sentences in a batch on each process (paper: 16)", 64, above=0)
+    batch_size: int = setting("sentences per batch and process (paper: 16)", 64, above=0)
     learning_rate: float = setting("learning rate of Adam, constant", 2e-4, above=0)
     max_grad_norm: float = setting("clip the norm of the gradient to this; 0 does not clip", 2.0, at_least=0)
-    evaluations: int = setting("dev losses and checkpoints, evenly spread over the updates", 10, above=0)
+    evaluations: int = setting("number of dev losses and checkpoints, evenly spaced over the updates", 10, above=0)
     precision: str = setting(
-        "fp32; bf16: matrix products in bfloat16, weights, states and the loss in fp32; auto: bf16 where the machine "
-        "multiplies it in hardware",
+        "fp32; bf16: matrix products in bfloat16, weights, states and the loss in fp32; auto: bf16 if the hardware "
+        "supports it",
         "auto",
         choices=["auto", "bf16", "fp32"],
     )
@@ -291,7 +291,7 @@ def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTraine
             show_progress_bar=is_main_process(),
         )
         if len(tokenizer) < 2 + _SPECIAL_TOKENS:
-            raise InputError("the text has less than two words", remedy="give more, or raise --vocabulary-size")
+            raise InputError("the text has fewer than two words", remedy="give more text, or raise --vocabulary-size")
     return tokenizer, vectors
 
 
@@ -299,9 +299,9 @@ def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSenten
     """Draws the sentences to train on and those that are held out."""
     if len(sentences) < 2:
         raise InputError(
-            f"less than two different sentences of {FEWEST_WORDS} to {settings.max_words} words",
+            f"fewer than two different sentences of {FEWEST_WORDS} to {settings.max_words} words",
             path=settings.inputs()[0],
-            remedy="give running text, one sentence a line",
+            remedy="give running text, one sentence per line",
         )
     order = np.random.default_rng([settings.seed, 1]).permutation(len(sentences))
     held_out = min(settings.dev_size, len(sentences) // 2)

@@ -24,7 +24,7 @@ from .tasks import class_scores, graded_scores, label_scores, read_labelled, sco
 
 @dataclass(kw_only=True)
 class PredictionSettings(DeviceSettings):
-    """Applies a model of `train-supervised` to a split of a data folder.
+    """Apply a model of `train-supervised` to a split of a data folder.
 
     Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
     output. Where a text may have several labels, its prediction is a list, and `probability` has that of every label
@@ -40,17 +40,13 @@ class PredictionSettings(DeviceSettings):
     split: str = setting("the split", "test")
     text_column: str | None = setting("the column of texts [default: sentence1 and sentence2, or text]", None)
     target_column: str | None = setting(
-        "the column of classes or scores [default: label or score, if there]",
+        "the column of classes or scores [default: label or score, if it exists]",
         None,
         names=["--target-column", "--label-column"],
     )
-    label_separator: str | None = setting("what stands between several labels of a text, as in training", None)
-    threshold: float = setting(
-        "the least probability of a label, where a text may have several", 0.5, above=0, below=1
-    )
-    output: str = setting(
-        "the data folder to make: the split with the columns prediction and, of classes, its probability"
-    )
+    label_separator: str | None = setting("separator of several labels of a text, as in training", None)
+    threshold: float = setting("the minimum probability of a label, if a text may have several", 0.5, above=0, below=1)
+    output: str = setting("output data folder: the split with the columns prediction and, for classes, probability")
     overwrite: bool = setting("replace existing predictions", False)
 
 
@@ -91,7 +87,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     objective = judge.model.config.objective
     graded, multi_label = objective in {"distribution", "regression"}, objective == "multi_label"
     if not multi_label and (settings.label_separator is not None or settings.threshold != 0.5):
-        raise UsageError("--label-separator and --threshold are for models of several labels a text")
+        raise UsageError("--label-separator and --threshold need a model of several labels", remedy="leave both out")
     table = DataFolder(settings.data).table(settings.split)
     column = settings.target_column
     if column is None:
@@ -101,7 +97,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
         has_lists = settings.label_separator is not None or pa.types.is_nested(table.schema.field(column).type)
         if has_lists != multi_label:
             kinds = ("several labels", "one class") if multi_label else ("one class", "several labels")
-            problem = f"the model gives {kinds[0]} a text, the column {column} has {kinds[1]}"
+            problem = f"the model gives {kinds[0]} per text, but the column {column} has {kinds[1]}"
             raise InputError(problem, path=settings.data, remedy="name what separates labels by --label-separator")
     named = [] if column is None or graded else class_names(settings.data, column, settings.split)
     reading = {"text_column": settings.text_column, "separator": settings.label_separator}

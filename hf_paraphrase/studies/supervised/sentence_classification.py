@@ -163,7 +163,7 @@ class SentenceJudge:
 class SupervisedTrainingArguments(EpochTrainingArguments):
     """`TrainingArguments` of supervised training."""
 
-    per_device_train_batch_size: int = field(default=25, metadata={"help": "rows in a batch on each process"})
+    per_device_train_batch_size: int = field(default=25, metadata={"help": "rows per batch and process"})
     learning_rate: float = field(default=1e-3, metadata={"help": "learning rate of Adam"})
     num_train_epochs: float = field(default=10.0, metadata={"help": "passes over the training part"})
     lambda_w: float = field(default=0.0, metadata={"help": "weight of the word vectors' distance from their start"})

@@ -49,9 +49,9 @@ class SupervisedSettings(TrainingRunSettings):
 
     The encoder is held close to its own parameters by --lambda-w and --lambda-c; with both 0 it is fine-tuned freely,
     with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
-    data has sentence1 and perhaps sentence2 (or text), and a column of classes or scores. The epoch is chosen on the
-    dev part, by accuracy or Pearson's r. A text has several labels, or none, where the column has lists, or with
-    --label-separator: a sigmoid for each label, and the epoch is chosen by micro F1.
+    data has sentence1 and optionally sentence2 (or text), and a column of classes or scores. The epoch is chosen on
+    the dev part, by accuracy or Pearson's r. A text may have several labels, or none, if the column has lists, or with
+    --label-separator: each label has a sigmoid, and the epoch is chosen by micro F1.
     """
 
     model: str = setting("the folder of the pretrained encoder, of any type", BUILTIN, path=True)
@@ -73,17 +73,17 @@ class SupervisedSettings(TrainingRunSettings):
         names=["--target-column", "--label-column"],
     )
     label_separator: str | None = setting(
-        "what stands between several labels of a text, e.g. '|' in a CSV file; a column of lists needs none", None
+        "separator of several labels of a text, e.g. '|' in a CSV file; a column of lists needs none", None
     )
-    train_split: str = setting("the split to train on; a configuration's is called e.g. mr.train", "train")
+    train_split: str = setting("the split to train on; of a configuration, e.g. mr.train", "train")
     dev_split: str | None = setting(
-        "the split to choose the epoch on [default: validation or dev if there and not the test split, else a share "
-        "of the training split]",
+        "the split to choose the epoch on [default: validation or dev if it exists and is not the test split, else a "
+        "fraction of the training split]",
         None,
     )
-    test_split: str | None = setting("a split to report on; it chooses nothing", None)
+    test_split: str | None = setting("a split to report on; it is not used to choose", None)
     dev_share: float = setting(
-        "share of the training split to draw where there is no dev split", 0.1, above=0, below=1
+        "fraction of the training split to draw if there is no dev split", 0.1, above=0, below=1
     )
     lowest_score: int = setting("the low end of the scale, for similarity", 1)
     highest_score: int = setting("the high end of the scale, for similarity", 5)
@@ -98,9 +98,9 @@ class SupervisedSettings(TrainingRunSettings):
     lambda_w: float = setting(
         "weight of half the squared distance of the word vectors from their start", 0.0, at_least=0
     )
-    lambda_c: float = setting("weight of half that of the encoder's other parameters", 0.0, at_least=0)
+    lambda_c: float = setting("like --lambda-w, for the other parameters of the encoder", 0.0, at_least=0)
     epochs: int = setting("passes over the training part", 10, above=0)
-    batch_size: int = setting("rows in a batch on each process", 25, above=0)
+    batch_size: int = setting("rows per batch and process", 25, above=0)
     learning_rate: float | None = setting(
         "learning rate of Adam, constant [default: 0.01 with --freeze-encoder, else 0.001; 2e-5 for a transformer]",
         None,
@@ -111,7 +111,7 @@ class SupervisedSettings(TrainingRunSettings):
         """Checks that the settings are valid."""
         super().check()
         if self.label_separator is not None and self.task != "classification":
-            raise UsageError("--label-separator is for --task classification")
+            raise UsageError("--label-separator is for --task classification", remedy="leave it out")
         named = [name for name in (self.train_split, self.dev_split, self.test_split) if name is not None]
         if len(set(named)) < len(named):
             raise UsageError("--train-split, --dev-split and --test-split must be different")
@@ -187,7 +187,7 @@ def read_labelled(
     labels where the column has lists, or texts with `separator` between the labels.
     """
     if separator == "":
-        raise UsageError("--label-separator must not be empty")
+        raise UsageError("--label-separator is empty", remedy="give a character, or leave it out")
     opened = DataFolder(folder)
     schema = opened.schema(split)
     sides = ["sentence1"] if {"sentence1", "sentence2"} & set(schema.names) else ["text"]

@@ -141,7 +141,7 @@ def test_msrp_is_read_without_quoting_after_its_header(tmp_path):
 
 
 def test_a_file_that_is_there_twice_or_not_at_all_is_refused(tmp_path):
-    with pytest.raises(InputError, match="none of the files"):
+    with pytest.raises(InputError, match="contains no file of this set"):
         rows(MsrpSource(data_dir=str(tmp_path)))
     for folder in (tmp_path, tmp_path / "copy"):
         write(folder, **{"msr_paraphrase_test.txt": "h\n"})
@@ -256,5 +256,5 @@ def test_a_quality_takes_the_best_pairs(distribution, monkeypatch):
     assert len(opusparcus(distribution, quality=80)[0]) == 20 and pairs_at_quality("fi", 80) == PUBLISHED["fi"][80]
     monkeypatch.setitem(PUBLISHED["fr"], 90, 4)
     assert len(opusparcus(distribution, quality=90)[0]) == 4
-    with pytest.raises(UsageError, match="known are 95, 90, 80, 70, 60"):
+    with pytest.raises(UsageError, match="known values are 95, 90, 80, 70, 60"):
         pairs_at_quality("fr", 75)

@@ -86,5 +86,5 @@ def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are
 @pytest.mark.parametrize("second", [("two", "deux", "en", "fr"), ("deux", "two", None, "en")])
 def test_bitext_of_several_languages_or_swapped_rows_is_refused(tmp_path, second):
     folder = bitext(tmp_path / "mixed", [("un", "one", "fr", "en"), second])
-    with pytest.raises(InputError, match="several languages, or of none"):
+    with pytest.raises(InputError, match="several languages, or none"):
         open_bitexts([folder], "en")

@@ -167,9 +167,9 @@ def test_translations_that_equal_their_reference_are_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        (n_best(9), "9 references are there"),
+        (n_best(9), "only 9 references"),
         ([(f"n{i}", f"Reference {i}.", f"reference {i}.") for i in range(20)], "no translation of its"),
-        ([("n", None, "x"), ("m", "  ", "y")] * 20, "0 references are there"),
+        ([("n", None, "x"), ("m", "  ", "y")] * 20, "only 0 references"),
     ],
 )
 def test_too_little_to_learn_from_is_an_error(tmp_path, rows, expected):

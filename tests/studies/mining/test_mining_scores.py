@@ -39,7 +39,7 @@ def test_ids_that_were_read_as_words_are_refused_with_the_flag_that_reads_them(t
     with pytest.raises(InputError, match=r"task\.gold:1: the id `fr-1` is not in task\.fr, .*--layout bucc"):
         read_gold(gold, source, target)
     write_side(files[0], ["fr-1", "fr-1"], ["Une phrase.", "Une autre."])
-    with pytest.raises(InputError, match="the id `fr-1` comes more than once"):
+    with pytest.raises(InputError, match="the id `fr-1` occurs more than once"):
         read_collection(files[0], "bucc")
 
 

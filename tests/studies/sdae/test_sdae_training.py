@@ -136,7 +136,7 @@ def test_the_dev_loss_is_nats_a_word_of_all_dev_sentences_whatever_expansion_is_
         total += output.loss.item()
         words += (batch["labels"] >= 0).sum().item() + 1
     assert found["eval_loss"] == pytest.approx(total / words, rel=1e-5)
-    assert lines == [f"step 0: dev loss {total / words:.3f} nats a word (perplexity {math.exp(total / words):,.1f})"]
+    assert lines == [f"step 0: dev loss {total / words:.3f} nats per word (perplexity {math.exp(total / words):,.1f})"]
 
 
 def test_the_last_update_is_measured_and_kept_whatever_the_interval(tokenizer, tmp_path):
