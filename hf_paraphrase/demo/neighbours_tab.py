@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,12 +136,7 @@ class UserCorpus:
 
 
 def _read(source: Path | None) -> list[str | None]:
-    """Reads the blocks of a corpus until there is a sentence too many."""
+    """Reads a corpus until there is a sentence too many."""
     if source is None:
         return [pair.english for pairs in sample_bitext().values() for pair in pairs]
-    sentences: list[str | None] = []
-    for block in SentenceCorpus(source).blocks():
-        sentences += block
-        if len(sentences) > MOST_SENTENCES:
-            break
-    return sentences
+    return list(islice(chain.from_iterable(SentenceCorpus(source).blocks()), MOST_SENTENCES + 1))

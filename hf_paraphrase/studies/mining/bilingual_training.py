@@ -114,7 +114,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
             "source_lang": languages[0],
             "target_lang": languages[1],
             "bitext_name": to_path(settings.bitext).name,
-            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
+            "languages": languages_read(settings.bitext, english=False) or [*dict.fromkeys(filter(None, languages))],
         },
     )
     log(f"encoders saved to {settings.output}/source and {settings.output}/target. Mine candidates with:")

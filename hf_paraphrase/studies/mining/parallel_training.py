@@ -149,7 +149,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
         template="parallel_bigru",
         card={
             "epochs_asked": settings.epochs,
-            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
+            "languages": languages_read(settings.bitext, english=False) or [*dict.fromkeys(filter(None, languages))],
             "bitext_name": to_path(settings.bitext).name,
             "encoder_names": [to_path(item).name for item in dict.fromkeys(names)],
             "n_best": N_BEST,
