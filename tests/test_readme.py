@@ -209,9 +209,7 @@ def test_every_name_script_and_test_that_is_mentioned_exists(document):
     places = {path: (ROOT / path, ROOT / "hf_paraphrase" / path) for path in files if not path.endswith("_x.py")}
     assert not [path for path, found in places.items() if not any(place.is_file() for place in found)]
     for path, word in re.findall(r"python -m pytest (\S+) -k (\w+)", text):
-        assert re.search(rf"def test_\w*{word}", (ROOT / path).read_text(encoding="utf-8")), (
-            "the test that is to be run"
-        )
+        assert re.search(rf"def test_\w*{word}", (ROOT / path).read_text(encoding="utf-8")), word
 
 
 def test_the_table_names_every_extra():

@@ -4,8 +4,6 @@ import gzip
 import json
 import shutil
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from datasets import load_dataset
 from small_runs import write
@@ -153,32 +151,7 @@ def test_neighbours_are_printed_as_tab_separated_values_or_json_lines(index, tmp
     assert lengths == {"w1 w2": 2, "never": 0, "w6 | w5": 2, "": 0}
     assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
     assert "2 of 4 queries have no neighbours: they are blank, or none of their words is in" in captured.err
-    for words in (["--query", "never"], ["--query", "w1", "--filter", "position>99"]):
-        assert run("--index", index, *words) == 2
-        captured = capsys.readouterr()
-        assert captured.out == "" and captured.err.count("error: ") == 1
-
-
-def test_columns_of_a_file_keep_their_types_in_the_neighbours(model, tmp_path, capsys):
-    rows = [
-        {"text": "w1 w2", "n": 3, "f": 1, "b": True, "code": "03", "mixed": 1, "long": 1 << 70},
-        {"text": "w1 w3", "n": 10, "f": 0.5, "b": False, "code": "4", "mixed": "x", "long": 2},
-        {"text": "w1 w4", "f": None, "b": None, "mixed": None},
-    ]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    pq.write_table(
-        pa.table({name: [row.get(name) for row in rows] for name in ("text", "n", "b")}), tmp_path / "a.parquet"
-    )
-    expected = [
-        {"n": 3, "f": 1.0, "b": True, "code": "03", "mixed": "1", "long": str(1 << 70)},
-        {"n": 10, "f": 0.5, "b": False, "code": "4", "mixed": "x", "long": "2"},
-        {"n": None, "f": None, "b": None, "code": None, "mixed": None, "long": None},
-    ]
-    for name, wanted in (("a.jsonl", expected), ("a.parquet", [{key: row[key] for key in "nb"} for row in expected])):
-        words = ["--model", model, "--corpus", tmp_path / name, "--query", "w1", "--format", "jsonl"]
-        assert run(*words) == 0
-        (found,) = map(json.loads, capsys.readouterr().out.splitlines())
-        assert [item["columns"] for item in sorted(found["neighbours"], key=lambda item: item["row"])] == wanted
+    assert run("--index", index, "--query", "never") == 2 and capsys.readouterr().out == ""
 
 
 # ----- mining
