@@ -197,7 +197,7 @@ def there_is(name):
     [*DOCUMENTS, CONTRIBUTING, *sorted(ROOT.glob("*_cards/*.md"))],
     ids=lambda path: f"{path.parent.name}/{path.name}",
 )
-def test_every_name_and_every_script_that_is_mentioned_is_there(document):
+def test_every_name_script_and_test_that_is_mentioned_exists(document):
     text = document.read_text(encoding="utf-8")
     names = set(re.findall(r"\bhf_paraphrase(?:\.\w+)+(?!\w*[/*])", text))
     for module, imported in re.findall(r"^from (hf_paraphrase[\w.]*) import (.+)$", text, re.MULTILINE):
@@ -207,6 +207,8 @@ def test_every_name_and_every_script_that_is_mentioned_is_there(document):
     # Those of the package may be named as they lie in it; `x` stands for any name.
     places = {path: (ROOT / path, ROOT / "hf_paraphrase" / path) for path in files if not path.endswith("_x.py")}
     assert not [path for path, found in places.items() if not any(place.is_file() for place in found)]
+    for path, word in re.findall(r"python -m pytest (\S+) -k (\w+)", text):
+        assert re.search(rf"def test_\w*{word}", (ROOT / path).read_text(encoding="utf-8")), word
 
 
 def test_the_table_names_every_extra():

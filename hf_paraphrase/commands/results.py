@@ -87,18 +87,21 @@ def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
 
 def neighbours(settings: Any, found: Searched) -> Iterator[str]:
     """Shows the neighbours of each query as tab-separated values or JSON lines."""
-    for number, (query, items) in enumerate(found.neighbours):
+    names = ["query", "rank", "score", "position", "sentence", *(["snippet"] if settings.snippets else [])]
+    header = "\t".join(names) + "\n"
+    for query, items in found.neighbours:
         if settings.format == "jsonl":
             record = {"query": query, "neighbours": [item.record() for item in items]}
             yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
             continue
-        names = ["query", "rank", "score", "position", "sentence", *(["snippet"] if settings.snippets else [])]
-        lines = [] if number else ["\t".join(names) + "\n"]
+        lines = []
         for rank, item in enumerate(items, start=1):
             columns = [_one_line(query), rank, f"{item.score:.6f}", item.position, _one_line(item.sentence)]
             columns += [_one_line(item.snippet)] if settings.snippets else []
             lines.append("\t".join(map(str, columns)) + "\n")
-        yield "".join(lines)
+        if lines:
+            yield "".join([header, *lines])
+            header = ""
 
 
 def _one_line(text: str | None) -> str:

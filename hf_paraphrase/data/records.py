@@ -157,6 +157,18 @@ def read_objects(
     return blocks_of(list(columns), rows())
 
 
+def json_types(path: Path, names: Sequence[str]) -> dict[str, pa.DataType]:
+    """Returns the types of the columns of JSON lines of which all values are numbers, or all true or false."""
+    kinds: dict[str, set[type]] = {name: set() for name in names}
+    for _, values in _objects(path, StrictLines()):
+        for name, found in kinds.items():
+            value = values.get(name)
+            # As a text a whole number may be of any length.
+            found.add(str if type(value) is int and abs(value) >= 1 << 63 else type(value))
+    types = [({bool}, pa.bool_()), ({int}, pa.int64()), ({int, float}, pa.float64()), ({float}, pa.float64())]
+    return {name: kind for name, found in kinds.items() for those, kind in types if found - {type(None)} == those}
+
+
 def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool) -> str | None:
     value = values.get(key)
     if value is None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator as of
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +25,10 @@ BACK_TRANSLATED = pa.schema(
 
 SENTENCES = pa.schema([("id", pa.string()), ("sentence", pa.string())])
 """What is paraphrased; more columns may be kept."""
+
+COMPARISONS: dict[str, Callable[[Any, Any], Any]]
+COMPARISONS = {"<=": of.le, "<": of.lt, ">=": of.ge, ">": of.gt, "==": of.eq, "=": of.eq, "!=": of.ne}
+"""How columns are compared with a value, in selections of pairs and in filters of a search."""
 
 _PAIR_COLUMNS = (
     ("sentence1", "sentence2"),

@@ -61,7 +61,8 @@ class SentenceCorpus:
     def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
         self.path, self.split = path, split or "train"
         self.columns: list[str] = []
-        self._kind = "folder" if path.is_dir() else kind_of_rows(path)
+        kind = "folder" if path.is_dir() else kind_of_rows(path)
+        self._kind = "folder" if kind == "parquet" and split is None else kind
         if self._kind is not None and (self._kind == "folder" or split is None):
             self._choose(columns)
         elif columns or split is not None:
@@ -87,7 +88,7 @@ class SentenceCorpus:
         if not self.columns:
             remedy = f"{columns_there(present)}; rename one to sentence, or name it with --columns, if the verb has it"
             raise InputError(f"no column is called {', '.join(DEFAULT_COLUMNS)}", path=self.path, remedy=remedy)
-        if self._kind in {"folder", "parquet"}:
+        if self._kind == "folder":
             require_texts(self._schema, str(self.path), self.columns)
 
     def blocks(self) -> Iterator[list[str | None]]:
@@ -125,9 +126,10 @@ class SentenceCorpus:
         if self._kind == "folder":
             yield from self._folder.batches(self.split, [*self.columns, *others])
             return
-        from .records import read_records
+        from .records import json_types, read_records
         from .text_blocks import StrictLines
 
         names = {name: name for name in [*self.columns, *others]}
+        types = json_types(self.path, others) if self._kind == "jsonl" and others else {}
         for _, texts in read_records(self.path, str(self._kind), names, StrictLines(), optional=others):
-            yield texts
+            yield {name: texts[name].cast(types.get(name, texts[name].type)) for name in names}

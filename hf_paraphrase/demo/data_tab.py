@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 _JUDGED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("label", pa.int64())])
 _NEEDS_A_FOLDER = "YOUR_FOLDER"
-_BAR_COLOURS = {"kept": "rgb(46,120,190)", "left out": "#b8b8b8"}
 MOST_MEASURES = 6
 """Measures on the page at a time."""
 USUAL = ("length", "overlap_1", "bleu", "cost", "similarity", "score")
@@ -61,7 +59,8 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
                 visible=not shared,
                 elem_id="data-path",
             )
-            upload = gr.File(label="A Parquet file of pairs", height=150, elem_id="data-file")
+            kind, label = [".parquet"], "A Parquet file of pairs"
+            upload = gr.File(label=label, file_types=kind, height=150, elem_id="data-file")
         with gr.Column():
             split = gr.Textbox("train", label="Split", elem_id="data-split")
             label = f"Measures, up to {MOST_MEASURES}; none: the usual ones"
@@ -75,9 +74,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
         for number in range(MOST_MEASURES):
             with gr.Column(visible=False, min_width=300) as column:
                 columns.append(column)
-                charts.append(
-                    gr.BarPlot(x="value", y="pairs", color="part", color_map=_BAR_COLOURS, color_title=" ", height=200)
-                )
+                charts.append(gr.HTML())
                 ends.append(gr.Slider(0, 1, 0, label="from", elem_id=f"data-low-{number}"))
                 ends.append(gr.Slider(0, 1, 1, label="to", elem_id=f"data-high-{number}"))
     result = gr.HTML(elem_id="data-result")
@@ -88,8 +85,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
     def updates_of(pairs: PairMeasures, ranges: dict[str, tuple[float, float]]) -> list[Any]:
         kept, comparisons = pairs.cut(ranges)
         updates: list[Any] = [shown(pairs, kept, comparisons)]
-        for measure in pairs.measures.values():
-            updates.append(gr.BarPlot(value=measure.histogram(kept), x_bin=measure.width, x_title=measure.name))
+        updates += [measure.drawn(kept) for measure in pairs.measures.values()]
         updates += [gr.skip()] * (MOST_MEASURES - len(pairs.measures))
         headers = ["sentence1", "sentence2", *pairs.measures]
         for part in (kept, ~kept):
@@ -98,8 +94,10 @@ def add_tab(gr: gradio, tab: gradio.Tab, *, shared: bool) -> None:
         return updates
 
     inputs, read_outputs = [upload, path, split, names], [status, state, names, *columns, *ends, *outputs]
+    hidden = gr.update(visible=False)
+    nothing = [None, gr.skip(), *[hidden] * len(columns), *[gr.skip()] * len(ends), *[""] * (1 + len(charts))]
 
-    @answered([gr.skip()] * (len(read_outputs) - 1))
+    @answered([*nothing, hidden, hidden])
     def on_read(
         file: str | None, place: str, part: str, chosen: list[str], progress: Any = gradio_progress
     ) -> tuple[Any, ...]:
@@ -139,7 +137,7 @@ def open_data(file: str | None, place: str, split: str, names: Sequence[str]) ->
     source = source_of(file, place)
     title = "the judged pairs of the built-in sample" if source is None else source.name if file else place.strip()
     called = title if source is not None and not file else _NEEDS_A_FOLDER
-    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, named_alone(source):
+    with tempfile.TemporaryDirectory(prefix="hf-paraphrase-pairs-") as work, named_alone(source if file else None):
         folder = DataFolder(source or _sample(Path(work)))
         part = split.strip() or "train"
         if part == "train" and part not in folder.splits:
@@ -200,14 +198,25 @@ class MeasureValues:
         digits = max(0, math.ceil(math.log10(_STEPS / span)))
         return cls(name, values, round(least, digits), round(least + span, digits), digits, width)
 
-    def histogram(self, kept: NDArray[np.bool_]) -> pd.DataFrame:
-        """Counts the pairs in each bar, by whether they are kept: columns `value`, `pairs` and `part`."""
-        drawn = np.isfinite(self.values)
-        parts = []
-        for part, rows in (("kept", kept & drawn), ("left out", ~kept & drawn)):
-            bars, counts = np.unique(np.floor(self.values[rows] / self.width), return_counts=True)
-            parts.append(pd.DataFrame({"value": (bars + 0.5) * self.width, "part": part, "pairs": counts}))
-        return pd.concat(parts, ignore_index=True)
+    def histogram(self, kept: NDArray[np.bool_]) -> tuple[float, NDArray[np.int64], NDArray[np.int64]]:
+        """Returns where the first bar begins, and of each bar the pairs that are kept and all pairs (bars,)."""
+        known = np.isfinite(self.values)
+        bars = np.floor(self.values[known] / self.width).astype(np.int64)
+        first = int(bars.min()) if bars.size else 0
+        counts = np.bincount(bars - first)
+        return first * self.width, np.bincount((bars - first)[kept[known]], minlength=len(counts)), counts
+
+    def drawn(self, kept: NDArray[np.bool_]) -> str:
+        """Draws the histogram; of each bar the part that is kept is in colour."""
+        start, inside, counts = self.histogram(kept)
+        most = int(counts.max(initial=1))
+        bars = "".join(
+            f'<span title="from {start + number * self.width:g}: {count:,} pairs, {part:,} kept" '
+            f'style="height:{100 * count / most:.1f}%"><b style="height:{100 * part / max(count, 1):.1f}%"></b></span>'
+            for number, (part, count) in enumerate(zip(inside.tolist(), counts.tolist(), strict=True))
+        )
+        ends = f"<span>{self.low:g}</span><span>at most {most:,} pairs a bar</span><span>{self.high:g}</span>"
+        return f'<h4>{escaped(self.name)}</h4><div class="hfp-bars">{bars}</div><div class="hfp-ends">{ends}</div>'
 
     def comparison(self, low: float, high: float) -> str | None:
         """Writes a range as `filter --keep` reads it; None for the whole one, which keeps missing values too."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SETTINGS, _MODULES = "config.json", "modules.json"
 _TRANSLATORS = ("ForConditionalGeneration", "MTModel")
 """How the names of the classes of sequence-to-sequence models end."""
+KNOWN_LANGUAGES = "builtin knows English, multilingual thirteen languages"
 MOST_PARAPHRASES = 10
 """Paraphrases of a sentence, at most."""
 

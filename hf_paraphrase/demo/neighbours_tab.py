@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from ..data.sentences import SentenceCorpus
 from ..errors import InputError, UsageError
 from ..searching.index import Neighbour, SearchIndex, build_index
 from .answers import WITH_MODELS, answered, escaped, named_alone, note, sentence_of, show_example, source_of
-from .model_catalogue import ModelCatalogue
+from .model_catalogue import KNOWN_LANGUAGES, ModelCatalogue
 
 if TYPE_CHECKING:
     import gradio
@@ -46,6 +47,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
                 multiselect=True,
                 max_choices=MOST_ENCODERS,
                 label=f"Encoders, up to {MOST_ENCODERS}",
+                info=KNOWN_LANGUAGES,
                 elem_id="neighbours-models",
             )
     with gr.Row():
@@ -66,7 +68,7 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
     gradio_progress = gr.Progress(track_tqdm=True)
     hidden = [gr.update(visible=False), gr.skip(), gr.skip()]
 
-    @answered([gr.skip()] * (1 + len(slots)))
+    @answered([gr.skip(), *hidden * MOST_ENCODERS])
     def on_search(
         old: UserCorpus | None,
         file: str | None,
@@ -80,7 +82,8 @@ def add_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue, *, shared: b
         if not encoders:
             raise UsageError("no encoder is chosen", remedy="choose one")
         source = source_of(file, "" if shared else place)
-        opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
+        with named_alone(source if file else None):
+            opened = old if old is not None and old.source == source else UserCorpus(catalogue, source)
 
         updates: list[Any] = []
         for name in encoders:
@@ -107,8 +110,8 @@ class UserCorpus:
         self.sentences = _read(source)
         self.cut = len(self.sentences) > MOST_SENTENCES
         del self.sentences[MOST_SENTENCES:]
-        if not self.sentences:
-            raise InputError("the corpus contains no sentences", path=self.name, remedy="give one sentence per line")
+        if not any(map(str.strip, filter(None, self.sentences))):
+            raise InputError("the corpus contains no sentences", path=source, remedy="give one sentence per line")
         self._folder = tempfile.TemporaryDirectory(prefix="hf-paraphrase-corpus-")
         self._indexes: dict[str, SearchIndex] = {}
 
@@ -133,13 +136,7 @@ class UserCorpus:
 
 
 def _read(source: Path | None) -> list[str | None]:
-    """Reads the blocks of a corpus until there is a sentence too many."""
+    """Reads a corpus until there is a sentence too many."""
     if source is None:
         return [pair.english for pairs in sample_bitext().values() for pair in pairs]
-    sentences: list[str | None] = []
-    with named_alone(source):
-        for block in SentenceCorpus(source).blocks():
-            sentences += block
-            if len(sentences) > MOST_SENTENCES:
-                break
-    return sentences
+    return list(islice(chain.from_iterable(SentenceCorpus(source).blocks()), MOST_SENTENCES + 1))

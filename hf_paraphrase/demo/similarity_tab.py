@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..encoders.known_texts import KnownTexts
 from ..errors import ModelError
 from .answers import WITH_MODELS, answered, escaped, note, sentences_of
-from .model_catalogue import ModelCatalogue
+from .model_catalogue import KNOWN_LANGUAGES, ModelCatalogue
 from .word_shares import WordVectors, word_shares, word_vectors
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
                 catalogue.encoders,
                 value=catalogue.encoders[0],
                 label="Encoder",
+                info=KNOWN_LANGUAGES,
                 elem_id="similarity-model",
             )
             button = gr.Button("Compare", variant="primary", elem_id="similarity-go")

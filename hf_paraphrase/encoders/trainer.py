@@ -212,11 +212,6 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         with evaluation_mode(bare):
             return self.embed(bare, ids, mask)
 
-    @property
-    def adam(self) -> Callable[..., torch.optim.Optimizer]:
-        """The kind of Adam: over the rows of a batch where gradients are sparse."""
-        return RowAdam if self.sparse_gradients else torch.optim.Adam
-
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Makes Adam, over rows where gradients are sparse, or the optimizer that the arguments name."""
         is_given, own_weights = self.optimizer is not None, list(self.objective.parameters())

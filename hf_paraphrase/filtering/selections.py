@@ -18,7 +18,6 @@ satisfies no comparison, `!=` included.
 from __future__ import annotations
 
 import inspect
-import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..data.same_text import same_text
-from ..data.schema import is_number, is_text
+from ..data.schema import COMPARISONS, is_number, is_text
 from ..errors import UsageError, choice_of
 from ..registry import SELECTIONS
 from .measuring import measurable_columns, measures_of
@@ -43,14 +42,6 @@ _SELECTION = re.compile(
     rf"(?:\s*(?P<right_operator>{_OPERATOR})\s*(?P<right>{_NUMBER}))?\s*",
     re.ASCII,
 )
-_FUNCTIONS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {
-    "<=": operator.le,
-    "<": operator.lt,
-    ">=": operator.ge,
-    ">": operator.gt,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 _MIRROR = str.maketrans("<>", "><")
 
 
@@ -81,7 +72,7 @@ class Selection:
         if self.function is None:
             kept = ~np.isnan(columns[0])
             for name, number in self.conditions:
-                kept &= _FUNCTIONS[name](columns[0], number)
+                kept &= COMPARISONS[name](columns[0], number)
             return np.asarray(kept)
         return np.asarray(self.function(*columns))
 

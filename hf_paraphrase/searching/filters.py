@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,19 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.schema import is_number
+from ..data.schema import COMPARISONS, is_number
 from ..errors import UsageError
 
 _FILTER = re.compile(r"\s*(?P<column>[^<>=!]+?)\s*(?P<operator><=|>=|!=|==|=|<|>)\s*(?P<value>.*?)\s*", re.DOTALL)
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _TRUTHS = {"true": True, "false": False, "1": True, "0": False}
 _WHOLE = re.compile(r"\s*[+-]?\d+\s*")
 
@@ -44,7 +34,7 @@ def passing_rows(table: pa.Table, filters: str | Sequence[str]) -> NDArray[np.in
         if match["column"] not in table.schema.names:
             columns = ", ".join(table.schema.names)
             raise UsageError(f"the index has no column {match['column']!r}", remedy=f"its columns are {columns}")
-        column, compare, value = table.column(match["column"]), _OPERATORS[match["operator"]], match["value"]
+        column, compare, value = table.column(match["column"]), COMPARISONS[match["operator"]], match["value"]
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         number = _TRUTHS.get(value.lower()) if pa.types.is_boolean(column.type) else _number(value)

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 CHECKPOINTS = "checkpoints"
+_OF_TRAINERS = {
+    "num_train_epochs": "epochs",
+    "per_device_train_batch_size": "batch_size",
+    "learning_rate": "learning_rate",
+}
+"""What arguments of a Trainer are called in the settings of runs."""
 LOGS = "logs"
 """The folder in the output with the logs of a training that are files."""
 
@@ -132,6 +138,7 @@ class TrainingRun:
 
     def arguments(self, arguments_class: type[A], **settings: Any) -> A:
         """Makes the arguments of a Trainer of this run; `settings` win over what the settings of the run say."""
+        asked = {theirs: getattr(self.settings, ours, None) for theirs, ours in _OF_TRAINERS.items()}
         common = {
             "output_dir": str(self.checkpoints),
             "seed": self.settings.seed,
@@ -139,6 +146,7 @@ class TrainingRun:
             "run_name": self.artefact.target.name,
             # No step asks whether its loss is finite, for which a GPU is waited for: checkpoints are checked.
             "logging_nan_inf_filter": False,
+            **{name: value for name, value in asked.items() if value is not None},
         }
         return self.settings.trainer_arguments(arguments_class, **{**common, **settings})
 

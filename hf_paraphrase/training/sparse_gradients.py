@@ -6,7 +6,7 @@ sparse it is left out, and the processes exchange the rows that occur in the joi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from transformers import Trainer, TrainerCallback
 
 from .processes import gather_rows, mean_over_processes, num_processes
+from .row_adam import RowAdam
 
 
 def average_gradients(parameters: Iterable[nn.Parameter]) -> None:
@@ -42,6 +43,11 @@ class SparseGradientTrainer(Trainer):
     """
 
     sparse_gradients: bool = False
+
+    @property
+    def adam(self) -> Callable[..., torch.optim.Optimizer]:
+        """The kind of Adam: over the rows of a batch where gradients are sparse."""
+        return RowAdam if self.sparse_gradients else torch.optim.Adam
 
     @property
     def _joins_rows(self) -> bool:

@@ -213,15 +213,12 @@ def _trainer(
     from ..training.devices import is_bf16
     from .trainer import TranslationTrainer
 
-    is_adadelta, rate = settings.optimizer == "adadelta", settings.learning_rate
+    is_adadelta = settings.optimizer == "adadelta"
     # A share of all steps; the Trainer would read 1 as every single step.
     interval = min(1 / settings.evaluations, 1 - 1e-9)
     arguments = run.arguments(
         TrainingArguments,
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
         gradient_accumulation_steps=settings.gradient_accumulation_steps,
-        learning_rate=rate,
         lr_scheduler_type="constant" if is_adadelta else "cosine",
         warmup_steps=0 if is_adadelta else settings.warmup_steps or 0,
         optim="adamw_torch_fused",
@@ -250,7 +247,7 @@ def _trainer(
         dev,
         tokenizer,
         usual_warmup=settings.warmup_steps is None and not is_adadelta,
-        optimizer_cls_and_kwargs=(torch.optim.Adadelta, {"lr": rate, "rho": 0.95, "eps": 1e-6})
+        optimizer_cls_and_kwargs=(torch.optim.Adadelta, {"lr": settings.learning_rate, "rho": 0.95, "eps": 1e-6})
         if is_adadelta
         else None,
     )

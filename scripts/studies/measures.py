@@ -15,7 +15,7 @@
 * `neighbours: {text: FILE}`: see `neighbours.py`. `{neighbours: NAME}` is the mean of a measure over the queries.
 * `mined: true`: reports of `evaluate-mining`, of which a model is a way to score: see `read_report`. `{mined: f1}` is
   that of its pairs, `{mined: 40}` the share of the gold pairs among so many candidates.
-* `{result: test.accuracy}` is what the training itself noted, seeds alone known.
+* `{result: test.accuracy}` is a number of the `results` of the verb itself (`provenance.json`), seeds alone known.
 
 Pairs that share a sentence are drawn together in detection and prediction.
 """
@@ -49,6 +49,7 @@ from neighbours import Neighbours
 from study_tables import Cell
 
 FOLDS, PERCEPTRONS, REPLICATES = 5, 2, 1000
+KINDS = {"sts", "length", "detection", "step", "predicted", "transfer", "neighbours", "mined", "result"}
 LENGTH_FAMILIES = ("STS12", "STS13")
 Numbers = NDArray[np.float64]
 Run = Mapping[str, Any]
@@ -87,6 +88,8 @@ class Measures:
     """
 
     def __init__(self, places: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> None:
+        if unknown := {kind for column in columns for kind in column} - KINDS:
+            raise UsageError(f"a column cannot be `{min(unknown)}`", remedy=f"one of {', '.join(sorted(KINDS))}")
         self.places = places
         self.sets: list[pair_sets.GradedSet] = list(find_sts_sets(places["sts"]).sets) if "sts" in places else []
         for low, high in [column["length"] for column in columns if "length" in column]:
@@ -145,10 +148,7 @@ class Measures:
             return measured_way(cell.model, wanted, noted)
         if kind == "transfer":
             return np.array([np.mean([row["transfer"][task] for task in wanted]) for row in noted]), None
-        if kind == "result":
-            first, second = wanted.split(".")
-            return np.array([float(row[first][second]) for row in noted]), None
-        raise UsageError(f"a column cannot be `{kind}`", remedy="see measures.py")
+        return np.array([number_at(row, wanted) for row in noted]), None
 
     def _sets_of(self, names: Sequence[str]) -> list[pair_sets.GradedSet]:
         found = [item for item in self.sets if {item.key, item.family} & set(names)]
@@ -216,6 +216,19 @@ class Measures:
         tasks = evaluate(suite="senteval", data=[place["data"]], tasks=place["tasks"], model=[str(model)])
         found = tasks.record["results"][0]["tasks"]
         return {item["task"]: float(item["metrics"]["accuracy"]) for item in found}
+
+
+def number_at(results: Any, path: str) -> float:
+    """Returns a number of what a verb noted, by the names that lead to it with dots between them."""
+    found = results
+    for name in path.split("."):
+        if not isinstance(found, Mapping) or name not in found:
+            known = f"one of {', '.join(found)}" if isinstance(found, Mapping) else f"`{found}` has no names in it"
+            raise UsageError(f"the results have no `{path}`", remedy=known)
+        found = found[name]
+    if not isinstance(found, int | float):
+        raise UsageError(f"`{path}` of the results is not a number", remedy="name a number in it")
+    return float(found)
 
 
 def run_verb(*words: object) -> None:

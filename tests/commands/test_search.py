@@ -151,6 +151,7 @@ def test_neighbours_are_printed_as_tab_separated_values_or_json_lines(index, tmp
     assert lengths == {"w1 w2": 2, "never": 0, "w6 | w5": 2, "": 0}
     assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
     assert "2 of 4 queries have no neighbours: they are blank, or none of their words is in" in captured.err
+    assert run("--index", index, "--query", "never") == 2 and capsys.readouterr().out == ""
 
 
 # ----- mining

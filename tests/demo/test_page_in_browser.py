@@ -92,6 +92,7 @@ def test_neighbours(page, tmp_path):
     give_file(page, "neighbours-file", tmp_path / "no_text.png")
     page.get_by_role("button", name="Search").click()
     assert str(tmp_path) not in said(page, "neighbours-status", "no_text.png:1: not UTF-8")
+    page.get_by_text("Give me a hand.").wait_for(state="hidden")
     page.locator("#neighbours-file").get_by_label("Clear").click()
     # Before, the file would go with the one that is cleared.
     page.locator("#neighbours-file").get_by_text("Drop File Here").wait_for()
@@ -112,6 +113,8 @@ def test_data(page, pairs, tmp_path):
     page.get_by_role("button", name="Read the pairs").click()
     said(page, "data-status", "40 pairs")
     said(page, "data-result", "40 of 40 pairs are kept")
+    titles = [bars.inner_html() for bars in page.locator("#data-ranges .hfp-bars").all()]
+    assert [sum(map(int, re.findall(r": (\d+) pairs", bars))) for bars in titles] == [40] * len(titles) and titles
     highest = page.locator("#data-high-1 input[type=number]")  # of overlap_1
     highest.fill("0.5")
     highest.press("Enter")
@@ -120,3 +123,7 @@ def test_data(page, pairs, tmp_path):
     command = page.locator("#data-result .hfp-command").inner_text()
     assert main([*shlex.split(command)[1:-1], str(tmp_path / "kept")]) == 0
     assert DataFolder(tmp_path / "kept").count() == kept and 0 < kept < 40
+    page.get_by_label("A data folder of pairs").fill("/nowhere")
+    page.get_by_role("button", name="Read the pairs").click()
+    said(page, "data-status", "/nowhere: no such data folder")
+    assert page.locator("#data-result .hfp-command").count() == 0 and not page.locator(".hfp-bars").first.is_visible()

@@ -19,7 +19,7 @@ from hf_paraphrase import paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.demo import neighbours_tab
-from hf_paraphrase.demo.answers import answered, sentences_of
+from hf_paraphrase.demo.answers import answered, named_alone, sentences_of
 from hf_paraphrase.demo.data_tab import MeasureValues, open_data, read_measures, shown
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
 from hf_paraphrase.demo.neighbours_tab import UserCorpus
@@ -42,15 +42,18 @@ def numbers_kept(pairs, ranges, output):
 
 def test_a_histogram_counts_kept_pairs_and_others_in_bars_that_hold_their_values():
     measure = MeasureValues.of("length", np.array([3.0, 3.0, 4.0, 9.0, np.nan]))
-    counts = measure.histogram(np.array([True, False, True, False, True]))
-    assert counts.to_dict("list") == {
-        "value": [3.5, 4.5, 3.5, 9.5],
-        "part": ["kept"] * 2 + ["left out"] * 2,
-        "pairs": [1, 1, 1, 1],
-    }
+    kept = np.array([True, False, True, False, True])
+    start, inside, counts = measure.histogram(kept)
+    assert (start, inside.tolist(), counts.tolist()) == (3, [1, 1, 0, 0, 0, 0, 0], [2, 1, 0, 0, 0, 0, 1])
+    heights = re.findall(
+        r"from (\d): .*? pairs, . kept. style=.height:([\d.]+)%.><b style=.height:([\d.]+)%", measure.drawn(kept)
+    )
+    assert heights[:2] == [("3", "100.0", "50.0"), ("4", "50.0", "100.0")] and heights[6] == ("9", "50.0", "0.0")
     fractions = MeasureValues.of("bleu", np.linspace(0, 1, 1001))
-    bars = fractions.histogram(np.ones(1001, bool))
-    assert 20 <= len(bars) <= 60 and bars["pairs"].sum() == 1001
+    _, _, counts = fractions.histogram(np.ones(1001, bool))
+    assert 20 <= len(counts) <= 60 and counts.sum() == 1001
+    missing = MeasureValues.of("cost", np.array([np.nan]))
+    assert 'class="hfp-bars"></div>' in missing.drawn(np.ones(1, bool))
 
 
 def test_the_command_keeps_as_many_pairs_as_the_page_says(pairs, tmp_path):
@@ -138,11 +141,19 @@ def test_a_file_above_the_limit_is_indexed_up_to_the_limit(catalogue, text_file,
     ("content", "message"),
     [(b"\x89PNG\r\n\x1a\n", "corpus.bin:1: not UTF-8"), (b" \n", "no sentence")],
 )
-def test_an_unreadable_file_is_refused_by_its_name_alone(catalogue, tmp_path, content, message):
+def test_an_unreadable_file_is_refused_an_upload_by_its_name_and_a_path_as_it_was_typed(
+    catalogue, tmp_path, content, message
+):
     path = tmp_path / "corpus.bin"
     path.write_bytes(content)
-    shown = answered()(lambda: UserCorpus(catalogue, path).search("it", "avg", k=1))()
-    assert message in shown and str(tmp_path) not in shown
+    for upload, name in ((path, "corpus.bin"), (None, html.escape(str(path)))):
+
+        @answered()
+        def search(upload=upload):
+            with named_alone(upload):
+                UserCorpus(catalogue, path)
+
+        assert message in search() and f">{name}" in search()
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,7 @@ def test_a_failing_step_ends_the_study_before_the_next_and_leaves_nothing_that_c
         ({"train": "train-encoder --pairs $NOWHERE"}, "needs the variable NOWHERE"),
         ({"steps": {"one": '! touch "$OUT"', "two": "filter --pairs $NOWHERE"}}, "needs the variable NOWHERE"),
         ({"tables": {"one": {"columns": {"x": {"sts": ["STS99"]}}, "cells": ["avg: all"]}}}, "no set STS99"),
+        ({"tables": {"one": {"columns": {"x": {"loss": "dev"}}, "cells": ["avg: all"]}}}, "column cannot be `loss`"),
         ({"tables": {"one": {"columns": {}, "claims": [["better", "avg: 20", "over", "avg: all"]]}}}, "not a claim"),
     ],
 )
@@ -137,6 +138,15 @@ def test_a_design_that_does_not_fit_is_refused_before_anything_is_trained(study,
     code, _, err = study(**{"steps": {}, "results": {}, **changes})
     assert code == 2 and message in err and not list(tmp_path.glob("out/runs/*.npz"))
     assert not (tmp_path / "one").exists()
+
+
+def test_a_number_of_the_results_is_found_at_any_depth_or_what_is_there_is_named(load_script):
+    number_at = load_script("studies/measures").number_at
+    results = {"rows": 7, "test": {"dev": {"accuracy": 0.5}}}
+    assert (number_at(results, "rows"), number_at(results, "test.dev.accuracy")) == (7, 0.5)
+    for path, said in (("row", "one of rows, test"), ("rows.x", "`7` has no names"), ("test.dev", "not a number")):
+        with pytest.raises(UsageError, match=said):
+            number_at(results, path)
 
 
 def test_a_grid_is_chosen_on_the_dev_part_by_the_first_seed(load_script, monkeypatch):

@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.sentences import SentenceCorpus
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.searching.bm25 import Bm25
@@ -131,14 +133,28 @@ def write_corpus(folder, kind):
     """The same rows as a data folder or a file, with a column of lists, which is not kept."""
     rows = [{"text": f"w{row} w{row + 1}", "year": 2019 + row, "by": "ab"[row % 2], "ids": [row]} for row in range(4)]
     path = folder / f"corpus.{kind}"
-    if kind == "folder":
+    if kind == "jsonl":
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif kind == "folder":
         write_split(path, "train", [pa.Table.from_pylist(rows)], pa.Table.from_pylist(rows).schema)
     else:
         path.write_text("text,year,by\n" + "".join(f"{row['text']},{row['year']},{row['by']}\n" for row in rows))
     return path
 
 
-@pytest.mark.parametrize("kind", ["folder", "csv"])
+def test_columns_of_json_lines_have_the_type_of_all_their_values(tmp_path):
+    values = {"whole": [3, None, 4], "number": [1, 0.5, None], "truth": [True, None, False], "nothing": [None] * 3}
+    values |= {"code": ["03", "4", None], "mixed": [1, "x", 2], "long": [1 << 70, 2, 3]}
+    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': 'w1', **row})}\n" for row in rows))
+    (table,) = SentenceCorpus(tmp_path / "a.jsonl").tables()
+    texts = {"mixed": ["1", "x", "2"], "long": [str(1 << 70), "2", "3"]}
+    assert table.drop(["sentence"]).to_pydict() == {**values, **texts}
+
+
+@pytest.mark.parametrize("kind", ["folder", "parquet", "jsonl", "csv"])
 def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_path, capsys, kind):
     path = write_corpus(tmp_path, kind)
     assert main(["search", "--model", str(model), "--corpus", str(path), "--output", f"{tmp_path}/i"]) == 0
@@ -147,9 +163,10 @@ def test_an_index_keeps_the_columns_of_its_corpus_and_finds_by_them(model, tmp_p
     flags = ["--query", "w1", "--filter", "year>=2020", "by=a", "--format", "jsonl"]
     assert main(["search", "--index", f"{tmp_path}/i", *flags]) == 0
     (found,) = json.loads(capsys.readouterr().out)["neighbours"]
-    year = 2021 if kind == "folder" else "2021"
+    year = "2021" if kind == "csv" else 2021
     assert main(["search", "--index", f"{tmp_path}/i", "--query", "w1", "--filter", "year>3000"]) == 2
-    assert "no row passes --filter year>3000" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == "" and "no row passes --filter year>3000" in err
     assert (found["sentence"], found["position"]) == ("w2 w3", 3)
     assert {name: found["columns"][name] for name in ("year", "by")} == {"year": year, "by": "a"}
 

@@ -123,7 +123,7 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
         info["splits"].append({"name": part.split, **numbers})
     license = getattr(source, "license", source.LICENSE or None)
     header = {
-        "language": list(source.languages),
+        "language": list(dict.fromkeys(source.languages)),
         **({"license": license} if license else {}),
         "task_categories": list(source.TASKS),
         "pretty_name": printable(" ".join(source.title.split())),

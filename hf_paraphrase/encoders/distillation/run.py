@@ -79,9 +79,6 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
     arguments = run.arguments(
         DistillationTrainingArguments,
         **{name: getattr(settings, name) for name in option_names(ObjectiveSettings)},
-        num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
         bf16=settings.precision == "bf16",
     )
     data = DistillationTexts(encoded, TeacherVectors(vectors), numbers)

@@ -80,12 +80,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> None:
     from .classifier_trainer import ClassifierTrainer, ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(parts[part], tokenizer) for part in PARTS}
-    arguments = run.arguments(
-        EpochTrainingArguments,
-        num_train_epochs=float(settings.epochs),
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-    )
+    arguments = run.arguments(EpochTrainingArguments)
     trainer = ClassifierTrainer(
         model,
         arguments,

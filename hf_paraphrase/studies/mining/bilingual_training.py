@@ -78,13 +78,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
         f"{len(sides[0].lengths):,} pairs; {len(counts[0]):,} and {len(counts[1]):,} words; "
         f"{counts[0].sum():,} and {counts[1].sum():,} occurrences"
     )
-    arguments = run.arguments(
-        EpochTrainingArguments,
-        num_train_epochs=float(settings.epochs),
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        lr_scheduler_type="linear",
-    )
+    arguments = run.arguments(EpochTrainingArguments, lr_scheduler_type="linear")
     model = BilingualVectors(counts, settings.dimension, settings.negatives, settings.aligned_weight, settings.seed)
     trainer = BilingualTrainer(model, arguments, sides, window=settings.window, subsampling=settings.subsampling)
     run.train(trainer)
@@ -111,7 +105,7 @@ def _train(settings: BilingualVectorSettings, run: TrainingRun) -> None:
             "source_lang": languages[0],
             "target_lang": languages[1],
             "bitext_name": to_path(settings.bitext).name,
-            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
+            "languages": languages_read(settings.bitext, english=False) or [*dict.fromkeys(filter(None, languages))],
         },
     )
     log(f"encoders saved to {settings.output}/source and {settings.output}/target. Mine candidates with:")

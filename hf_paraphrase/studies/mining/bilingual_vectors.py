@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +18,6 @@ from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import SparseGradientTrainer
 from .parallel_examples import SIDES
 
@@ -152,11 +151,6 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         self._noise = [noise_probabilities(item) for item in counts]
         batches = EpochBatches(len(sides[0].lengths), args.per_device_train_batch_size, args.seed, args.world_size)
         super().__init__(model, args, batches, self._collate, dev_size=None)
-
-    @property
-    def adam(self) -> Callable[..., torch.optim.Optimizer]:
-        """Adam over rows, whose gradients are sparse."""
-        return RowAdam
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         """Makes a batch: draws the words that are kept, the reach of windows and the noise words."""

@@ -101,6 +101,7 @@ class TaskPart:
         codes = Path(prefix).name.split("-")
         # The code of a language may have a hyphen itself: pt-BR-en.
         splits = [("-".join(codes[:place]), "-".join(codes[place:])) for place in range(1, len(codes))]
+        splits = [(one, other) for one, other in splits if one != other]
         if not splits or not all(codes):
             raise InputError(
                 f"`{Path(prefix).name}` is not a pair of languages",

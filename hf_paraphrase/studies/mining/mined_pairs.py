@@ -85,7 +85,7 @@ class MiningSettings(CandidateSettings):
                 f"--tune-on takes the endings of --source and --target, and both are `{_ending(self.source)}`"
                 if _ending(self.source) == _ending(self.target)
                 else "--tune-on cannot name its files: a side ends in .gold",
-                remedy="give the files of the two languages different endings, e.g. news.fr and news.en",
+                remedy="give the files of the two sides different endings, e.g. news.fr and news.en",
             )
 
     def inputs(self) -> list[str]:
@@ -165,7 +165,8 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
             results["candidate_recall"] = run.curve(gold, scores).at()["recall"]
         _write(artefact.staging, settings, run, rows, scores[rows])
         card = {
-            "languages": [item for item in (settings.source_lang, settings.target_lang) if item],
+            "languages": list(dict.fromkeys(filter(None, (settings.source_lang, settings.target_lang)))),
+            "kind": "paraphrases" if settings.source_lang == settings.target_lang != "" else "translations",
             "files": [to_path(path).name for path in (settings.source, settings.target)],
             "encoders": [to_path(path).name for path in dict.fromkeys(settings.encoder_names())],
             "classifier": to_path(settings.classifier).name if settings.classifier else None,

@@ -14,7 +14,6 @@ from transformers import PreTrainedModel
 
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import SparseGradientTrainer
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
@@ -55,11 +54,6 @@ class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
         dev_size = None if self.dev is None else len(self.dev[1])
         self.sparse_gradients = model.sparse_gradients = not args.names_optimizer
         super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
-
-    @property
-    def adam(self) -> Callable[..., torch.optim.Optimizer]:
-        """Adam over rows, whose gradients are sparse."""
-        return RowAdam
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
         """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""

@@ -108,14 +108,8 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     # Their word vectors take room.
     del encoders
     model = _model(settings, languages, tokenizers, examples)
-    arguments = run.arguments(
-        EpochTrainingArguments,
-        num_train_epochs=float(settings.epochs),
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
-        # "To a value of 5": the norm over all parameters, as in the authors' later code.
-        max_grad_norm=5.0,
-    )
+    # "To a value of 5": the norm over all parameters, as in the authors' later code.
+    arguments = run.arguments(EpochTrainingArguments, max_grad_norm=5.0)
     draw = NegativeDraw(examples, settings.negatives, candidates)
     trainer = ParallelTrainer(model, arguments, examples, draw, report=log)
     run.train(trainer)
@@ -147,7 +141,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
         template="parallel_bigru",
         card={
             "epochs_asked": settings.epochs,
-            "languages": languages_read(settings.bitext, english=False) or list(filter(None, languages)),
+            "languages": languages_read(settings.bitext, english=False) or [*dict.fromkeys(filter(None, languages))],
             "bitext_name": to_path(settings.bitext).name,
             "encoder_names": [to_path(item).name for item in dict.fromkeys(names)],
             "n_best": N_BEST,

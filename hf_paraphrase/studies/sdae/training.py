@@ -215,8 +215,6 @@ def _train(settings: SdaeSettings, run: TrainingRun) -> None:
     arguments = run.arguments(
         EpochTrainingArguments,
         max_steps=settings.max_steps,
-        per_device_train_batch_size=settings.batch_size,
-        learning_rate=settings.learning_rate,
         max_grad_norm=settings.max_grad_norm,
         load_best_model_at_end=False,
         bf16=is_bf16(settings.precision, settings.device),

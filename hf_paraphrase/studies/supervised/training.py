@@ -71,8 +71,6 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     rate = 2e-5 if type(model.encoder).__module__.startswith("transformers.") else 0.001
     arguments = run.arguments(
         SupervisedTrainingArguments,
-        num_train_epochs=float(settings.epochs),
-        per_device_train_batch_size=settings.batch_size,
         learning_rate=settings.learning_rate or (0.01 if settings.freeze_encoder else rate),
         lambda_w=settings.lambda_w,
         lambda_c=settings.lambda_c,

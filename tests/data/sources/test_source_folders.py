@@ -17,7 +17,7 @@ from small_runs import record, run
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.sources import SourceBuilder
+from hf_paraphrase.data.sources import SourceBuilder, prepare
 from hf_paraphrase.errors import InputError, UsageError
 
 RULES = "[NP] ||| the man ||| a man ||| PPDB2.0Score=5.2 AGigaSim=NA p(e|f)=0.5 ||| 0-0 1-1 ||| Equivalence\n"
@@ -201,6 +201,11 @@ def tsv(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("".join(f"phrase {i}\tsentence {i}\n" for i in range(40)))
     return path
+
+
+def test_a_language_of_both_sides_is_once_on_the_card(tmp_path, tsv):
+    prepare("bitext", tsv=str(tsv), source_lang="en", target_lang="en", output=str(tmp_path / "out"))
+    assert "---\nlanguage:\n- en\ntask" in (tmp_path / "out" / "README.md").read_text()
 
 
 def prepared(**settings):

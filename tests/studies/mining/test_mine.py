@@ -9,6 +9,7 @@ from mined_corpora import write_classifier, write_encoder, write_task
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.studies.mining.collections import TaskPart
 from hf_paraphrase.studies.mining.evaluation import evaluate_mining, random_pair_curve, task_tables
 from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
@@ -90,6 +91,19 @@ def test_without_a_threshold_all_candidates_are_given_with_their_cosines(work):
     assert {(int(one) - 1, int(two) - 1): score for (one, two), score in plain.items()} == {
         (int(row["source_id"][3:]), int(row["target_id"][3:])): row["score"] for row in rows
     }
+
+
+def test_collections_of_one_language_give_paraphrases(work):
+    for name in ("two.en", "two.en2", "two.gold"):
+        Path(name).write_bytes(Path("fr-en.test." + {"two.en": "fr", "two.en2": "en"}.get(name, "gold")).read_bytes())
+    words = "--layout bucc --encoder better --candidates 1 --source-lang en --target-lang en"
+    assert mine(f"--source two.en --target two.en2 {words} --tune-on two --gold two.gold") == 0
+    gold = {tuple(line.split("\t")) for line in Path("two.gold").read_text().splitlines()}
+    assert scores_of().keys() & gold == gold and {row["target_lang"] for row in rows_of()} == {"en"}
+    card = Path("mined/README.md").read_text()
+    assert "language:\n- en\ntask_categories:\n- sentence-similarity" in card and "# Mined paraphrases:" in card
+    with pytest.raises(InputError, match="`en-en` is not a pair of languages"):
+        TaskPart.of_task("en-en", "test")
 
 
 def test_a_classifier_scores_by_its_probabilities_alone_or_with_the_margin(work):
