@@ -24,7 +24,7 @@ import numpy as np
 import interleaved as bench
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDERS
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, Similarity
+from hf_paraphrase.evaluation import baselines
 from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.pair_sets import GradedSet, score_with_encoder, score_with_similarity
 from hf_paraphrase.evaluation.sts import evaluate_scored
@@ -56,7 +56,7 @@ class Compared:
     size: int
     dimension: int | None
     ours: bool = False
-    similarity: Similarity | None = None
+    similarity: baselines.Similarity | None = None
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> Figures:
@@ -129,10 +129,11 @@ def wordllama(package: Any) -> Compared:
 
 def weighted_trigrams() -> Compared:
     """Returns the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
-    similarity = UNTRAINED_BASELINES["weighted-trigrams"].similarity
+    similarity = baselines.UNTRAINED_BASELINES["weighted-trigrams"].similarity
     assert similarity is not None
+    size = Path(baselines.__file__).with_name("english_trigrams.txt").stat().st_size
     encode = lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])  # noqa: E731
-    return Compared("weighted trigrams, untrained", encode, 0, None, similarity=similarity)
+    return Compared("weighted trigrams, untrained", encode, size, None, similarity=similarity)
 
 
 def quality(row: Compared, sets: Sequence[GradedSet]) -> dict[str, float]:
@@ -168,7 +169,7 @@ def draw_picture(figures: Figures, column: str, ours: Collection[str], path: Pat
     axis.legend(loc="lower left", frameon=False, title="area: size on the disk", alignment="left")
     for name, place, size, colour in zip(figures, zip(speeds, qualities, strict=True), sizes, colours, strict=True):
         label = f"{plot_label(name)}, {size:.3g} MB"
-        axis.annotate(label, place, (14, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
+        axis.annotate(label, place, (18, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
     save_figure(figure, path)
 
 
