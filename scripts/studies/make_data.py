@@ -33,7 +33,7 @@ from scipy.stats import rankdata
 
 from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.artefacts.card_heads import class_names
-from hf_paraphrase.artefacts.files import write_text_whole, written_whole
+from hf_paraphrase.artefacts.files import written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.encoders.distillation.objective import principal_axes
@@ -135,13 +135,17 @@ def write_pairs(output: Path, data: Path, only: Sequence[str] = (), most: int = 
             kept = random.Random(SEED).sample(kept, most)
         pairs += kept
         counts.append(f"{name} {len(kept):,}")
-    write_compressed(output, pairs)
+    write_lines(output, pairs)
     return ", ".join(counts)
 
 
-def write_compressed(path: Path, lines: Iterable[str]) -> None:
-    """Writes lines that are compressed; the same lines give the same bytes."""
-    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
+def write_lines(path: Path, lines: Iterable[str]) -> str:
+    """Writes lines, compressed if the name says so; the same lines give the same bytes."""
+    with written_whole(path) as part, part.open("wb") as stream:
+        file = gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if path.suffix == ".gz" else stream
+        with file:
+            file.writelines(f"{line}\n".encode() for line in lines)
+    return "written"
 
 
 def write_text(output: Path, data: Path, wordnet: Path) -> str:
@@ -161,7 +165,7 @@ def write_text(output: Path, data: Path, wordnet: Path) -> str:
         kept: dict[str, str] = {}
         for text in short:
             kept.setdefault(text.lower(), text)
-        write_compressed(output / f"{name}.txt.gz", kept.values())
+        write_lines(output / f"{name}.txt.gz", kept.values())
         counts.append(f"{name} {len(kept):,}")
     return ", ".join(counts)
 
@@ -177,8 +181,8 @@ def write_phrases(output: Path, data: Path, held_out: Path, most: int = 60_000) 
     words = [(row[0], row[1]) for row in lines if len(row) == 2 and all(word.isalpha() for word in row)]
     words = [pair for pair in words if not kept_apart >= set(pair)]
     words = random.Random(SEED).sample(words, min(most, len(words)))
-    write_text_whole(output, "".join(f"{first}\t{second}\n" for first, second in [*phrases, *words]))
-    write_text_whole(held_out, "".join("\t".join(row) + "\n" for row in held))
+    write_lines(output, map("\t".join, [*phrases, *words]))
+    write_lines(held_out, map("\t".join, held))
     return f"{len(held):,} held out, {len(phrases):,} phrases, {len(words):,} words"
 
 
@@ -219,7 +223,7 @@ def write_mixture(output: Path, pairs: str, right: int, wrong: int, seed: int = 
 
 
 def write_costs(output: Path, pairs: str) -> str:
-    """Adds the share of the translations with as many tokens that cost as much or less: the cost goes with the length."""
+    """Adds the share of the pairs with as many tokens that cost as much or less, as the cost goes with the length."""
     table = DataFolder(pairs).table("train")
     costs, lengths = (np.asarray(table.column(name), np.float64) for name in ("cost", "length"))
     shares = np.full(len(costs), np.nan)
@@ -256,8 +260,11 @@ def write_few(
     return write_folder(output, "few", {"train": train, "validation": folder.table("test", columns)})
 
 
-def used_lines(vectors: str, data: Path, pairs: Sequence[str], components: int | None) -> Iterator[str]:
-    """Streams the lines of the words that occur, with as many components."""
+def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], components: int | None = None) -> str:
+    """Writes the vectors of words that occur in data or STS sets: encoders of these are smaller, and the same.
+
+    Of all components the principal ones are kept in which sentences, sums of their words, are the longest.
+    """
     sentences = [text for item in find_sts_sets(data).sets for text in (*item.sentences1, *item.sentences2)]
     for folder in map(DataFolder, pairs):
         for split in folder.splits:
@@ -267,38 +274,21 @@ def used_lines(vectors: str, data: Path, pairs: Sequence[str], components: int |
     if components is None:
         wanted = set(words)
         with Path(vectors).open(encoding="utf-8", errors="replace") as lines:
-            yield from (line for line in lines if line.partition(" ")[0] in wanted)
-        return
+            return write_lines(output, (line.rstrip("\n") for line in lines if line.partition(" ")[0] in wanted))
     found = read_initial_vectors(vectors, words)
     index = {word: row for row, word in enumerate(found.words)}
     sample = [_WORD.findall(text.lower()) for text in sentences[:: max(1, len(sentences) // SENTENCES)]]
-    # The principal components of sentences, sums of word vectors of length one.
     sums = [found.matrix[[index[word] for word in sentence if word in index]].sum(0) for sentence in sample]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     kept = found.matrix @ principal_axes(sums / np.where(lengths > 0, lengths, 1), components)
-    for word, vector in zip(index, kept.tolist(), strict=True):
-        yield f"{word} {' '.join(f'{number:.5f}' for number in vector)}\n"
-
-
-def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], components: int | None = None) -> str:
-    """Writes the vectors of words that occur in data or STS sets: encoders of these are smaller, and the same.
-
-    Of all components the principal ones are kept in which sentences, sums of their words, are the longest.
-    """
-    return write_vectors(output, used_lines(vectors, data, pairs, components))
+    rows = zip(index, kept.tolist(), strict=True)
+    return write_lines(output, (f"{word} {' '.join(f'{number:.5f}' for number in row)}" for word, row in rows))
 
 
 def write_wink(output: Path, vectors: Path) -> str:
     """Writes the word vectors in the JSON of the package, where norm and rank follow each."""
     found = json.loads(vectors.read_text(encoding="utf-8"))["vectors"]
-    return write_vectors(output, (f"{word} {' '.join(map(repr, row[:DIMENSION]))}\n" for word, row in found.items()))
-
-
-def write_vectors(output: Path, lines: Iterable[str]) -> str:
-    """Writes word vectors, a line each."""
-    with written_whole(output) as part, part.open("w", encoding="utf-8") as stream:
-        stream.writelines(lines)
-    return "vectors written"
+    return write_lines(output, (f"{word} {' '.join(map(repr, row[:DIMENSION]))}" for word, row in found.items()))
 
 
 def make_parser() -> argparse.ArgumentParser:
