@@ -56,7 +56,6 @@ def test_contestants_take_turns_of_which_the_first_does_not_count_and_ratios_are
     rates = {"ours": [9_999, 3_000, 1_000, 2_000], "peer": [9_999, 400, 500, 600], "other": [1, 250, 250, 250]}
 
     def compared(**how):
-        log.clear()
         left = {name: iter(rates[name]) for name in rates}
         contestants = {name: lambda name=name: log.append(name) or next(left[name]) for name in rates}
         return turns.compare("pairs/s", contestants, 3, **how)
@@ -109,8 +108,7 @@ def test_installed_peers_give_equal_vectors_with_each_kind_of_tokenizer_and_our_
     lines, found = ratios("encode", *words, "--tokenizers", "words", "byte-level")
     assert list(found) == ["avg_encode_vs_model2vec", "avg_encode_vs_sentence_transformers"]
     assert sum("all vectors of 30 sentences" in line for line in lines) == 2
-    sizes = [line.partition(" |")[0].strip() for line in lines if line.startswith("sentences/s")]
-    assert sizes == ["sentences/s", *(f"sentences/s, {count} a call" for count in (1, 10, 100))] * 2
+    assert [line.split()[1] for line in lines if " a call " in line] == ["1", "10", "100"] * 2
 
 
 @pytest.mark.slow
@@ -124,8 +122,7 @@ def test_all_ways_of_preparing_keep_the_same_rows(ratios, run, monkeypatch):
     # One peer is enough: a process for each core takes seconds to start.
     monkeypatch.setattr("hf_paraphrase.data.batch_function.available_cores", lambda: 1)
     lines, found = ratios("prepare", "--rows", 300, "--rounds", 1)
-    assert lines[-2].startswith("all keep the same ")
-    assert int(lines[-2].split()[4]) < 300 and found["prepare_vs_datasets"] > 0
+    assert "all keep the same " in lines[-2] and int(lines[-2].split()[4]) < 300 and found["prepare_vs_datasets"] > 0
     monkeypatch.setattr(datasets.Dataset, "filter", lambda rows, *given, **named: rows)
     code, printed = run("prepare", "--rows", 300, "--rounds", 1)
     assert code == 2 and "the rows that are kept differ: 2" in printed.err
@@ -143,8 +140,8 @@ def test_every_way_of_training_is_timed_and_an_absent_peer_is_named(ratios, monk
     lines, found = ratios("train", *sizes, "--steps", 20, "--slow-steps", 10)
     assert list(found) == ["avg_train_vs_dense"]
     assert any("sentence-transformers is left out" in line for line in lines)
-    names = [line.partition(" |")[0].strip() for line in lines]
-    assert {"row-wise Adam", "row-wise Adam, mega-batches of 2", "dense Adam"} <= set(names)
+    names = {line.partition(" |")[0].strip() for line in lines}
+    assert names >= {"row-wise Adam", "row-wise Adam, mega-batches of 2", "dense Adam"}
 
 
 SEARCH = ["--hidden", 8, "--embedding", 4, "--vocabulary", 40, "--candidates", 12, "--beams", 3, "--batch", 2]
