@@ -1,24 +1,20 @@
 """Times `encode` against the installed peers on the same sentences, vocabulary and vectors, all in one run.
 
-One Avg folder is saved and opened by each contestant: this package, model2vec (`StaticModel`) and
+One Avg folder, for each kind of tokenizer, is opened by each contestant: this package, model2vec (`StaticModel`) and
 sentence-transformers (`StaticEmbedding`). A peer is timed with its defaults and with settings that may suit it better;
-the ratio is that to its fastest. GRAN (an LSTM without peepholes) is compared with `torch.nn.LSTM` alone on as many
-tokens, in sentences of the mean length and batches without padding.
+the ratio, that for our words, is to its fastest. With other tokenizers calls of few sentences are timed too. GRAN (an
+LSTM without peepholes) is compared with `torch.nn.LSTM` alone on as many tokens, in sentences of the mean length and
+batches without padding.
 
-`--tokenizers all` does the same with an Avg folder for each kind of tokenizer, and times calls of one, ten and a
-hundred sentences beside those of all. A ratio is called after the kind and the size of a call where they are not our
-words and all sentences: `avg_encode_vs_model2vec_wordpiece_calls_of_1`.
-
-These rates are warm: the process has encoded the same sentences before. `first_call` are cold ones: a new process
-opens the folder, which does not count, and encodes sentences that it has never seen, each once. `--model builtin`
-gives both of a model of this package alone, without peers.
+These rates are warm: the process has encoded the same sentences before. `--model` times a model of this package alone,
+also cold: a new process opens it, which does not count, and encodes sentences that it has never seen, each once.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
-from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -45,42 +41,38 @@ OUR_NAME = "hf_paraphrase"
 OURS = "words"
 """The kind of tokenizer that this package builds."""
 KINDS = (OURS, "word-level", "wordpiece", "byte-level", "unigram")
-BARE_BATCHES = (256, 1024)
-PEERS = ("model2vec", "sentence-transformers")
-CALLS = (1, 10, 100)
-SENTENCES_IN_CALLS = 2_000
-FIRST_CALL = "first call, sentences/s"
-
-
-def main() -> int:
-    """Runs the benchmark and returns the exit code."""
-    parser = bench.argument_parser(__doc__, rounds=7, clock=True)
-    parser.add_argument("--text", help="text file, one sentence per line, plain or compressed; none = the sample")
-    parser.add_argument("--sentences", type=int, default=100_000, help="sentences to encode; fewer lines are repeated")
-    parser.add_argument("--vocabulary", type=int, default=61_000, help="word vectors; unused words fill it up")
-    parser.add_argument("--dimension", type=int, default=300, help="components of a vector")
-    parser.add_argument("--tokenizers", nargs="+", choices=[*KINDS, "all"], default=[OURS], help="kinds to time")
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="libraries to compare with")
-    parser.add_argument("--cold-rounds", type=int, default=3, help="new processes that count; 0 = none")
-    parser.add_argument("--model", help="a model of this package, timed alone: a folder, builtin or multilingual")
-    parser.add_argument("--gran-sentences", type=int, default=10_000, help="sentences to encode with GRAN; 0 = none")
-    return bench.run_benchmark(parser, run)
+PEERS: dict[str, dict[str, dict[str, Any]]] = {
+    "model2vec": {"model2vec one batch at a time": {"use_multiprocessing": False}},
+    "sentence-transformers": {"sentence-transformers batch_size=2048": {"batch_size": 2048}},
+}
+"""For each peer what else may suit it."""
+FLAGS = {
+    "rounds": (7, bench.ROUNDS),
+    "clock": bench.CLOCK,
+    "text": (None, "text file, one sentence per line, plain or compressed; none = the sample"),
+    "sentences": (100_000, "sentences to encode; fewer lines are repeated"),
+    "vocabulary": (61_000, "word vectors; unused words fill it up"),
+    "dimension": (300, "components of a vector"),
+    "tokenizers": ((OURS,), "kinds to time", [*KINDS, "all"]),
+    "peers": (tuple(PEERS), "libraries to compare with", list(PEERS)),
+    "model": (None, "a model of this package, timed alone: a folder, builtin or multilingual"),
+    "gran-sentences": (10_000, "sentences to encode with GRAN; 0 = none"),
+}
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratios."""
     sentences = read_sentences(arguments.text, arguments.sentences)
     if arguments.model is not None:
-        encode = bench.open_encoder(OUR_NAME, arguments.model)
-        turn = partial(bench.sentences_per_second, encode, sentences, arguments.clock)
-        cold_turn = partial(bench.first_call_rate, OUR_NAME, arguments.model, sentences, arguments.clock)
-        (warm,) = bench.measure("sentences/s", [bench.Contestant("", OUR_NAME, turn)], arguments.rounds)
-        (cold,) = bench.measure(FIRST_CALL, [bench.Contestant("", OUR_NAME, cold_turn)], max(arguments.cold_rounds, 1))
-        return {"sentences_per_second_first_call": cold, "sentences_per_second": warm}
-    kinds = list(KINDS) if "all" in arguments.tokenizers else arguments.tokenizers
-    ratios: dict[str, float] = {}
-    for kind in kinds:
-        ratios |= compare_kind(kind, arguments, sentences, folder / kind)
+        warm = partial(bench.sentences_per_second, bench.open_encoder(OUR_NAME, arguments.model), sentences)
+        bench.compare("sentences/s", {OUR_NAME: partial(warm, arguments.clock)}, arguments.rounds)
+        given = arguments.model, list(dict.fromkeys(sentences)), arguments.clock
+        with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as processes:
+            cold = partial(processes.apply, bench.first_call_rate, given)
+            return bench.compare("first call, sentences/s", {OUR_NAME: cold}, arguments.rounds)
+    kinds = KINDS if "all" in arguments.tokenizers else arguments.tokenizers
+    found = {kind: compare_kind(kind, arguments, sentences, folder / kind) for kind in kinds}
+    ratios = found.get(OURS, {})
     if arguments.gran_sentences:
         ratios |= compare_gran(arguments, sentences[: arguments.gran_sentences], folder / kinds[0])
     return ratios
@@ -94,7 +86,7 @@ def read_sentences(text: str | None, count: int) -> list[str]:
         stream = (line for block in read_lines(Path(text), LineErrors()) for line in block.to_pylist() if line.strip())
         lines = list(islice(stream, count))
     if not lines:
-        raise InputError("no line has a word", path=text, remedy="give one sentence per line")
+        raise InputError("no line has a word", path=text, remedy="give one sentence a line")
     return [lines[place % len(lines)] for place in range(count)]
 
 
@@ -125,64 +117,40 @@ def learnt_tokenizer(kind: str, sentences: list[str], size: int) -> PreTrainedTo
     return as_fast_tokenizer(backend, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 
 
-def compare_vectors(encoders: dict[str, bench.Encode], sentences: list[str]) -> None:
-    """Checks that all encoders compute the same as the first."""
-    expected = encoders[OUR_NAME](sentences)
-    for name, encode in encoders.items():
-        difference = float(np.abs(encode(sentences) - expected).max())
-        if difference > 1e-5:
-            raise ValueError(f"{name} gives other vectors: they differ by {difference}")
-    bench.write(f"all vectors of {len(sentences)} sentences without unknown words agree to 1e-5")
-
-
-def compare_rates(unit: str, rates: Mapping[str, Callable[[], float]], rounds: int, ending: str) -> dict[str, float]:
-    """Lets the encoders take turns and returns the ratios, whose names begin with those of the libraries."""
-    contestants = [
-        bench.Contestant(f"avg_encode_vs_{name.split()[0].replace('-', '_')}{ending}", name, rate)
-        for name, rate in rates.items()
-    ]
-    return bench.compare(unit, contestants, rounds)
-
-
 def compare_kind(kind: str, arguments: argparse.Namespace, sentences: list[str], folder: Path) -> dict[str, float]:
-    """Compares the encoders with one kind of tokenizer; returns the ratios, which bear its name if it is not ours."""
+    """Checks that the libraries compute the same with a kind of tokenizer, and returns the ratios."""
     tokenizer = learnt_tokenizer(kind, sentences, arguments.vocabulary)
     torch.manual_seed(0)
     model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=arguments.dimension, initializer_range=0.3))
     with torch.no_grad():
         # Zero, as model2vec leaves unknown words out; they count in the mean of the others.
         model.embeddings[tokenizer.unk_token_id] = 0
-    SentenceEncoder(model, tokenizer).save_pretrained(folder)
-    ids = SentenceEncoder.from_pretrained(folder).token_ids(sentences)
+    encoder = SentenceEncoder(model, tokenizer)
+    encoder.save_pretrained(folder)
+    ids = encoder.token_ids(sentences)
     is_unknown = ids.ids == tokenizer.unk_token_id
-    rows = np.split(is_unknown, ids.offsets[1:-1])
-    bench.write(
-        f"{kind}: {len(sentences):,} sentences of {len(ids.ids) / len(sentences):.1f} tokens "
-        f"({1 - is_unknown.mean():.2%} known), {len(tokenizer):,} x {arguments.dimension} vectors, "
-        f"{torch.get_num_threads()} threads"
-    )
+    known = f"{len(ids.ids) / len(sentences):.1f} tokens a sentence, {1 - is_unknown.mean():.2%} known"
+    bench.write(f"{kind}: {known}, {len(tokenizer):,} x {arguments.dimension} vectors")
     libraries = [OUR_NAME, *(name for name in arguments.peers if bench.installed(name.replace("-", "_")))]
+    rows = np.split(is_unknown, ids.offsets[1:-1])
+    some = [text for text, row in zip(sentences[:20_000], rows, strict=False) if not row.any()]
     encoders = {library: bench.open_encoder(library, str(folder)) for library in libraries}
-    # Settings that may suit a peer better where there are many sentences.
-    many = dict(encoders)
-    if "model2vec" in encoders:
-        many["model2vec one batch at a time"] = partial(encoders["model2vec"], use_multiprocessing=False)
-    if "sentence-transformers" in encoders:
-        many["sentence-transformers batch_size=2048"] = partial(encoders["sentence-transformers"], batch_size=2048)
-    compare_vectors(many, [text for text, row in zip(sentences[:20_000], rows, strict=False) if not row.any()])
-    ending = "" if kind == OURS else f"_{kind.replace('-', '_')}"
-    turn = partial(bench.sentences_per_second, clock=arguments.clock)
-    warm = {name: partial(turn, encode, sentences) for name, encode in many.items()}
-    ratios = compare_rates("sentences/s", warm, arguments.rounds, ending)
-    if kind == OURS and arguments.cold_rounds:
-        first_call = partial(bench.first_call_rate, folder=str(folder), sentences=sentences, clock=arguments.clock)
-        cold = {name: partial(first_call, name) for name in encoders}
-        ratios |= compare_rates(FIRST_CALL, cold, arguments.cold_rounds, "_first_call")
-    for size in CALLS if arguments.tokenizers != [OURS] else ():
-        some = sentences[:SENTENCES_IN_CALLS]
-        calls = {name: partial(turn, encode, some, size=size) for name, encode in encoders.items()}
-        unit = f"sentences/s, {size} a call"
-        ratios |= compare_rates(unit, calls, arguments.rounds, f"{ending}_calls_of_{size}")
+    for library, encode in encoders.items():
+        difference = float(np.abs(encode(some) - encoder.encode(some)).max())
+        if difference > 1e-5:
+            raise ValueError(f"{library} gives other vectors: they differ by {difference}")
+    bench.write(f"all vectors of {len(some)} sentences without unknown words agree to 1e-5")
+    turn = partial(bench.sentences_per_second, sentences=sentences, clock=arguments.clock)
+    ways = {library: partial(turn, encode) for library, encode in encoders.items()}
+    keys = {library: f"avg_encode_vs_{library.replace('-', '_')}" for library in libraries[1:]}
+    for library in libraries[1:]:
+        for name, options in PEERS[library].items():
+            ways[name], keys[name] = partial(turn, partial(encoders[library], **options)), keys[library]
+    ratios = bench.compare("sentences/s", ways, arguments.rounds, keys)
+    for size in (1, 10, 100) if list(arguments.tokenizers) != [OURS] else ():
+        call = partial(turn, sentences=sentences[:2_000], size=size)
+        calls = {library: partial(call, encode) for library, encode in encoders.items()}
+        bench.compare(f"sentences/s, {size} a call", calls, arguments.rounds)
     return ratios
 
 
@@ -190,7 +158,6 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
     """Compares a GRAN with the tokenizer of the folder and `torch.nn.LSTM` alone on as many tokens without padding."""
     avg = SentenceEncoder.from_pretrained(folder)
     tokens = len(avg.token_ids(sentences).ids)
-    bench.write(f"GRAN on {len(sentences):,} of them, {tokens:,} tokens")
     torch.manual_seed(0)
     size = {"vocab_size": avg.model.config.vocab_size, "hidden_size": arguments.dimension}
     encoder = SentenceEncoder(GranModel(GranConfig(cell="lstm", peepholes=False, **size)).eval(), avg.tokenizer)
@@ -206,17 +173,12 @@ def compare_gran(arguments: argparse.Namespace, sentences: list[str], folder: Pa
         work = lambda: [lstm(vectors) for _ in range(whole)]  # noqa: E731
         return len(sentences) / batches * bench.rate(whole, work, arguments.clock)
 
-    networks = {"GRAN": encoder.encode}
-    networks["GRAN under autocast to bfloat16"] = torch.autocast("cpu", torch.bfloat16)(encoder.encode)
-    contestants = [
-        bench.Contestant("", name, partial(bench.sentences_per_second, encode, sentences, arguments.clock))
-        for name, encode in networks.items()
-    ]
-    for batch in BARE_BATCHES:
-        name = f"bare LSTM, batches of {batch} x {length}"
-        contestants.append(bench.Contestant("gran_encode_vs_bare_lstm", name, partial(bare_rate, batch)))
-    return bench.compare("sentences/s", contestants, arguments.rounds)
+    turn = partial(bench.sentences_per_second, sentences=sentences, clock=arguments.clock)
+    bf16 = torch.autocast("cpu", torch.bfloat16)(encoder.encode)
+    bare = {f"bare LSTM, batches of {batch} x {length}": partial(bare_rate, batch) for batch in (256, 1024)}
+    networks = {"GRAN": partial(turn, encoder.encode), "GRAN under autocast to bfloat16": partial(turn, bf16), **bare}
+    return bench.compare("sentences/s", networks, arguments.rounds, dict.fromkeys(bare, "gran_encode_vs_bare_lstm"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bench.run_benchmark(run, __doc__, FLAGS))

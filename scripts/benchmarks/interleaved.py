@@ -1,7 +1,7 @@
 """What the benchmarks share: their arguments and data, taking turns, the table, the ratios and the way they end.
 
 The contestants of a benchmark take turns in one run, so that a slow minute of the machine affects all of them; the
-first turn of each warms up and is not counted. Ratios are of the median rates, above 1 = this package is faster.
+first turn of each warms up and is not counted.
 """
 
 from __future__ import annotations
@@ -10,24 +10,22 @@ import argparse
 import gc
 import importlib
 import json
-import multiprocessing
 import os
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+import torch
 
-from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from hf_paraphrase.messages import is_main_process
+from hf_paraphrase.tables import format_table
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 
 if TYPE_CHECKING:
@@ -35,44 +33,38 @@ if TYPE_CHECKING:
 
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 """What a second is."""
+ROUNDS = "timed turns of each contestant, after one more"
+CLOCK = ("wall", "seconds that pass, or those of all threads; with OMP_NUM_THREADS=1, of the work alone", list(CLOCKS))
+"""A flag of several benchmarks: its default, its meaning and its choices."""
 Encode = Callable[..., Any]
 """Takes sentences, and options of its library, and does with them what is timed."""
-
-
-class Contestant(NamedTuple):
-    """What is timed: `rate` takes a turn; `key` is what its ratio is called in the report, empty for none."""
-
-    key: str
-    name: str
-    rate: Callable[[], float]
-
-
-def argument_parser(about: str | None, *, rounds: int | None = 5, clock: bool = False) -> argparse.ArgumentParser:
-    """Makes a parser that is described by the first line of a benchmark's documentation and shows all defaults."""
-    first_line = (about or "").partition("\n")[0]
-    parser = argparse.ArgumentParser(description=first_line, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    if rounds is not None:
-        words = "timed turns of each contestant, after one more"
-        parser.add_argument("--rounds", type=int, default=rounds, help=words)
-    if clock:
-        words = "wall: seconds that pass; processor: those of all threads; with OMP_NUM_THREADS=1, the work alone"
-        parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help=words)
-    return parser
+Contestants = Mapping[str, Callable[[], float]]
+"""What is timed, by name: each takes a turn and returns its rate."""
 
 
 def run_benchmark(
-    parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace, Path], Mapping[str, Any]]
+    run: Callable[[argparse.Namespace, Path], Mapping[str, Any]], about: str | None, flags: Mapping[str, Sequence[Any]]
 ) -> int:
-    """Runs a benchmark in a temporary folder, writes what it returns as one JSON object, and returns the exit code."""
+    """Runs a benchmark with its arguments and a temporary folder; writes those, and what it returns as a JSON object.
+
+    A flag has its default, whose type the values have (a tuple for several), its meaning and perhaps choices. Returns
+    the exit code.
+    """
+    formatter = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0], formatter_class=formatter)
+    for name, (default, meaning, *choices) in flags.items():
+        value = next(iter(default), "") if isinstance(default, tuple) else default
+        keywords: dict[str, Any] = {"nargs": "*"} if isinstance(default, tuple) else {}
+        keywords |= {"type": str if value is None else type(value), "choices": choices[0] if choices else None}
+        parser.add_argument(f"--{name}", default=default, help=meaning, **keywords)
     arguments = parser.parse_args()
     try:
         if getattr(arguments, "rounds", 1) < 1:
             raise UsageError(f"--rounds must be at least 1, not {arguments.rounds}")
+        write(f"{vars(arguments)}, {torch.get_num_threads()} threads, {os.cpu_count()} processors")
         with tempfile.TemporaryDirectory() as folder:
             found = run(arguments, Path(folder))
-        # Numbers with a fraction have four digits.
-        rounded = json.loads(json.dumps(found), parse_float=lambda number: float(f"{float(number):.4g}"))
-        write(json.dumps(rounded, ensure_ascii=False))
+        write(json.dumps(found, ensure_ascii=False))
     except HfParaphraseError as error:
         sys.stderr.write(f"{parser.prog}: error: {error}\n")
         return 2
@@ -115,20 +107,9 @@ def open_encoder(library: str, folder: str) -> Encode:
     return SentenceEncoder.from_pretrained(folder).encode
 
 
-def first_call_rate(library: str, folder: str, sentences: list[str], clock: str) -> float:
-    """Has a new process encode sentences that it has never seen, each once, and returns sentences per second."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
-        return process.submit(_first_call_rate, library, folder, list(dict.fromkeys(sentences)), clock).result()
-
-
-def _first_call_rate(library: str, folder: str, sentences: list[str], clock: str) -> float:
-    return sentences_per_second(open_encoder(library, folder), sentences, clock)
-
-
-def sample_pairs() -> pa.Table:
-    """Returns each sentence of the sample with the next one: for speed it does not matter which."""
-    english = [pair.english for pair in sample_bitext()["train"]]
-    return pa.table({"sentence1": english, "sentence2": [*english[1:], english[0]]})
+def first_call_rate(folder: str, sentences: list[str], clock: str) -> float:
+    """Opens a model of this package and returns the rate of its first call, for a new process."""
+    return sentences_per_second(SentenceEncoder.from_pretrained(folder).encode, sentences, clock)
 
 
 def words_tokenizer(sentences: Iterable[str], size: int) -> PreTrainedTokenizerFast:
@@ -137,35 +118,34 @@ def words_tokenizer(sentences: Iterable[str], size: int) -> PreTrainedTokenizerF
     return build_word_level_tokenizer([*words, *(f"filler{number}" for number in range(size - 2 - len(words)))])
 
 
-def take_turns(contestants: Sequence[Contestant], rounds: int) -> list[list[float]]:
+def take_turns(contestants: Contestants, rounds: int) -> dict[str, list[float]]:
     """Lets the contestants take turns, and returns the rates of the timed turns of each."""
-    rates: list[list[float]] = [[] for _ in contestants]
+    rates: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds + 1):
-        for contestant, column in zip(contestants, rates, strict=True):
+        for name, turn in contestants.items():
             gc.collect()
-            column.append(contestant.rate())
-    return [column[1:] for column in rates]
+            rates[name].append(turn())
+    return {name: column[1:] for name, column in rates.items()}
 
 
-def measure(unit: str, contestants: Sequence[Contestant], rounds: int) -> list[float]:
-    """Lets the contestants take turns, writes a table of their rates and returns the medians."""
+def compare(
+    unit: str, contestants: Contestants, rounds: int, keys: Mapping[str, str] | None = None, *, to_last: bool = False
+) -> dict[str, float]:
+    """Lets the contestants take turns and writes a table of their rates, with ratios of the medians.
+
+    A ratio is that of the first to each, or `to_last` of each to the last. Returns the lowest of each key.
+    """
     turns = take_turns(contestants, rounds)
-    medians = [statistics.median(rates) for rates in turns]
-    write(f"{unit:46}{'median':>12}{'min':>12}{'max':>12}{'first/this':>14}")
-    for contestant, rates, median in zip(contestants, turns, medians, strict=True):
-        ratio = medians[0] / median
-        write(f"{contestant.name:46}{median:12,.0f}{min(rates):12,.0f}{max(rates):12,.0f}{ratio:14.2f}")
-    return medians
-
-
-def compare(unit: str, contestants: Sequence[Contestant], rounds: int) -> dict[str, float]:
-    """Measures, and returns for every key the ratio of the first one's median rate to the highest with that key."""
-    medians = measure(unit, contestants, rounds)
-    best: dict[str, float] = {}
-    for contestant, median in zip(contestants[1:], medians[1:], strict=True):
-        if contestant.key:
-            best[contestant.key] = max(best.get(contestant.key, 0.0), median)
-    return {key: medians[0] / median for key, median in best.items()}
+    medians = {name: statistics.median(rates) for name, rates in turns.items()}
+    first, last = medians[next(iter(medians))], medians[next(reversed(medians))]
+    ratios = {name: median / last if to_last else first / median for name, median in medians.items()}
+    numbers = {name: (medians[name], min(rates), max(rates)) for name, rates in turns.items()}
+    rows = [[name, *(f"{rate:,.0f}" for rate in found), f"{ratios[name]:.2f}"] for name, found in numbers.items()]
+    write(format_table([unit, "median", "min", "max", "this/last" if to_last else "first/this"], rows))
+    lowest: dict[str, float] = {}
+    for name, key in (keys or {}).items():
+        lowest[key] = min(ratios[name], lowest.get(key, ratios[name]))
+    return lowest
 
 
 def write(line: str) -> None:

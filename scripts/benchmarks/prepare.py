@@ -2,9 +2,9 @@
 
 All read the same tab-separated file, leave out rows with an empty side, identical sides, too long ones, those of too
 different length and repeats, and write Parquet. The peer is what one writes by hand: `load_dataset("csv")` without
-quoting, a `map` over batches that keeps the good rows of each, `to_parquet`; it runs once in one process and once with
-one process a core. All must keep the same rows. Start-up and imports do not count. The ratio is the one to the faster
-of the two peers.
+quoting, a `map` over batches that keeps the good rows of each, a `filter` for repeats, `to_parquet`; it runs once in
+one process and once with one process a core. All must keep the same rows. Start-up and imports do not count. The ratio
+is the one to the faster of the two peers.
 """
 
 from __future__ import annotations
@@ -29,55 +29,40 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
-from interleaved import Contestant, argument_parser, compare, rate, run_benchmark, write
+from interleaved import ROUNDS, compare, rate, run_benchmark, write
 
 MOST_WORDS, MOST_RATIO = 40, 2.5
-
-
-def main() -> int:
-    """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--tsv", help="source and target, tab-separated; none = made from the sample")
-    parser.add_argument("--rows", type=int, default=500_000, help="rows of the file that is made from the sample")
-    datasets.disable_progress_bars()
-    return run_benchmark(parser, run)
+FAULTS: list[Callable[[str, str], tuple[str, str]]] = [
+    lambda source, target: (source, ""),
+    lambda source, target: (source, source.upper()),
+    lambda source, target: (f"{source} " * 6, target),
+    lambda source, target: (source, target.split()[0]),
+]
+"""What the rules look for, repeats aside."""
+FLAGS = {
+    "rounds": (5, ROUNDS),
+    "rows": (500_000, "rows of the file, which is made from the sample"),
+}
 
 
 def sample_file(path: Path, rows: int) -> Path:
-    """Writes sample pairs, joined by chance to sentences of one to three, with every fault that the rules look for."""
-    pairs = sample_bitext()["train"]
-    draw = random.Random(0)
-    lines: list[str] = []
+    """Writes sample pairs, joined by chance to sentences of one to three, some with a fault."""
+    pairs, draw, lines = sample_bitext()["train"], random.Random(0), list[str]()
     while len(lines) < rows:
         chosen = draw.choices(pairs, k=draw.randint(1, 3))
         source, target = (" ".join(getattr(pair, side) for pair in chosen) for side in ("french", "english"))
-        fault = draw.random()
-        if fault < 0.01:
-            target = draw.choice(["", " ", "\u00a0"])
-        elif fault < 0.02:
-            target = source.upper()
-        elif fault < 0.04:
-            source = f"{source} " * 6
-        elif fault < 0.05:
-            target = target.split()[0]
-        elif fault < 0.1 and lines:
-            source, target = draw.choice(lines[-1000:]).split("\t")
-        lines.append(f"{source}\t{target}")
-    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+        if draw.random() < 0.05:
+            source, target = draw.choice(FAULTS)(source, target)
+        repeated = lines and draw.random() < 0.05
+        lines.append(draw.choice(lines[-1000:]) if repeated else f"{source}\t{target}\n")
+    path.write_bytes("".join(lines).encode())
     return path
 
 
 def prepare_ours(path: Path, folder: Path) -> list[Path]:
     """Prepares with this package."""
-    options = BitextSource(
-        tsv=str(path),
-        source_lang="fr",
-        target_lang="en",
-        drop_identical=True,
-        max_length=MOST_WORDS,
-        max_length_ratio=MOST_RATIO,
-        drop_duplicates="pair",
-    )
+    rules: dict[str, Any] = {"drop_identical": True, "max_length": MOST_WORDS, "max_length_ratio": MOST_RATIO}
+    options = BitextSource(tsv=str(path), source_lang="fr", target_lang="en", drop_duplicates="pair", **rules)
     with SourceRows(options, work=folder) as rows:
         write_split(folder, "train", rows.tables("train"), BITEXT, repeating=REPEATING)
     return sorted((folder / "data").glob("*.parquet"))
@@ -85,49 +70,32 @@ def prepare_ours(path: Path, folder: Path) -> list[Path]:
 
 def keep_good(batch: dict[str, list[str]], indices: list[int]) -> dict[str, list[Any]]:
     """Keeps the good rows of a batch and gives them ids and languages: plain Python, as one writes it."""
-    kept: dict[str, list[Any]] = {name: [] for name in BITEXT.names}
+    kept = []
     for index, source, target in zip(indices, batch["source"], batch["target"], strict=True):
-        source_length, target_length = len(source.split()), len(target.split())
-        shorter, longer = min(source_length, target_length), max(source_length, target_length)
-        if not shorter or longer > MOST_WORDS or longer > MOST_RATIO * shorter:
-            continue
-        if source.strip().lower() == target.strip().lower():
-            continue
-        row = (f"fr-en-{index + 1:07d}", source, target, "fr", "en")
-        for name, value in zip(BITEXT.names, row, strict=True):
-            kept[name].append(value)
-    return kept
+        shorter, longer = sorted((len(source.split()), len(target.split())))
+        identical = source.strip().lower() == target.strip().lower()
+        if shorter and longer <= MOST_WORDS and longer <= MOST_RATIO * shorter and not identical:
+            kept.append((f"fr-en-{index + 1:07d}", source, target, "fr", "en"))
+    return {name: [row[place] for row in kept] for place, name in enumerate(BITEXT.names)}
 
 
 def keep_first(batch: dict[str, list[str]], seen: set[int]) -> list[bool]:
     """Marks the rows whose pair did not occur before."""
     marks = []
-    for pair in zip(batch["source"], batch["target"], strict=True):
-        key = hash(pair)
+    for key in map(hash, zip(batch["source"], batch["target"], strict=True)):
         marks.append(key not in seen)
         seen.add(key)
     return marks
 
 
-def prepare_datasets(path: Path, folder: Path, processes: int | None) -> list[Path]:
+def prepare_datasets(path: Path, folder: Path, processes: int) -> list[Path]:
     """Prepares with `datasets` and a cleaning function in Python."""
-    rows = datasets.load_dataset(
-        "csv",
-        data_files=str(path),
-        split="train",
-        cache_dir=str(folder / "cache"),
-        delimiter="\t",
-        column_names=["source", "target"],
-        quoting=3,
-        keep_default_na=False,
-    )
-    rows = rows.map(
-        keep_good,
-        batched=True,
-        with_indices=True,
-        num_proc=processes,
-        features=datasets.Features.from_arrow_schema(BITEXT),
-    )
+    layout: dict[str, Any] = {"delimiter": "\t", "column_names": ["source", "target"], "quoting": 3}
+    layout["keep_default_na"] = False
+    cache, features = str(folder / "cache"), datasets.Features.from_arrow_schema(BITEXT)
+    rows = datasets.load_dataset("csv", data_files=str(path), split="train", cache_dir=cache, **layout)
+    workers = processes if processes > 1 else None
+    rows = rows.map(keep_good, batched=True, with_indices=True, num_proc=workers, features=features)
     rows = rows.filter(keep_first, batched=True, fn_kwargs={"seen": set()}, new_fingerprint=f"kept{time.time_ns():x}")
     rows.to_parquet(str(folder / "train.parquet"))
     return [folder / "train.parquet"]
@@ -135,34 +103,31 @@ def prepare_datasets(path: Path, folder: Path, processes: int | None) -> list[Pa
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratio."""
-    path = Path(arguments.tsv) if arguments.tsv else sample_file(folder / "sample.tsv", arguments.rows)
-    with path.open("rb") as stream:
-        lines = sum(1 for _ in stream)
-    cores = available_cores()
-    write(f"{lines:,} rows, {path.stat().st_size / 1e6:,.0f} MB, {cores} cores")
-    peers = {"1 process": None, **({f"{cores} processes": cores} if cores > 1 else {})}
+    datasets.disable_progress_bars()
+    path = sample_file(folder / "sample.tsv", arguments.rows)
+    write(f"{path.stat().st_size / 1e6:,.0f} MB")
     preparing: dict[str, Callable[[Path, Path], list[Path]]] = {"hf_paraphrase": prepare_ours}
-    for name, count in peers.items():
-        preparing[f"datasets csv + map, {name}"] = partial(prepare_datasets, processes=count)
+    for count in dict.fromkeys((1, available_cores())):
+        preparing[f"datasets csv + map, processes: {count}"] = partial(prepare_datasets, processes=count)
     kept: dict[str, list[str]] = {}
 
     def turn(name: str) -> float:
         """Prepares the file once, notes which rows are kept, and returns rows per second."""
         with tempfile.TemporaryDirectory(dir=folder) as work:
             files: list[Path] = []
-            rows_a_second = rate(lines, lambda: files.extend(preparing[name](path, Path(work))))
-            kept[name] = [value for file in files for value in pq.read_table(file, columns=["id"])["id"].to_pylist()]
+            rows_a_second = rate(arguments.rows, lambda: files.extend(preparing[name](path, Path(work))))
+            kept[name] = pq.read_table(files, columns=["id"])["id"].to_pylist()
         return rows_a_second
 
-    contestants = [Contestant("prepare_vs_datasets", name, partial(turn, name)) for name in preparing]
-    ratios = compare("rows/s", contestants, arguments.rounds)
-    ours, *theirs = kept.values()
-    if any(ids != ours for ids in theirs):
+    ours, *peers = preparing
+    turns = {name: partial(turn, name) for name in preparing}
+    ratios = compare("rows/s", turns, arguments.rounds, dict.fromkeys(peers, "prepare_vs_datasets"))
+    if any(kept[peer] != kept[ours] for peer in peers):
         numbers = ", ".join(f"{len(ids):,}" for ids in kept.values())
         raise HfParaphraseError(f"the rows that are kept differ: {numbers}")
-    write(f"all keep the same {len(ours):,} rows")
+    write(f"all keep the same {len(kept[ours]):,} rows")
     return ratios
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(run, __doc__, FLAGS))

@@ -1,37 +1,30 @@
 """Scores and times our encoders and every peer that is installed or given, and draws quality against speed and size.
 
-Our encoders are those of `--model`. The peers are each `--teacher` and what model2vec distils of it by its defaults;
-WordLlama; and weighted character trigrams, which need no training. A peer that is not installed is named and left out.
-
-Quality is that of `evaluate`: the mean of Pearson's r over the STS sets of paper 000 that are there, STS 2016
-apart because settings are chosen on it, and the dev part of the STS benchmark. Speed is sentences a second from text
-to vectors, warm, on the same sentences in one run, by settings that suit each library on few cores (large batches, no
-processes of its own); the contestants take turns. A slow one gets fewer sentences: so many that a turn takes about
-`--seconds`. The baseline of trigrams has no vectors; it is timed on pairs. Size is that of the files. `encode.py
---model` has the speed of a first call.
+The peers are each `--teacher` and what model2vec distils of it by its defaults; WordLlama; and weighted character
+trigrams, which need no training and have no vectors: they are timed on pairs. Quality is that of `evaluate`: the mean
+of Pearson's r over the STS sets of paper 000 that are there, STS 2016 apart because settings are chosen on it. Speed
+is sentences a second from text to vectors, warm, on the same sentences in one run, by settings that suit each library
+on few cores (large batches, no processes of its own). A slow one gets so many that a turn takes about `--seconds`.
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
-import os
 import random
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 import interleaved as bench
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDERS
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.baselines import UNTRAINED_BASELINES, Similarity, english_trigram_frequencies
+from hf_paraphrase.evaluation import baselines
 from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.evaluation.pair_sets import GradedSet, score_with_encoder, score_with_similarity
 from hf_paraphrase.evaluation.sts import evaluate_scored
@@ -41,34 +34,32 @@ from hf_paraphrase.tables import format_table, number
 _LARGER_BATCH = 256
 _FEWEST = 256
 """Sentences that even the slowest contestant is timed on."""
+FLAGS = {
+    "rounds": (7, bench.ROUNDS),
+    "model": ((BUILTIN,), "our encoders: folders, builtin or multilingual"),
+    "teacher": ((), "folders of transformers to compare and distil"),
+    "data": ("data", "folder below which the STS sets are"),
+    "sentences": (100_000, "sentences of the STS sets to time at most"),
+    "seconds": (2.0, "how long a turn takes at most, about"),
+    "plot": (None, "draw the picture of the first column into this PNG file"),
+}
+Figures = dict[str, dict[str, Any]]
+"""What was measured of each encoder, by their names."""
 
 
 @dataclass
 class Compared:
-    """An encoder, or a baseline that has similarities of pairs and no vectors, and what was measured of it."""
+    """An encoder, or a baseline that has similarities of pairs and no vectors."""
 
     name: str
     encode: bench.Encode
     size: int
     dimension: int | None
     ours: bool = False
-    similarity: Similarity | None = None
-    figures: dict[str, Any] = field(default_factory=dict)
+    similarity: baselines.Similarity | None = None
 
 
-def main() -> int:
-    """Runs the benchmark and returns the exit code."""
-    parser = bench.argument_parser(__doc__, rounds=7)
-    parser.add_argument("--model", nargs="*", default=[BUILTIN], help="our encoders: folders, builtin or multilingual")
-    parser.add_argument("--teacher", nargs="*", default=[], help="folders of transformers to compare and distil")
-    parser.add_argument("--data", required=True, help="folder below which the STS sets are")
-    parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the STS sets to time at most")
-    parser.add_argument("--seconds", type=float, default=2.0, help="how long a turn takes at most, about")
-    parser.add_argument("--plot", type=Path, help="draw the picture of the first column into this PNG file")
-    return bench.run_benchmark(parser, run)
-
-
-def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def run(arguments: argparse.Namespace, folder: Path) -> Figures:
     """Opens, scores and times everything, writes table and picture, and returns all figures."""
     sets = find_sts_sets(arguments.data).sets
     sentences = list(dict.fromkeys(text for item in sets for text in (*item.sentences1, *item.sentences2)))
@@ -76,25 +67,29 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     sentences = sentences[: arguments.sentences]
     if len(sentences) < 2:
         raise InputError("no STS set below this folder", path=arguments.data, remedy="check --data")
-    rows = list(compared_encoders(arguments, folder))
-    cores = len(os.sched_getaffinity(0))
-    bench.write(f"{len(sentences):,} sentences to time, {torch.get_num_threads()} threads on {cores} processors")
-    for row in rows:
-        row.figures = quality(row, sets)
-    columns = list(dict.fromkeys(name for row in rows for name in row.figures))
-    fitted = [fitting(row.encode, sentences, arguments.seconds) for row in rows]
-    contestants = [
-        bench.Contestant("", row.name, partial(bench.sentences_per_second, row.encode, some))
-        for row, some in zip(rows, fitted, strict=True)
-    ]
-    for row, rates in zip(rows, bench.take_turns(contestants, arguments.rounds), strict=True):
-        row.figures |= {"sentences_per_second": statistics.median(rates), "least": min(rates), "most": max(rates)}
-        row.figures |= {"megabytes": row.size / 1e6, "components": row.dimension, "ours": row.ours}
-    rows.sort(key=lambda row: -row.figures[columns[0]])
-    bench.write(table(rows, columns))
+    bench.write(f"{len(sentences):,} sentences to time")
+    rows = {row.name: row for row in compared_encoders(arguments, folder)}
+    figures: Figures = {name: quality(row, sets) for name, row in rows.items()}
+    column = next(iter(figures[next(iter(rows))]))
+    turns = {}
+    for name, row in rows.items():
+        some = fitting(row.encode, sentences, arguments.seconds)
+        turns[name] = partial(bench.sentences_per_second, row.encode, some)
+    for name, rates in bench.take_turns(turns, arguments.rounds).items():
+        figures[name] |= {"sentences/s": statistics.median(rates), "min": min(rates), "max": max(rates)}
+        figures[name] |= {"MB": rows[name].size / 1e6, "components": rows[name].dimension}
+    figures = dict(sorted(figures.items(), key=lambda item: -item[1][column]))
+    heads = list(dict.fromkeys(head for found in figures.values() for head in found))
+    cells = [[name, *(cell(found.get(head)) for head in heads)] for name, found in figures.items()]
+    bench.write(format_table(["encoder", *heads], cells))
     if arguments.plot is not None:
-        draw_picture(rows, columns[0], arguments.plot)
-    return {row.name: row.figures for row in rows}
+        draw_picture(figures, column, {name for name, row in rows.items() if row.ours}, Path(arguments.plot))
+    return figures
+
+
+def cell(value: float | None) -> str:
+    """Formats a figure, a small one to one decimal; a dash where there is none."""
+    return number(value) if value is None or (value < 1000 and isinstance(value, float)) else f"{value:,.0f}"
 
 
 def compared_encoders(arguments: argparse.Namespace, folder: Path) -> Iterator[Compared]:
@@ -134,24 +129,19 @@ def wordllama(package: Any) -> Compared:
 
 def weighted_trigrams() -> Compared:
     """Returns the baseline that needs no training: cosines of weighted counts of trigrams, compared pair by pair."""
-    similarity = UNTRAINED_BASELINES["weighted-trigrams"].similarity
+    similarity = baselines.UNTRAINED_BASELINES["weighted-trigrams"].similarity
     assert similarity is not None
-    size = Path(inspect.getfile(english_trigram_frequencies)).with_name("english_trigrams.txt").stat().st_size
-
+    size = Path(baselines.__file__).with_name("english_trigrams.txt").stat().st_size
     encode = lambda texts: similarity(texts[::2], texts[1::2][: len(texts[::2])])  # noqa: E731
     return Compared("weighted trigrams, untrained", encode, size, None, similarity=similarity)
 
 
 def quality(row: Compared, sets: Sequence[GradedSet]) -> dict[str, float]:
-    """Scores one encoder as `evaluate` does and says so."""
+    """Scores one encoder as `evaluate` does."""
     scored = score_with_similarity(row.similarity, sets) if row.similarity else score_with_encoder(row.encode, sets)
     sts = evaluate_scored(scored)
     mean = sts["means"]["22 sets"]
-    single = {f"{item['family']} {item['name']}": item["pearson"] for item in sts["sets"]}
-    columns = {mean["label"]: mean["pearson"], "STS16": sts["dev_mean"], "STS-B dev": single.get("STS-B dev")}
-    known = {name: value for name, value in columns.items() if value is not None}
-    bench.write(f"{row.name}: " + ", ".join(f"{name} {value:.1f}" for name, value in known.items()))
-    return known
+    return {mean["label"]: mean["pearson"], "STS16": sts["dev_mean"]}
 
 
 def fitting(encode: bench.Encode, sentences: list[str], seconds: float) -> list[str]:
@@ -161,26 +151,11 @@ def fitting(encode: bench.Encode, sentences: list[str], seconds: float) -> list[
     return sentences[: max(int(seconds * bench.rate(len(few), lambda: encode(few))), _FEWEST)]
 
 
-def table(rows: Sequence[Compared], columns: Sequence[str]) -> str:
-    """Formats quality, speed and size."""
-    lines = [
-        [
-            f"**{row.name}**" if row.ours else row.name,
-            *(number(row.figures.get(name)) for name in columns),
-            *(f"{row.figures[name]:,.0f}" for name in ("sentences_per_second", "least", "most")),
-            f"{row.size / 1e6:.3g}",
-            "–" if row.dimension is None else str(row.dimension),
-        ]
-        for row in rows
-    ]
-    return format_table(["encoder", *columns, "sentences/s", "min", "max", "MB", "components"], lines)
-
-
-def draw_picture(rows: Sequence[Compared], column: str, path: Path) -> None:
+def draw_picture(figures: Figures, column: str, ours: Collection[str], path: Path) -> None:
     """Draws quality against speed as PNG, with the size of each encoder as the area of its mark."""
-    speeds, qualities = ([row.figures[name] for row in rows] for name in ("sentences_per_second", column))
-    sizes = np.array([row.size for row in rows])
-    colours = [COLOURS[0] if row.ours else COLOURS[1] for row in rows]
+    heads = ("sentences/s", column, "MB")
+    speeds, qualities, sizes = (np.array([found[head] for found in figures.values()]) for head in heads)
+    colours = [COLOURS[0] if name in ours else COLOURS[1] for name in figures]
     figure, axes = new_figure(8.6, 5.2)
     axis = axes[0, 0]
     axis.set(xscale="log", xlabel="sentences a second, from text to vectors (logarithmic)")
@@ -192,20 +167,11 @@ def draw_picture(rows: Sequence[Compared], column: str, path: Path) -> None:
     for colour, label in zip(COLOURS, ("this package", "others"), strict=False):
         axis.scatter([], [], s=60, c=colour, alpha=0.75, linewidths=0, label=label)
     axis.legend(loc="lower left", frameon=False, title="area: size on the disk", alignment="left")
-    # From below to above, each label at least a line above the one before.
-    height, room = -np.inf, max(max(qualities) - min(qualities), 1.0)
-    for place in np.argsort(qualities):
-        height = max(qualities[place], height + 0.09 * room)
-        axis.annotate(
-            f"{plot_label(rows[place].name)}, {sizes[place] / 1e6:.3g} MB",
-            (speeds[place], qualities[place]),
-            xytext=(speeds[place] * 1.25, height),
-            fontsize=9,
-            color=colours[place],
-            arrowprops={"arrowstyle": "-", "color": colours[place], "linewidth": 0.7, "alpha": 0.6},
-        )
+    for name, place, size, colour in zip(figures, zip(speeds, qualities, strict=True), sizes, colours, strict=True):
+        label = f"{plot_label(name)}, {size:.3g} MB"
+        axis.annotate(label, place, (18, 0), textcoords="offset points", va="center", fontsize=9, color=colour)
     save_figure(figure, path)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(bench.run_benchmark(run, __doc__, FLAGS))

@@ -9,7 +9,6 @@ compared is the work around it. Both sides hold the pairs in memory.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from functools import partial
 from pathlib import Path
@@ -19,45 +18,38 @@ import numpy as np
 import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import add_measures
 from hf_paraphrase.filtering.tokens import tokenize
-from interleaved import Contestant, argument_parser, compare, rate, run_benchmark, sample_pairs, write
+from interleaved import ROUNDS, compare, rate, run_benchmark, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
-
-
-def main() -> int:
-    """Runs the benchmark and returns the exit code."""
-    parser = argument_parser(__doc__)
-    parser.add_argument("--pairs", help="data folder of pairs; none = pairs of the built-in sample")
-    parser.add_argument("--rows", type=int, default=100_000, help="pairs to score; fewer are repeated")
-    parser.add_argument("--loop-rows", type=int, default=4_000, help="of these the first that the plain loop scores")
-    return run_benchmark(parser, run)
+FLAGS = {
+    "rounds": (5, ROUNDS),
+    "pairs": ("pairs", "data folder of pairs"),
+    "rows": (100_000, "pairs to score; fewer are repeated"),
+    "loop-rows": (4_000, "of these the first that the plain loop scores"),
+}
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Measures everything and returns the ratio."""
-    table = read_pairs(arguments.pairs, arguments.rows)
-    sides = table.slice(0, arguments.loop_rows).select(["sentence1", "sentence2"]).to_pydict().values()
+    table = DataFolder(arguments.pairs).table("train", ["sentence1", "sentence2"])
+    times = -(-arguments.rows // table.num_rows)
+    table = pa.concat_tables([table] * times).slice(0, arguments.rows).combine_chunks()
+    sides = table.slice(0, arguments.loop_rows).to_pydict().values()
     pairs = [(first or "", second or "") for first, second in zip(*sides, strict=True)]
     tokens = sum(len(tokenize(first)) + len(tokenize(second)) for first, second in pairs)
-    write(f"{table.num_rows:,} pairs, {tokens / len(pairs) / 2:.1f} tokens a side, {os.cpu_count()} processors")
-    compare_values(table, plain_loop(pairs))
-    ways = [
-        ("", "hf_paraphrase", table.num_rows, lambda: add_measures(table, MEASURES)),
-        ("score_vs_plain_loop", "plain Python loop", len(pairs), lambda: plain_loop(pairs)),
-    ]
-    contestants = [Contestant(key, name, partial(rate, count, work)) for key, name, count, work in ways]
-    return compare("pairs/s", contestants, arguments.rounds)
-
-
-def read_pairs(folder: str | None, rows: int) -> pa.Table:
-    """Reads the first pairs of a data folder, or makes some of the sample's sentences."""
-    table = sample_pairs() if folder is None else DataFolder(folder).table("train", ["sentence1", "sentence2"])
-    if not table.num_rows:
-        raise UsageError("--pairs holds no pairs")
-    return pa.concat_tables([table] * -(-rows // table.num_rows)).slice(0, rows).combine_chunks()
+    write(f"{tokens / len(pairs) / 2:.1f} tokens a side")
+    scored, loop_values = add_measures(table.slice(0, len(pairs)), MEASURES), np.array(plain_loop(pairs))
+    names = [name for name in scored.column_names if name not in {"sentence1", "sentence2"}]
+    for name, expected in zip(names, loop_values.T, strict=True):
+        if name != "bleu" and not np.allclose(scored.column(name), expected, rtol=0, atol=1e-9, equal_nan=True):
+            raise ValueError(f"the loop gives other values of {name}")
+    write(f"all values of {len(pairs):,} pairs but BLEU, whose smoothing differs, agree to 1e-9")
+    ours = partial(rate, table.num_rows, lambda: add_measures(table, MEASURES))
+    loop = partial(rate, len(pairs), lambda: plain_loop(pairs))
+    keys = {"plain Python loop": "score_vs_plain_loop"}
+    return compare("pairs/s", {"hf_paraphrase": ours, "plain Python loop": loop}, arguments.rounds, keys)
 
 
 def plain_loop(pairs: list[tuple[str, str]]) -> list[list[float]]:
@@ -89,17 +81,5 @@ def grams_of(tokens: list[str], order: int) -> list[Any]:
     return list(zip(*(tokens[place:] for place in range(order)), strict=False))
 
 
-def compare_values(table: pa.Table, rows: list[list[float]]) -> None:
-    """Checks that both compute the same; BLEU only alike, because the two smooth it differently."""
-    scored = add_measures(table.slice(0, len(rows)), MEASURES)
-    names = [name for name in scored.column_names if name not in {"sentence1", "sentence2"}]
-    found = np.stack([scored.column(name).to_numpy() for name in names], axis=1)
-    different = dict(zip(names, np.nanmax(np.abs(found - rows), axis=0).tolist(), strict=True))
-    del different["bleu"]
-    if max(different.values()) > 1e-9:
-        raise ValueError(f"the loop gives other values: {different}")
-    write(f"all values of {len(rows):,} pairs but BLEU, whose smoothing differs, agree to 1e-9")
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_benchmark(run, __doc__, FLAGS))

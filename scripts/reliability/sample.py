@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+
+import pandas as pd
+import polib
 
 from hf_paraphrase.data.sample import sample_bitext, sample_paraphrases
 
@@ -33,13 +34,16 @@ def write_sample(folder: Path) -> None:
     _write_lines(folder / "shared.tsv", (f"La phrase {number} .\t{side}" for number, side in sides))
     _write_lines(folder / "pairs.tsv", (f"{pair.sentence1}\t{pair.sentence2}" for pair in judged))
     _write_lines(folder / "graded.tsv", (f"{p.sentence1}\t{p.sentence2}\t{4.5 * p.label}\t{p.label}" for p in judged))
-    rows = [{"a": pair.sentence1, "b": pair.sentence2} for pair in judged]
-    _write_lines(folder / "pairs.jsonl", (json.dumps(row, ensure_ascii=False) for row in rows))
-    with (folder / "pairs.csv").open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream).writerows([["left", "right"], *([row["a"], row["b"]] for row in rows)])
+    table = pd.DataFrame([(pair.sentence1, pair.sentence2) for pair in judged], columns=["a", "b"])
+    table.to_json(folder / "pairs.jsonl", orient="records", lines=True, force_ascii=False)
+    table.to_csv(folder / "pairs.csv", header=["left", "right"], index=False)
     _write_lines(folder / "memory.tmx", _tmx((pair.english, pair.french) for pair in plain[:60]))
+    catalogue = polib.POFile()
+    catalogue.metadata = {"Content-Type": "text/plain; charset=UTF-8", "Language": "fr"}
+    translations = {pair.english: pair.french for pair in plain[:60]}
+    catalogue.extend(polib.POEntry(msgid=english, msgstr=french) for english, french in translations.items())
     (folder / "po").mkdir()
-    _write_lines(folder / "po" / "fr.po", _catalogue((pair.english, pair.french) for pair in plain[:60]))
+    catalogue.save(str(folder / "po" / "fr.po"))
     _write_lines(folder / "text.txt", (pair.english for pair in bitext[:200]))
     _write_lines(folder / "queries.txt", (pair.english for pair in bitext[200:204]))
     for part, start in (("test", 0), ("training", 40), ("sample", 80)):
@@ -68,12 +72,6 @@ def _tmx(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     for english, french in pairs:
         yield f'<tu><tuv xml:lang="en"><seg>{english}</seg></tuv><tuv xml:lang="fr"><seg>{french}</seg></tuv></tu>'
     yield "</body></tmx>"
-
-
-def _catalogue(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    yield from ('msgid ""', 'msgstr ""', '"Content-Type: text/plain; charset=UTF-8\\n"', '"Language: fr\\n"', "")
-    for english, french in dict(pairs).items():
-        yield from (f'msgid "{english}"', f'msgstr "{french}"', "")
 
 
 def write_wordnet(folder: Path, synsets: Synsets = SYNSETS, version: str = "3.0") -> Path:

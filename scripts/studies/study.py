@@ -23,8 +23,7 @@ tables and pictures go to WORK/sizes, or to its `output`. Studies that make diff
 
 `$NAME` is one of these variables or of the environment, which comes first; `$CONFIGS` is scripts/configs, and
 `$HELD_OUT` are the usual evaluation sets. What a run says of each test row is a file in `runs` of the design (default:
-`runs` in its output), and is not made again; the first seeds of all cells come first. All claims of a table are judged
-together (`evaluation/verdicts.py`).
+`runs` in its output), and is not made again. All claims of a table are judged together (`evaluation/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -155,14 +154,12 @@ class Study:
 
     def check_variables(self) -> None:
         """Refuses a design that needs a variable that nobody has given, before the first step."""
-        given = {"SEED", *self.variables, *self.results, *self.each, *os.environ}
-        given |= {name for values in self.each.values() for more in values.values() for name in more}
-        given |= {name for model in self.models.values() for name in model.get("grid", {})}
+        made = {"SEED", *self.results, *self.each}
+        made |= {name for values in self.each.values() for more in values.values() for name in more}
+        made |= {name for model in self.models.values() for name in model.get("grid", {})}
         commands = [command for command in self.steps.values() if not command.startswith("!")]
         rest = [self.content.get(part) for part in ("train", "models", "data", "measured", "output", "runs")]
-        texts = map(str, [*self.steps, *commands, *self.variables.values(), *rest])
-        if missing := [name for name in Template(" ".join(texts)).get_identifiers() if name not in given]:
-            raise UsageError(f"the design needs the variable {missing[0]}", remedy="set it in the environment")
+        self.filled([*self.steps, *commands, *rest], {**dict.fromkeys(made, ""), **os.environ})
 
     def step_commands(self) -> Iterator[tuple[Path, str]]:
         """Streams the outputs of the steps with their commands; results of earlier steps are filled in."""
@@ -269,9 +266,13 @@ class Study:
         while "$" in text:
             for name, place in self.results.items():
                 output, field = place.split()
-                if f"${name}" in text:
+                if f"${name}" in text and name not in known:
                     known[name] = str(json.loads(Path(output, "provenance.json").read_text())["results"][field])
-            text = Template(text).substitute(known)
+            try:
+                text = Template(text).substitute(known)
+            except KeyError as missing:
+                needed = f"the design needs the variable {missing.args[0]}"
+                raise UsageError(needed, remedy="set it in the environment") from missing
         return json.loads(text)
 
 

@@ -152,7 +152,7 @@ def claims_table(judged: Mapping[Claim, Mapping[str, Interval]], columns: Sequen
 def draw_intervals(
     path: Path, rows: Sequence[tuple[str, Mapping[str, Interval]]], columns: Sequence[str], unit: str
 ) -> None:
-    """Draws intervals below each other, a row a claim; points whose interval leaves 0 out are filled."""
+    """Draws intervals below each other, a row a claim."""
     height = 0.1 + 0.1 * len(columns)
     figure, axes = new_figure(9.0, 0.9 + height * len(rows))
     axis = axes[0, 0]
@@ -161,15 +161,11 @@ def draw_intervals(
         colour, marker = COLOURS[place % len(COLOURS)], "oD"[place // len(COLOURS) % 2]
         # Around the middle of the row, so that no interval hides another.
         shift = (place - (len(columns) - 1) / 2) * 0.1 / height
-        axis.plot([], [], f"{marker}-", color=colour, label=plot_label(column))
-        for row, (_, intervals) in enumerate(rows):
-            if column not in intervals:
-                continue
-            found = intervals[column]
-            if found.high < float("inf"):
-                axis.plot([found.low, found.high], [row + shift] * 2, color=colour, linewidth=1.5)
-            fill = colour if found.low > 0 or found.high < 0 else "white"
-            axis.plot(found.value, row + shift, marker, color=colour, markersize=5, markerfacecolor=fill)
+        found = {row + shift: shown[column] for row, (_, shown) in enumerate(rows) if column in shown}
+        ends = np.array([(item.value - item.low, item.high - item.value) for item in found.values()]).reshape(-1, 2).T
+        values, style = [item.value for item in found.values()], {"color": colour, "markerfacecolor": "white"}
+        ends = np.where(np.isfinite(ends), ends, 0)
+        axis.errorbar(values, list(found), xerr=ends, fmt=marker, markersize=5, label=plot_label(column), **style)
     axis.set_yticks(range(len(rows)), [plot_label(text, 90) for text, _ in rows], fontsize=8)
     axis.set_ylim(len(rows) - 0.4, -0.6)
     axis.set_xlabel(unit)
