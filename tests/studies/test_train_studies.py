@@ -17,7 +17,6 @@ from transformers import AutoModel, AutoModelForSequenceClassification, AutoToke
 from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.sdae.training import SdaeSettings, _languages
 from hf_paraphrase.studies.supervised.sentence_classification import SentenceJudge
@@ -127,7 +126,7 @@ def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("supervised")
     size = {"hidden_size": 6, "initializer_range": 0.3}
     write_average(folder / "avg", WORDS, **size)
-    write_average(folder / "gran", WORDS, seed=1, classes=(GranModel, GranConfig), **size)
+    write_average(folder / "gran", WORDS, seed=1, classes="gran", **size)
     (folder / "avg/README.md").write_text("---\nlicense: cc-by-sa-4.0\n---\n")
     generator = np.random.default_rng(0)
     # One word tells the class.
