@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from small_runs import job, train, write_rows
+from small_runs import job, write_rows
 from tiny_encoders import write_translator
 
 from hf_paraphrase.data.schema import BITEXT
@@ -47,15 +47,8 @@ def tiny_bitext(tmp_path_factory):
 def tiny_model(tmp_path_factory):
     """The folder of an untrained translation model."""
     texts = [text for pair in numbers(64, 0) for text in pair]
-    return write_translator(tmp_path_factory.mktemp("models") / "tiny", texts, 60)
-
-
-@pytest.fixture(scope="session")
-def trained(tiny_bitext, tmp_path_factory):
-    """An undisturbed run."""
-    output = tmp_path_factory.mktemp("trained") / "model"
-    assert train(tiny_bitext, output) == 0
-    return output
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    return write_translator(folder, texts, 60, source_lang="fr", target_lang="en")
 
 
 @pytest.fixture(scope="session")

@@ -100,16 +100,16 @@ def test_several_bitexts_are_mixed_one_named_twice_counts_twice_and_long_pairs_a
 
 
 def test_a_run_that_goes_on_with_frozen_embeddings_keeps_those_of_the_model_and_learns_the_rest(
-    trained, tiny_bitext, tmp_path
+    tiny_model, tiny_bitext, tmp_path
 ):
-    words = ["--initial-model", str(trained), "--freeze-embeddings", "--seed", "9", "--epochs", "1"]
+    words = ["--initial-model", str(tiny_model), "--freeze-embeddings", "--seed", "9", "--epochs", "1"]
     assert train(tiny_bitext, tmp_path / "model", *words) == 0
-    before, after = (load_translation_model(folder)[0].state_dict() for folder in (trained, tmp_path / "model"))
+    before, after = (load_translation_model(folder)[0].state_dict() for folder in (tiny_model, tmp_path / "model"))
     same = {name for name, tensor in before.items() if torch.equal(tensor, after[name])}
     frozen = {name for name in before if "embeddings" in name or name.startswith("lm_head")}
     assert frozen and frozen <= same and len(same) < len(before)
     card = (tmp_path / "model" / "README.md").read_text()
-    assert f"began with the weights and the units of `{trained.name}`" in card
+    assert f"began with the weights and the units of `{tiny_model.name}`" in card
 
 
 def evaluate(model, bitext, *words):

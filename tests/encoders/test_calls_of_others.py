@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tiny_encoders import write_average
-from tiny_transformers import write_transformer
+from tiny_transformers import write_model2vec, write_transformer
 
 from hf_paraphrase import SentenceEmbedder, SentenceEncoder, paraphrase_mining, quantize_embeddings
 from hf_paraphrase.errors import InputError, UsageError
@@ -121,13 +121,11 @@ def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
 
 
 def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
-    library = pytest.importorskip("model2vec")
     pytest.importorskip("onnxruntime")
     from hf_paraphrase import encode, export_encoder
 
     backend = SentenceEncoder.from_pretrained(folders["table"]).backend
-    vectors = np.random.default_rng(0).normal(size=(backend.get_vocab_size(), 6)).astype(np.float32)
-    library.StaticModel(vectors, backend, normalize=True).save_pretrained(tmp_path / "normalised")
+    write_model2vec(tmp_path / "normalised", backend, normalize=True)
     export_encoder(model=folders["table"], output=tmp_path / "graph", format="onnx")
     (tmp_path / "texts").write_text("\n".join(TEXTS) + "\n")
     for name in ("normalised", "graph"):

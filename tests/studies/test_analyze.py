@@ -42,24 +42,19 @@ def write_graded(folder, splits):
     return folder
 
 
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    """60 references of many words, each with two translations of few words that come again."""
-    generator = np.random.default_rng(0)
-    rows = []
-    for i in range(60):
-        reference = " ".join(f"human{x}" for x in generator.permutation(40)[: generator.integers(4, 9)])
-        for rank in range(2):
-            rows.append((f"n{i}", reference, " ".join(f"robot{x}" for x in generator.integers(4, size=7)), rank))
-    return write_rows(tmp_path_factory.mktemp("data") / "back", "train", "id sentence1 sentence2 rank", rows)
-
-
 def analysed(output):
     """The report and its numbers."""
     return (output / "README.md").read_text(), json.loads((output / "analysis.json").read_text())
 
 
-def test_the_report_has_tables_and_numbers_and_with_a_classifier_both_sides_are_judged(pairs, tmp_path, capsys):
+def test_the_report_has_tables_and_numbers_and_with_a_classifier_both_sides_are_judged(tmp_path, capsys):
+    # 60 references of many words, each with two translations of few words that come again.
+    generator, rows = np.random.default_rng(0), []
+    for i in range(60):
+        reference = " ".join(f"human{x}" for x in generator.permutation(40)[: generator.integers(4, 9)])
+        for rank in range(2):
+            rows.append((f"n{i}", reference, " ".join(f"robot{x}" for x in generator.integers(4, size=7)), rank))
+    pairs = write_rows(tmp_path / "back", "train", "id sentence1 sentence2 rank", rows)
     assert run("analyze", "--pairs", pairs, "--output", tmp_path / "plain") == 0
     out, err = capsys.readouterr()
     assert out == "" and err.count("holds") >= 3 and "fails" not in err

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_runs import run
 
-from hf_paraphrase.commands import main
 from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -290,14 +290,11 @@ def text(tmp_path):
     return path
 
 
-def run(*words):
-    return main(["expand", *map(str, words)])
-
-
 @pytest.mark.usefixtures("tagger")
 def test_a_text_gives_pairs_of_its_sentences_and_their_expansions(text, tmp_path, tiny_wordnet, capfd):
     output = tmp_path / "expanded"
-    assert run("--text", text, "--output", output, "--wordnet", tiny_wordnet, "--share", 1, "--seed", 5) == 0
+    words = ["--text", text, "--output", output, "--wordnet", tiny_wordnet, "--share", 1, "--seed", 5]
+    assert run("expand", *words) == 0
     expected = Expander.from_wordnet(tiny_wordnet, share=1.0, seed=5).expand([LINES[0], LINES[3]])
     rows = DataFolder(output).table().to_pylist()
     assert [(row["sentence1"], row["sentence2"]) for row in rows] == list(zip(LINES[::3], expected, strict=True))
@@ -319,7 +316,7 @@ def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(senten
     write_split(pairs, "train", [table], PAIRS)
     evaluation = tmp_path / "sts.txt"
     evaluation.write_text(f"{sentence}\n")
-    words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
+    words = ["expand", "--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
     assert run(*words, "--output", tmp_path / "a", "--decontaminate", evaluation, *flags) == 0
     assert run(*words, "--output", tmp_path / "b") == 0
     checked, unchecked = (" ".join(DataFolder(tmp_path / name).table()["sentence2"].to_pylist()) for name in "ab")
