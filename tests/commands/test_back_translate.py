@@ -7,7 +7,7 @@ import pytest
 import torch
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
-from small_runs import bitext_of, job
+from small_runs import bitext_of, job, number_pairs, write_bitext
 from tiny_encoders import change_json, new_model
 
 from hf_paraphrase.data.folder import DataFolder
@@ -82,7 +82,7 @@ def test_a_rounded_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32
 
 
 def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said_to_be(
-    tiny_model, translated, write_bitext, tmp_path
+    tiny_model, translated, tmp_path
 ):
     lower = shutil.copytree(tiny_model, tmp_path / "lower")
     change_json(lower / "config.json", lowercase=True)
@@ -98,7 +98,7 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
 
 
 @pytest.mark.parametrize(("precision", "plain"), [({}, False), ({"bf16": True}, True)])
-def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, plain, monkeypatch):
+def test_the_number_of_threads_does_not_change_a_bit(precision, plain, monkeypatch):
     tokenizer = train_bpe_tokenizer([text for pair in number_pairs(64, 0) for text in pair], 60)
     # So large that several threads would share a product.
     sizes = {"vocab_size": len(tokenizer), "embedding_size": 64, "hidden_size": 256, "initialization": "xavier"}
@@ -122,7 +122,7 @@ def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, pl
 
 
 @pytest.fixture(scope="module")
-def bitext(write_bitext, number_pairs, tmp_path_factory):
+def bitext(tmp_path_factory):
     """Three shards of four sentences."""
     return write_bitext(tmp_path_factory.mktemp("bitext") / "numbers", train=number_pairs(12, 50))
 

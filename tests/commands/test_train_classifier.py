@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_runs import record, run, write
+from small_runs import number_pairs, record, run, write, write_bitext
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from hf_paraphrase.commands import main
@@ -63,7 +63,7 @@ SMALL += ["--batch-size", "24"]
 
 
 @pytest.fixture(scope="module")
-def bitext(tmp_path_factory, write_bitext, number_pairs):
+def bitext(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parallel") / "numbers"
     return write_bitext(folder, train=number_pairs(72, 100), validation=number_pairs(16, 0))
 
@@ -86,9 +86,7 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert (folder / "README.md").read_text().startswith("---\nlanguage:\n- fr\n- en\n")
 
 
-def test_vectors_of_both_languages_are_two_encoders_in_one_space_and_a_classifier_starts_from_them(
-    bitext, tmp_path, write_bitext, number_pairs
-):
+def test_vectors_of_both_languages_are_two_encoders_in_one_space_and_a_classifier_starts_from_them(bitext, tmp_path):
     pairs = write_bitext(tmp_path / "bitext", train=number_pairs(200, 100))
     folder = tmp_path / "vectors"
     words = f"train-bilingual-vectors --bitext {pairs} --output {folder} --dimension 12 --epochs 8 --subsampling 0"

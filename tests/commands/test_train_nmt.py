@@ -10,7 +10,7 @@ import sys
 import pytest
 import sacrebleu
 import torch
-from small_runs import command, record, train
+from small_runs import command, number_pairs, record, train, write_bitext
 from transformers import AutoModelForSeq2SeqLM
 
 from hf_paraphrase.commands import main
@@ -80,7 +80,7 @@ def test_adadelta_has_the_reference_settings_and_a_constant_rate(tiny_bitext, tm
 
 
 def test_several_bitexts_are_mixed_one_named_twice_counts_twice_and_long_pairs_are_left_out(
-    tiny_bitext, write_bitext, number_pairs, tmp_path, capsys
+    tiny_bitext, tmp_path, capsys
 ):
     other = write_bitext(tmp_path / "other", train=number_pairs(60, 200))
     words = [word for word in command(tiny_bitext, tmp_path / "model") if not word.startswith("--warmup-steps")]
@@ -143,7 +143,7 @@ def test_scores_equal_sacrebleu_on_the_translations_and_case_split_and_limit_are
 
 
 def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads_are_cut_and_counted_once(
-    tiny_model, write_bitext, tmp_path, capsys
+    tiny_model, tmp_path, capsys
 ):
     pairs = [("", "nothing"), ("un " * 10_000, "ten thousand"), (None, "no source"), ("deux", None)]
     bitext = write_bitext(tmp_path / "bitext", test=pairs)

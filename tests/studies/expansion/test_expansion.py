@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 
 import pyarrow as pa
 import pytest
@@ -80,8 +81,8 @@ def test_senses_come_in_their_order_without_examples_and_names_are_those_written
     assert not wordnet.senses("boring", "a")[0].is_name
 
 
-def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_folder, monkeypatch, tmp_path):
-    folder = wordnet_folder("home/dict")
+def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(tiny_wordnet, monkeypatch, tmp_path):
+    folder = shutil.copytree(tiny_wordnet, tmp_path / "home" / "dict")
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
     monkeypatch.delenv("WNHOME", raising=False)
     assert find_wordnet(None, [str(tmp_path / "absent"), str(folder)]) == folder
@@ -92,8 +93,8 @@ def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_
 
 
 @pytest.mark.parametrize("damage", [b"dog n", b"dog n 1 1 @ 1 0 00000099"])
-def test_a_damaged_word_is_named_when_it_is_asked_for(wordnet_folder, damage):
-    index = wordnet_folder("dict") / "index.noun"
+def test_a_damaged_word_is_named_when_it_is_asked_for(tiny_wordnet, tmp_path, damage):
+    index = shutil.copytree(tiny_wordnet, tmp_path / "dict") / "index.noun"
     lines = index.read_bytes().split(b"\n")
     index.write_bytes(b"\n".join(damage if line.startswith(b"dog ") else line for line in lines))
     wordnet = WordNet(index.parent)
