@@ -44,7 +44,7 @@ class Verb:
     kinds: Registry | None = None
     usual_kind: str | None = None
     shared: bool = False
-    shown: Callable[[Any, Any], Iterable[str]] = results.nothing
+    shown: Callable[[Any, Any], Iterable[str]] = lambda settings, result: ()
 
     def recipe_of(self, kind: str | None = None) -> Recipe[..., Any]:
         """Imports the recipe, that of one kind where there are kinds."""
