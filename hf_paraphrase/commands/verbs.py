@@ -133,7 +133,7 @@ JOURNEYS = {
             "estimate how source units are translated, for candidate vocabularies", "estimate_lexical_table"
         ),
         "train-classifier": Verb(
-            "train a classifier of references and translations", "train_reference_classifier", shared=True
+            "train a classifier that tells references from translations", "train_reference_classifier", shared=True
         ),
     },
     "an encoder of your own": {

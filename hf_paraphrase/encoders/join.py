@@ -46,7 +46,7 @@ class JoinSettings(Settings):
     """
 
     model: list[str] = setting("averages: folders, namespace/name on the Hub, and once weighted-trigrams", path=True)
-    output: str = setting("output folder; it is written completely or not at all")
+    output: str = setting("output folder; it appears only when complete")
     weights: list[float] = setting(
         "weight of each model in the cosine, in their order; the sum does not matter [default: equal]", [], above=0
     )

@@ -52,7 +52,7 @@ _MOST_SHOWN, _PICTURES = 60, 4
 
 @dataclass(kw_only=True)
 class GateAnalysisSettings(ReportSettings):
-    """Reports how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
+    """Report how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
 
     The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
     of speech and dependency label where the text is tagged, and by word, each with a 95 % interval, and pictures of

@@ -45,7 +45,7 @@ _HEADERS = {
 
 @dataclass(kw_only=True)
 class SupervisedSettings(TrainingRunSettings):
-    """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
+    """Train a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
 
     The encoder is held close to its own parameters by --lambda-w and --lambda-c; with both 0 it is fine-tuned freely,
     with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
