@@ -68,7 +68,7 @@ class JoinSettings(Settings):
         0.001,
         above=0,
     )
-    seed: int = seed_setting("seed of the random vectors")
+    seed: int = seed_setting("random seed of weighted-trigrams")
     license: str | None = setting(
         "licence of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: that of the models, if "
         "it is the same]",

@@ -52,7 +52,7 @@ class ExportSettings(Settings):
     """
 
     model: str = setting(
-        "folder of a sentence encoder or of a classifier of train-supervised, or namespace/name of one on the Hub",
+        "folder of a sentence encoder or of a classifier of train-supervised, or namespace/name on the Hub",
         path=True,
     )
     output: str = setting("output folder; it appears only when complete")

@@ -116,7 +116,7 @@ class TrainTokenizerSettings(Settings):
         if self.vocabulary_size is None:
             self.vocabulary_size = _SIZES[self.kind]
         if self.vocabulary_size == 0 and self.kind != "word":
-            raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of pieces")
+            raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of tokens")
         if 0 < self.vocabulary_size < 3:
             problem = f"--vocabulary-size must be at least 3, not {self.vocabulary_size}"
             raise UsageError(problem, remedy="[PAD] and [UNK] are among them")

@@ -83,7 +83,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
     freeze_embeddings: bool = setting(
         "do not train embeddings and output layer (second stage of paper 000)", False, only_with="initial_model"
     )
-    evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
+    evaluations: int = setting("number of dev BLEU scores (greedy) and checkpoints", 20, at_least=1)
     max_words: int = setting("leave out pairs with a side of more words than this", 80, at_least=1)
     max_units: int | None = setting("the same for BPE units (paper: 50)", None, at_least=1)
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)

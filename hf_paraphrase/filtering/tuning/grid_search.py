@@ -66,7 +66,7 @@ class TuneSettings(Settings):
         "types of encoders as for train-encoder, trained with its defaults [default: avg]", [], choices=ENCODERS
     )
     initial_vectors: str | None = setting(
-        "word vectors that all encoders start from, as for train-encoder", None, path=True
+        "initial word vectors of all encoders, as for train-encoder", None, path=True
     )
     epochs: float | None = setting(
         "maximum passes over the pairs; the best one is kept [default: as for train-encoder]", None, above=0

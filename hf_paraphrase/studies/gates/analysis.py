@@ -65,7 +65,7 @@ class GateAnalysisSettings(ReportSettings):
     tagged: list[str] = setting("tagged files instead: CoNLL-U, or word/TAG, a sentence on one line", [], path=True)
     max_sentences: int = setting("number of distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
-    seed: int = seed_setting("seed of the bootstrap")
+    seed: int = seed_setting("random seed of the bootstrap")
 
     def check(self) -> None:
         """Checks that the settings are valid."""

@@ -124,7 +124,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
+    max_words: int = setting("leave out sentences of more words than this", 100, at_least=FEWEST_WORDS)
     dev_size: int = setting(
         "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
     )

@@ -89,7 +89,7 @@ class SupervisedSettings(TrainingRunSettings):
     highest_score: int = setting("the high end of the scale, for similarity", 5)
     from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
     initial_vectors: str | None = setting(
-        "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
+        "with --from-scratch, initial word vectors: GloVe or word2vec text, or a model folder",
         None,
         only_with="from_scratch",
         path=True,
