@@ -50,7 +50,7 @@ class QuickstartSettings(Settings):
     nmt_epochs: float = setting("passes of the translation model over the bitext", 3.0, above=0)
     max_sentences: int = setting("sentences to translate back", 10_000, at_least=1)
     num_beams: int = setting("beam width of the back-translation", 8, at_least=_N_BEST)
-    seed: int = seed_setting("seed of the sample and of all training")
+    seed: int = seed_setting("random seed of the sample and of all training")
     overwrite: bool = setting("replace an existing output folder", False)
     resume: bool = setting("reuse finished steps and continue with the others", False)
 

@@ -100,7 +100,8 @@ def import_file(path: str | os.PathLike[str]) -> None:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"import failed: {type(error).__name__}: {error}", path=path, remedy="fix it") from error
+        what = f"import failed: {type(error).__name__}: {error}"
+        raise InputError(what, path=path, remedy="fix the file") from error
 
 
 def imported_files() -> list[str]:

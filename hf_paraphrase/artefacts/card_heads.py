@@ -32,9 +32,9 @@ def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[d
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or error
         line = None if mark is None else mark.line + 2
-        raise InputError(f"the card head is not YAML: {problem}", path=path, line=line, remedy="fix it") from error
+        raise InputError(f"the head is not YAML: {problem}", path=path, line=line, remedy="fix the line") from error
     if head is not None and not isinstance(head, dict):
-        raise InputError("the head of the card is not a YAML mapping", path=path, remedy="write `key: value`")
+        raise InputError("the head is not a YAML mapping", path=path, remedy="write `key: value`")
     return head or {}, card[match.end() :]
 
 
@@ -61,7 +61,8 @@ def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list
     try:
         configurations = DatasetInfosDict.from_directory(str(folder))
     except Exception as error:  # datasets checks nothing: a damaged head raises whatever the first wrong type does
-        raise InputError(f"datasets cannot read it: {error}", path=Path(folder) / CARD, remedy="fix it") from error
+        path = Path(folder) / CARD
+        raise InputError(f"datasets cannot read it: {error}", path=path, remedy="fix its head") from error
     # A split of a configuration is called e.g. `mr.train`.
     own = configurations.get(split.rpartition(".")[0]) or next(iter(configurations.values()), None)
     feature = None if own is None or own.features is None else own.features.get(column)

@@ -118,9 +118,9 @@ class VerbParser(argparse.ArgumentParser):
             mapping = yaml.BaseLoader(path.read_text(encoding="utf-8")).get_single_data()
         except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check the file") from error
+            raise InputError(f"not a readable YAML file: {reason}", path=path, remedy="check --config") from error
         if not isinstance(mapping, dict):
-            raise InputError("the file is not a YAML mapping", path=path, remedy="write `flag: value`")
+            raise InputError("the file is not a YAML mapping", path=path, remedy="write `flag: value` lines")
         words = []
         for key, value in mapping.items():
             name = f"--{key}".replace("_", "-")
@@ -135,12 +135,12 @@ class VerbParser(argparse.ArgumentParser):
         return words
 
     def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
-        """Adds the flag of a field, which has values of a type, or a list of such texts."""
+        """Adds the flag of a field, which has values of a type, or a list of them."""
         names = field.metadata.get("names") or [flag(field.name)]
         default = default_of(field)
         keywords: dict[str, Any] = {"help": _help_of(field, default), "required": default is dataclasses.MISSING}
         if (choices := constraints_of(field).choices) is not None:
-            keywords["metavar"] = f"{{{','.join(choices)}}}"  # the settings check the file
+            keywords["metavar"] = f"{{{','.join(choices)}}}"  # the settings check them
         if is_list or field.metadata.get("separator"):
             keywords |= {"nargs": "+", "action": "extend"}
         elif (alone := field.metadata.get("alone")) is not None:

@@ -37,11 +37,6 @@ def show(text: str) -> None:
         raise OSError(error.errno, error.strerror, "standard output") from error
 
 
-def nothing(settings: Any, result: Any) -> Iterator[str]:
-    """Shows nothing: what was made is in the output."""
-    return iter(())
-
-
 def as_text(settings: Any, result: Any) -> Iterator[str]:
     """Shows a result that has a text."""
     yield str(result)
@@ -88,20 +83,19 @@ def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
 def neighbours(settings: Any, found: Searched) -> Iterator[str]:
     """Shows the neighbours of each query as tab-separated values or JSON lines."""
     names = ["query", "rank", "score", "position", "sentence", *(["snippet"] if settings.snippets else [])]
-    header = "\t".join(names) + "\n"
+    lines = ["\t".join(names) + "\n"]
     for query, items in found.neighbours:
         if settings.format == "jsonl":
             record = {"query": query, "neighbours": [item.record() for item in items]}
             yield json.dumps(record, ensure_ascii=False, default=str) + "\n"
             continue
-        lines = []
         for rank, item in enumerate(items, start=1):
             columns = [_one_line(query), rank, f"{item.score:.6f}", item.position, _one_line(item.sentence)]
             columns += [_one_line(item.snippet)] if settings.snippets else []
             lines.append("\t".join(map(str, columns)) + "\n")
-        if lines:
-            yield "".join([header, *lines])
-            header = ""
+        if items:
+            yield "".join(lines)
+            lines = []
 
 
 def _one_line(text: str | None) -> str:

@@ -44,7 +44,7 @@ class Verb:
     kinds: Registry | None = None
     usual_kind: str | None = None
     shared: bool = False
-    shown: Callable[[Any, Any], Iterable[str]] = results.nothing
+    shown: Callable[[Any, Any], Iterable[str]] = lambda settings, result: ()
 
     def recipe_of(self, kind: str | None = None) -> Recipe[..., Any]:
         """Imports the recipe, that of one kind where there are kinds."""
@@ -133,7 +133,7 @@ JOURNEYS = {
             "estimate how source units are translated, for candidate vocabularies", "estimate_lexical_table"
         ),
         "train-classifier": Verb(
-            "train a classifier of references and translations", "train_reference_classifier", shared=True
+            "train a classifier that tells references from translations", "train_reference_classifier", shared=True
         ),
     },
     "an encoder of your own": {

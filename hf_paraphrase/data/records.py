@@ -152,7 +152,7 @@ def read_objects(
             try:
                 yield number, [_json_text(name, value, key, name in optional) for name, key in columns.items()]
             except ValueError as error:
-                errors.handle(f"not the expected object: {error}", path, number, "fix it")
+                errors.handle(f"not the expected object: {error}", path, number, "fix the line")
 
     return blocks_of(list(columns), rows())
 

@@ -66,7 +66,9 @@ class SentenceCorpus:
         if self._kind is not None and (self._kind == "folder" or split is None):
             self._choose(columns)
         elif columns or split is not None:
-            raise InputError("a text file has no columns and splits", path=path, remedy="leave these flags out")
+            name = "columns" if split is None else "split"
+            problem, remedy = f"a {self._kind or 'text'} file has no {name}", f"leave --{name} out"
+            raise InputError(problem, path=path, remedy=remedy)
         else:
             check_readable(path)
 

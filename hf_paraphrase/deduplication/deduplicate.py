@@ -242,8 +242,8 @@ def _card_values(
         "components": settings.clusters == "components",
         "results": {"checked": 0, "missed": 0, **results},
         "histogram": _histogram(work.found),
-        "above": format_table(["similarity", "removed", "stays"], above),
-        "below": format_table(["similarity", "stays", "also kept"], below),
+        "above": format_table(["similarity", "removed", "kept"], above),
+        "below": format_table(["similarity", "kept", "kept too"], below),
     }
 
 

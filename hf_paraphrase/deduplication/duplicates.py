@@ -44,7 +44,7 @@ class Duplicates:
         counts: How many texts go as `exact` and `near` duplicates, and how many are `without_text` or have
             `unknown_words` only; and, where not all were compared with all, for how many of those that stay this was
             `checked`, and of how many an earlier one that is near was `missed`.
-        below: Of a sample of those that stay each with the nearest one before it that also kept, and their cosine,
+        below: Of a sample of those that stay each with the nearest one before it that stays too, and their cosine,
             where it is at most 0.1 below the threshold.
     """
 

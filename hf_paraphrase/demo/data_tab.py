@@ -215,7 +215,7 @@ class MeasureValues:
             f'style="height:{100 * count / most:.1f}%"><b style="height:{100 * part / max(count, 1):.1f}%"></b></span>'
             for number, (part, count) in enumerate(zip(inside.tolist(), counts.tolist(), strict=True))
         )
-        ends = f"<span>{self.low:g}</span><span>at most {most:,} pairs a bar</span><span>{self.high:g}</span>"
+        ends = f"<span>{self.low:g}</span><span>at most {most:,} pairs per bar</span><span>{self.high:g}</span>"
         return f'<h4>{escaped(self.name)}</h4><div class="hfp-bars">{bars}</div><div class="hfp-ends">{ends}</div>'
 
     def comparison(self, low: float, high: float) -> str | None:
@@ -290,6 +290,6 @@ def read_measures(folder: DataFolder, split: str, names: Sequence[str], *, place
             texts.append(table.select(list(_SENTENCES)).slice(0, _MOST_TEXTS - count))
         count += table.num_rows
     if not count:
-        raise InputError(f"split `{split}` has no pairs", path=folder.path, remedy="choose another folder")
+        raise InputError(f"split `{split}` has no pairs", path=folder.path, remedy="choose another split")
     measures = {name: MeasureValues.of(name, np.concatenate(parts)) for name, parts in values.items()}
     return PairMeasures(place or str(folder.path), split, count, measures, pa.concat_tables(texts))

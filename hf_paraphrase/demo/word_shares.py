@@ -110,5 +110,6 @@ def _shared_out(spans: list[tuple[int, int]], words: list[tuple[int, int]]) -> N
 
 def _without_words() -> ModelError:
     return ModelError(
-        "this model does not show what a word adds to the embedding", remedy="choose one that was not exported"
+        "this model does not show what a word adds to the embedding",
+        remedy="choose one with mean pooling, not exported",
     )

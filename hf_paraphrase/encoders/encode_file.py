@@ -92,8 +92,7 @@ class EncodeSettings(ShardSettings, DeviceSettings):
     """
 
     model: str = setting(
-        "folder of any sentence encoder, namespace/name of one on the Hub, or builtin, which is installed with this "
-        "package",
+        "folder of any sentence encoder, namespace/name on the Hub, or builtin, which is installed with this package",
         BUILTIN,
         path=True,
     )

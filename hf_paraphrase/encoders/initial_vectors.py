@@ -139,9 +139,8 @@ def _distilled(teacher: SentenceEncoder, words: Sequence[str], size: int, show_p
     most = min(vectors.shape)
     if size > most:
         kind = "components of the sentence encoder" if most == vectors.shape[1] else "words"
-        raise InputError(
-            f"{size} components need more than {most} {kind}", remedy=f"give --hidden-size {most} or less"
-        )
+        what = f"{most} {kind} do not give vectors of {size} components"
+        raise InputError(what, remedy=f"give --hidden-size {most} or less")
     return WordVectors(list(words), principal_components(vectors, size))
 
 

@@ -46,7 +46,7 @@ class JoinSettings(Settings):
     """
 
     model: list[str] = setting("averages: folders, namespace/name on the Hub, and once weighted-trigrams", path=True)
-    output: str = setting("output folder; it is written completely or not at all")
+    output: str = setting("output folder; it appears only when complete")
     weights: list[float] = setting(
         "weight of each model in the cosine, in their order; the sum does not matter [default: equal]", [], above=0
     )
@@ -68,7 +68,7 @@ class JoinSettings(Settings):
         0.001,
         above=0,
     )
-    seed: int = seed_setting("seed of the random vectors")
+    seed: int = seed_setting("random seed of weighted-trigrams")
     license: str | None = setting(
         "licence of the encoder for its card, as the Hub spells it, e.g. cc-by-4.0 [default: that of the models, if "
         "it is the same]",

@@ -42,7 +42,7 @@ class EncoderOptions(Settings):
     GROUP: ClassVar[str] = "model"
 
     skip_unknown: bool | None = setting(
-        "ignore unknown words unless a sentence has no others; without it they share one vector [default: false]", None
+        "ignore unknown words unless a sentence has no others; otherwise they share one vector [default: false]", None
     )
     initial_distribution: str | None = setting(
         "random initial vectors of avg and trigram: normal with a standard deviation of 0.01, or uniform from -0.01 "
@@ -54,7 +54,7 @@ class EncoderOptions(Settings):
         "recurrent cell: lstm (papers 000 and 001) or gru (paper 003) [default: lstm]", None, choices=["lstm", "gru"]
     )
     peepholes: bool | None = setting(
-        "connect the gates of an lstm to its cell; it is faster without [default: true]",
+        "connect the gates of an lstm to its cell; without this it is faster [default: true]",
         None,
         only_with={"cell": ("lstm", None)},
     )

@@ -88,7 +88,8 @@ def finite_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
         raise InputError(f"{name}: column score is not numeric", path=path, remedy="give numbers") from error
     bad = np.flatnonzero(~np.isfinite(scores))
     if len(bad):
-        raise InputError(f"{name}: the score of pair {bad[0] + 1} is {values[bad[0]]}", path=path, remedy="fix it")
+        what = f"{name}: the score of pair {bad[0] + 1} is {values[bad[0]]}"
+        raise InputError(what, path=path, remedy="give a number")
     return scores
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PERCEPTRON_NOTE = (
     "accuracy × 100 on test of a perceptron (200 hidden units) on the two concatenated vectors, trained on dev"
 )
-_PERCEPTRON_TRAINED = "the perceptron was trained on fixed vectors, nothing was for the cosine"
+_PERCEPTRON_TRAINED = "the perceptron was trained on fixed vectors; the cosine needs no training"
 _COSINE_NOTE = "average precision, accuracy and F1 of the cosine; fractions from 0 to 1"
 FOLDS = 5
 """Folds that a single split is divided into."""

@@ -55,7 +55,7 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
     for line, query, document, grade in _judgements(paths[2]):
         if query not in queries or document not in documents:
             unknown = f"query {query}" if query not in queries else f"document {document}"
-            raise InputError(f"unknown {unknown}", path=paths[2], line=line, remedy="add its text")
+            raise InputError(f"unknown {unknown}", path=paths[2], line=line, remedy="add its text, or remove the line")
         relevance.setdefault(query, {})[document] = grade
     relevance = {query: grades for query, grades in relevance.items() if max(grades.values()) > 0}
     if not relevance:
@@ -71,7 +71,7 @@ def _read_texts(path: Path) -> dict[str, str]:
             row = json.loads(text)
             texts[str(row["_id"])] = f"{row.get('title') or ''} {row['text']}".strip()
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError("not an object with _id and text", path=path, line=line, remedy="fix the line") from error
+            raise InputError("not JSON with _id and text", path=path, line=line, remedy="fix the line") from error
     return texts
 
 
@@ -84,7 +84,8 @@ def _judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
             query, document, grade = fields
             yield line, query, document, int(grade)
         except ValueError as error:
-            raise InputError("not query, document and grade", path=path, line=line, remedy="fix the line") from error
+            remedy = "write a query, a document and a whole number, with tabs between them"
+            raise InputError("not a judgement", path=path, line=line, remedy=remedy) from error
 
 
 def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> tuple[float, float, float]:

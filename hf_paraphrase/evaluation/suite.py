@@ -183,7 +183,7 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
         table = folder.table(split, columns)
     name = name.partition(".")[0] if path.is_file() else f"{name}/{split}"
     if not table.num_rows:
-        raise InputError(f"{name} has no rows", path=path, remedy="give data with rows")
+        raise InputError(f"{name} has no rows", path=path, remedy="give data with rows, or another split")
     for column in fields:
         if column.kind == pa.string() and not column.may_be_null and table.column(column.name).null_count:
             row = table.column(column.name).is_null().index(True).as_py() + 1

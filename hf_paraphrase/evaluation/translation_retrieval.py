@@ -83,7 +83,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
         columns = [column.to_pylist() for column in DataFolder(folder).table(settings.split, _COLUMNS).columns]
         pairs = [pair for pair in zip(*columns[:2], strict=True) if not any(is_blank(text or "") for text in pair)]
         if not pairs:
-            raise InputError(f"split `{settings.split}` has no pair of texts", path=folder, remedy="change --split")
+            raise InputError(f"split `{settings.split}` has no pair of texts", path=folder, remedy="give another")
         bitexts[f"{name} {columns[2][0]}-{columns[3][0]}"] = [list(side) for side in zip(*pairs, strict=True)]
 
     def measure(scorer: Scorer) -> Scores:

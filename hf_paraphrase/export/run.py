@@ -52,10 +52,10 @@ class ExportSettings(Settings):
     """
 
     model: str = setting(
-        "folder of a sentence encoder or of a classifier of train-supervised, or namespace/name of one on the Hub",
+        "folder of a sentence encoder or of a classifier of train-supervised, or namespace/name on the Hub",
         path=True,
     )
-    output: str = setting("output folder; it is written completely or not at all")
+    output: str = setting("output folder; it appears only when complete")
     format: str = setting("onnx: a graph; safetensors: a folder; json: a classifier's head", "onnx", choices=FORMATS)
     weights: str = setting(
         "type of stored matrices: float32; float16, half the size; int8, a quarter, with a scale per row",
@@ -63,7 +63,7 @@ class ExportSettings(Settings):
         choices=list(WEIGHTS),
     )
     sentences: str | None = setting(
-        f"text file, one sentence per line, {PLAIN_OR_COMPRESSED}, whose vectors are compared too", None, path=True
+        f"text, one sentence per line, {PLAIN_OR_COMPRESSED}: compare its vectors before and after", None, path=True
     )
     overwrite: bool = setting("replace an existing output folder", False)
 
@@ -151,7 +151,7 @@ def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: st
     if is_json and not (is_classifier and settings.weights == "float32"):
         raise UsageError("--format json is for classifiers, without --weights", remedy="use --format onnx")
     if is_classifier and (config.pairs or config.objective not in {"classification", "multi_label"}):
-        raise UsageError("classifiers of pairs or scores cannot be exported", remedy="export the encoder")
+        raise UsageError("a classifier of pairs or scores cannot be exported", remedy="apply it with predict")
     if is_classifier and (settings.sentences is not None or settings.format == "safetensors"):
         raise UsageError("--sentences and --format safetensors are for encoders", remedy="use --format onnx or json")
     if is_json and not read_provenance(source).get("settings", {}).get("freeze_encoder"):

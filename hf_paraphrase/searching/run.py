@@ -64,7 +64,7 @@ class SearchSettings(DeviceSettings):
     split: str | None = setting("split of the data folder to read [default: train]", None)
     index: str | None = setting("an index folder made by this command", None, path=True)
     add: str | None = setting(
-        "sentences to add to the index, in a format of --corpus; existing ones are not encoded again",
+        "sentences to add to the index, as for --corpus; existing ones are not encoded again",
         None,
         only_with="index",
         excludes=("mine", "output"),
@@ -72,7 +72,7 @@ class SearchSettings(DeviceSettings):
         dataset=True,
     )
     remove: str | None = setting(
-        "sentences to remove from the index, in a format of --corpus",
+        "sentences to remove from the index, as for --corpus",
         None,
         only_with="index",
         excludes=("mine", "output"),
@@ -126,7 +126,7 @@ class SearchSettings(DeviceSettings):
         choices=["exact", "approximate"],
         excludes=["mine", "add", "remove"],
     )
-    output: str | None = setting("output: the index folder, or with --mine the data folder of pairs", None)
+    output: str | None = setting("output index folder, or with --mine output data folder of pairs", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False, only_with="output")
 
@@ -255,7 +255,7 @@ def _change(settings: SearchSettings) -> Searched:
 
 
 def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[str, list[Neighbour]]]:
-    """Finds the number of neighbours per query, and logs at the end how many queries have none."""
+    """Finds the neighbours of each query, and logs at the end how many queries have none."""
     queries = settings.query
     if settings.query_file is not None:
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]

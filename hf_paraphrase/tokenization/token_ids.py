@@ -26,7 +26,7 @@ class TokenIds(NamedTuple):
 
     @classmethod
     def joined(cls, blocks: Iterable[TokenIds]) -> TokenIds:
-        """Puts the texts of several blocks after one another."""
+        """Puts the texts of several blocks one after the other."""
         parts = list(blocks)
         lengths = [np.zeros(1, np.int64), *(part.lengths for part in parts)]
         ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 KINDS = {
     "word": "one token per word, every punctuation mark by itself",
-    "bpe": "pieces of words by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
-    "unigram": "pieces of words by a Unigram model (Kudo 2018)",
+    "bpe": "sub-words by byte-pair encoding (Sennrich, Haddow and Birch 2016)",
+    "unigram": "sub-words by a Unigram model (Kudo 2018)",
     "morfessor": "morphs by Morfessor Baseline (Creutz and Lagus 2002), as a Unigram model",
 }
 _SIZES = {"word": 200_000, "bpe": 10_000, "unigram": 10_000}
@@ -65,7 +65,7 @@ class TrainTokenizerSettings(Settings):
     )
     vocabulary_size: int | None = setting(
         "maximum number of tokens, including [PAD] and [UNK]; 0 for all words; not for morfessor, which finds the "
-        "number of morphs itself [default: 200000 words or 10000 pieces]",
+        "number of morphs itself [default: 200000 words or 10000 sub-words]",
         None,
         at_least=0,
         at_most=10_000_000,
@@ -116,7 +116,7 @@ class TrainTokenizerSettings(Settings):
         if self.vocabulary_size is None:
             self.vocabulary_size = _SIZES[self.kind]
         if self.vocabulary_size == 0 and self.kind != "word":
-            raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of pieces")
+            raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of tokens")
         if 0 < self.vocabulary_size < 3:
             problem = f"--vocabulary-size must be at least 3, not {self.vocabulary_size}"
             raise UsageError(problem, remedy="[PAD] and [UNK] are among them")

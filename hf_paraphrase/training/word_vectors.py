@@ -94,7 +94,7 @@ def read_word_vectors(
         if vector is not None:
             rows.setdefault(word, vector)
     if not lines:
-        raise InputError("the file has no word vectors", path=path, remedy="give a text file of vectors")
+        raise InputError("the file has no word vectors", path=path, remedy="give one word and its vector per line")
     if promised not in (0, lines):
         log(f"{path}: the first line says {promised} vectors, but the file has {lines}; all are read", warning=True)
     matrix = np.stack(list(rows.values())) if rows else np.zeros((0, dimension), np.float32)
@@ -161,9 +161,9 @@ def initial_embeddings(
     )
     if vectors is not None and coverage.tokens and not coverage.tokens_with_vector:
         raise InputError(
-            "the file has no vector for any word of the pairs",
+            "none of the words to train on has a vector",
             path=vectors.source,
-            remedy="give vectors in the language and the casing of the pairs",
+            remedy="give vectors in the same language and casing (see --lower-case)",
         )
     return matrix, coverage
 

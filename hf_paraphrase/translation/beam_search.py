@@ -59,7 +59,7 @@ class SentenceLengths(LogitsProcessor):
         self.start, self.ends = start, list(ends)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """Returns the scores, (rows, vocabulary); after its limit a row can only be cut."""
+        """Returns the scores, (rows, vocabulary); beyond its limit a row can only be cut."""
         over = self.limits <= input_ids.shape[1] - self.start
         if not bool(over.any()):
             return scores

@@ -86,7 +86,7 @@ def trainable_rows(table: pa.Table, *, max_words: int) -> BitextSides:
     if not kept:
         raise InputError(
             f"none of the {table.num_rows} sentence pairs has 1 to {max_words} words on both sides",
-            remedy="check the bitext, or raise --max-words",
+            remedy="check the bitext; train-nmt also has --max-words",
         )
     return BitextSides([source for source, _ in kept], [target for _, target in kept], table.num_rows - len(kept))
 

@@ -105,7 +105,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     limit = source_limit(model, tokenizer) or math.inf
     if cut := sum(len(units) > limit for units in source_units(model, tokenizer, sources)):
-        log(f"{cut:,} of {len(sources):,} sources have more than the {limit:,} units that the model reads: truncated")
+        log(f"{cut:,} of {len(sources):,} sources have more units than the model reads, {limit:,}, and are truncated")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
     limits = {"length_penalty": settings.length_penalty, "max_length_ratio": settings.max_length_ratio}

@@ -20,7 +20,7 @@ from .decoder_steps import Annotated, DecoderSteps
 from .loading import decoder_start
 
 CUT = -1e6
-"""Log-probability of ending after the length limit: below every real one."""
+"""Log-probability of ending beyond the length limit: below every real one."""
 _BLOCK = 64
 """Logits that share one maximum; the search for the best ones first looks at the maxima alone."""
 _CHUNK = 1 << 19

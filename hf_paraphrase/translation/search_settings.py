@@ -87,7 +87,7 @@ class SearchJobSettings(LimitSettings, ShardSettings):
     """A search for translations of many sentences, in shards."""
 
     num_beams: int = setting("beam width", 5, at_least=1)
-    max_source_tokens: int = setting("skip and record sentences of more sub-word units", 250, at_least=1)
+    max_source_tokens: int = setting("skip and record sentences of more sub-word units than this", 250, at_least=1)
     precision: str = setting(
         "precision of the search; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]
     )

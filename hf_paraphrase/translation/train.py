@@ -76,16 +76,16 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "adam",
         choices=list(LEARNING_RATES),
     )
-    learning_rate: float | None = setting("peak rate of Adam [default: 0.001], or rate of Adadelta [1]", None, above=0)
+    learning_rate: float | None = setting("peak learning rate [default: 0.001; 1 for Adadelta]", None, above=0)
     warmup_steps: int | None = setting(
         "steps of linear warm-up of Adam [default: 400, or a tenth of the run if that is shorter]", None, at_least=0
     )
     freeze_embeddings: bool = setting(
         "do not train embeddings and output layer (second stage of paper 000)", False, only_with="initial_model"
     )
-    evaluations: int = setting("how often to measure dev BLEU (greedy) and write a checkpoint", 20, at_least=1)
-    max_words: int = setting("leave out pairs with a side of more words", 80, at_least=1)
-    max_units: int | None = setting("leave out pairs with a side of more BPE units (paper: 50)", None, at_least=1)
+    evaluations: int = setting("number of dev BLEU scores (greedy) and checkpoints", 20, at_least=1)
+    max_words: int = setting("leave out pairs with a side of more words than this", 80, at_least=1)
+    max_units: int | None = setting("the same for BPE units (paper: 50)", None, at_least=1)
     max_dev_pairs: int = setting("dev pairs used during training", 1_000, at_least=1)
     precision: str = setting(
         "precision; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]
@@ -96,7 +96,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
         super().check()
         self.learning_rate = self.learning_rate or LEARNING_RATES[self.optimizer]
         if self.hidden_size % 2:
-            raise UsageError(f"--hidden-size {self.hidden_size} must be even", remedy="maxout halves the readout")
+            raise UsageError(f"--hidden-size {self.hidden_size} is odd", remedy="give an even number, for maxout")
         if not self.joint_vocabulary and self.share_embeddings:
             raise UsageError(
                 "sides with separate units cannot share embeddings", remedy="give --no-share-embeddings as well"

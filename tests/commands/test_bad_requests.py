@@ -64,6 +64,7 @@ REQUESTS = {
     f"score --ray-cpus 2 {PAIRS}": "--ray-cpus is for --engine ray",
     f"score --engine ray --workers 2 {PAIRS}": "--workers is for --engine local",
     "encode --input {sample}/text.txt --engine ray --output out": "--engine ray is for data folders (give --columns",
+    "encode --input {sample}/text.txt --shard 1/2 --output out": "--shard is for data folders (give --columns",
     "encode --input {pairs} --columns sentence1 --engine ray --device cuda:1 --output out": "(--device cpu or cuda)",
     # Search.
     "search": "give either --corpus or --index",

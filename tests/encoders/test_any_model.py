@@ -201,6 +201,11 @@ def test_older_folders_say_their_poolings_as_flags_and_may_ask_for_lower_case(tm
     (folder / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
     lower = SentenceEncoder.from_pretrained(folder)
     np.testing.assert_array_equal(lower.encode(["The CAT"]), before.encode(["the cat"]))
+    # A single pooling is written as a flag in turn.
+    change_json(folder / "1_Pooling" / "config.json", pooling_mode_max_tokens=False)
+    again = SentenceEncoder.from_pretrained(folder).save_pretrained(tmp_path.with_name("flags"))
+    written = json.loads((again / "1_Pooling" / "config.json").read_text())
+    assert written["pooling_mode_cls_token"] is True and written["pooling_mode_max_tokens"] is False
 
 
 def as_adapter(folder):

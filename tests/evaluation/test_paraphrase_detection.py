@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from small_runs import write_rows
 
 from hf_paraphrase.errors import InputError
@@ -150,3 +151,10 @@ def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_pa
     write(tmp_path, "validation", [("a b", "c", 1), ("d", "e", 1)])
     with pytest.raises(InputError, match="pairs of one class only, 2"):
         read_task(tmp_path, test_split="validation")
+
+
+def test_the_weights_of_a_layer_are_drawn_evenly_round_zero():
+    weights = pair_classifier._layer(30, 70, torch.Generator().manual_seed(1)).weight.detach()
+    bound = (6 / 100) ** 0.5
+    assert weights.shape == (70, 30) and weights.abs().max() <= bound and weights.abs().max() > 0.99 * bound
+    assert abs(weights.mean()) < 0.05 * bound

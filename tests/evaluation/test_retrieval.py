@@ -75,7 +75,7 @@ def test_bm25_is_the_formula_and_ranks_only_documents_with_a_common_word(folder)
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("corpus.jsonl", "{}\n", "not an object with _id and text"),
+        ("corpus.jsonl", "{}\n", "not JSON with _id and text"),
         ("qrels/test.tsv", "q1\td1\t1\nq1\tgone\t1\n", "unknown document gone"),
         ("qrels/test.tsv", "q1\td1\t0\n", "no query has a relevant document"),
     ],

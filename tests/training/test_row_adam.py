@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from hf_paraphrase.training import row_adam
 from hf_paraphrase.training.row_adam import RowAdam
+from hf_paraphrase.training.sparse_gradients import DenseGradients
 
 
 def run(optimizer_class, sparse=True, dtype=torch.float32):
@@ -31,6 +32,15 @@ def test_the_update_is_the_same_whatever_number_of_rows_is_changed_at_a_time(mon
     expected = run(RowAdam, dtype=dtype)
     monkeypatch.setattr(row_adam, "_NUMBERS_AT_A_TIME", at_a_time)
     assert torch.equal(run(RowAdam, dtype=dtype), expected)
+
+
+def test_gradients_become_dense_for_an_optimizer_that_knows_no_sparse_ones():
+    table, unused = torch.nn.Embedding(3, 2, sparse=True), torch.nn.Linear(2, 1)
+    table(torch.tensor([1, 1])).sum().backward()
+    optimizer = torch.optim.AdamW([*table.parameters(), *unused.parameters()])
+    DenseGradients().on_pre_optimizer_step(optimizer=optimizer)
+    assert table.weight.grad.layout == torch.strided and table.weight.grad.tolist() == [[0, 0], [2, 2], [0, 0]]
+    assert unused.weight.grad is None
 
 
 def test_equal_rows_are_added_on_a_gpu_as_elsewhere():

@@ -42,7 +42,7 @@ _REPEATS = {"none": (), "pair": ("source", "target"), "source": ("source",), "ta
 class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
     """Make a bitext data folder from aligned files, TSV, TMX or gettext catalogues (plain, .gz, .bz2, .xz, .zst).
 
-    Row filters and decontamination never change parts that are given as files, such as a test set.
+    Row filters and decontamination never change validation and test sets that are given as files.
     """
 
     SUMMARY: ClassVar[str] = (

@@ -256,9 +256,9 @@ def _all(sets: list[GradedFile], errors: LineErrors) -> Iterator[pa.Table]:
 
 @dataclass(kw_only=True)
 class StsSource(GradedSource):
-    """Make a data folder of SemEval STS 2012-2016, one split a year; `evaluate` reads it as it does the raw files."""
+    """Make a data folder of SemEval STS 2012-2016, one split per year; `evaluate` reads it like the raw files."""
 
-    SUMMARY: ClassVar[str] = "SemEval STS 2012-2016: graded pairs, one split a year"
+    SUMMARY: ClassVar[str] = "SemEval STS 2012-2016: graded pairs, one split per year"
     TITLE: ClassVar[str] = "SemEval STS"
     URL: ClassVar[str] = "http://ixa2.si.ehu.eus/stswiki/"
     TEMPLATE: ClassVar[str] = "sts"

@@ -106,7 +106,7 @@ def pairs_at_quality(lang: str, quality: int) -> int:
     """Returns the number of pairs to take for an estimated percentage of good ones."""
     if quality not in PUBLISHED[lang]:
         qualities = ", ".join(map(str, sorted(PUBLISHED[lang], reverse=True)))
-        problem = f"--quality {quality} has no known number of pairs in {lang}; the known values are {qualities}"
+        problem = f"no number of pairs is known for --quality {quality} in {lang}; known values are {qualities}"
         raise UsageError(problem, remedy="give one of these, or use filter --first N")
     return PUBLISHED[lang][quality]
 

@@ -31,7 +31,7 @@ _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
 @dataclass(kw_only=True)
 class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
-    """Make a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a data set of the Hub.
+    """Make a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a dataset on the Hub.
 
     Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
     """
@@ -42,7 +42,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
     )
     TEMPLATE: ClassVar[str] = "pairs"
 
-    tsv: str = setting("the file: tab-separated fields, no quoting, one pair a line", "", path=True)
+    tsv: str = setting("the file: tab-separated fields, without quoting, one pair per line", "", path=True)
     csv: str = setting(
         "or a file with commas, semicolons or tabs, a header, and doubled quotes inside quoted fields", "", path=True
     )

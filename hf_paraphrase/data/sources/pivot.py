@@ -47,7 +47,7 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
     )
     split: str = setting("the split of the bitexts to use", "train")
     ranked: bool = setting(
-        "sort the pairs by the number of shared source sentences (column num_pivots) for `filter --first`", False
+        "put the pairs that share the most source sentences (column num_pivots) first, for `filter --first`", False
     )
 
     @property

@@ -69,7 +69,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         parts = [part for part in source.parts() if configuration in {None, part.configuration}]
         if not parts:
             path = getattr(source, "data_dir", None)
-            raise InputError(f"no data for the configuration `{configuration}`", path=path, remedy="check the files")
+            raise InputError(f"no data for the configuration `{configuration}`", path=path, remedy="add its files")
         self.parts = {part.name: part for part in parts}
         self._drawn_from: dict[str, Part] = {}
         for part in parts:

@@ -35,7 +35,7 @@ _TREC_FILES = {"train": "train_5500.label", "test": "TREC_10.label"}
 
 @dataclass(kw_only=True)
 class TransferSource(Source, LineErrorSettings):
-    """Make a data folder of MR, CR, SUBJ, MPQA and TREC, one configuration a set."""
+    """Make a data folder of MR, CR, SUBJ, MPQA and TREC, one configuration per set."""
 
     SUMMARY: ClassVar[str] = "transfer sets of SentEval: MR, CR, SUBJ, MPQA, TREC"
     TITLE: ClassVar[str] = "SentEval transfer sets"

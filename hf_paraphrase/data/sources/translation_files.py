@@ -96,7 +96,7 @@ def _units(path: Path) -> Iterator[Unit]:
                 name = _name(element)
                 root = root or name
                 if root != "tmx":
-                    raise InputError(f"not a translation memory: <{root}>", path=path, line=1, remedy="give TMX")
+                    raise InputError(f"not TMX: the root is <{root}>", path=path, line=1, remedy="give a TMX file")
                 if event == "start" and name == "body":
                     body = element
                 elif event == "end" and name == "tu":

@@ -37,7 +37,7 @@ class ObjectiveSettings(Settings):
         at_least=0,
     )
     matryoshka: list[int] = setting(
-        "also train the first N components alone, to truncate vectors to them, e.g. 32 64 128", [], at_least=1
+        "also train the first N components alone, so that vectors can be cut to them, e.g. 32 64 128", [], at_least=1
     )
     network_learning_rate: float = setting(
         "learning rate of all parameters except tables: recurrent layers, the projection", 1e-3, above=0
@@ -115,7 +115,7 @@ class TeacherSettings(DecontaminationSettings):
         group=_TEXT,
     )
     columns: list[str] = setting("columns of the data folders to read [default: as for search]", [], group=_TEXT)
-    max_characters: int = setting("leave out texts of more characters", 1000, at_least=1, group=_TEXT)
+    max_characters: int = setting("leave out texts of more characters than this", 1000, at_least=1, group=_TEXT)
 
     @property
     def teachers(self) -> list[str]:

@@ -48,7 +48,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
     )
     dev_size: int = setting("references to choose the epoch on", 5_000, at_least=1)
     test_size: int = setting("references to report accuracy on", 5_000, at_least=1)
-    initial_vectors: str | None = setting("word vectors to start from, as for train-encoder", None, path=True)
+    initial_vectors: str | None = setting("initial word vectors, as for train-encoder", None, path=True)
     embedding_size: int = setting("components of a word vector", 300, at_least=1, excludes="initial_vectors")
     epochs: int = setting("passes over the references", 10, at_least=1)
     batch_size: int = setting("sentences per batch and process", 100, at_least=1)

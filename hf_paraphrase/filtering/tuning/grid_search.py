@@ -47,7 +47,7 @@ class TuneSettings(Settings):
     pairs: list[str] = setting("data folders of pairs, each as NAME=DIR or DIR", path=True, dataset=True)
     output: str = setting("output folder")
     dev_data: str = setting(
-        "folder with the STS 2016 sets, or a graded data folder, which makes all choices", path=True, dataset=True
+        "what all choices are made on: a folder with the STS 2016 sets, or graded data", path=True, dataset=True
     )
     data: str | None = setting(
         "folder with the test sets (STS 2012 to 2015, SICK, Twitter) or a graded data folder; without it there are no "
@@ -66,7 +66,7 @@ class TuneSettings(Settings):
         "types of encoders as for train-encoder, trained with its defaults [default: avg]", [], choices=ENCODERS
     )
     initial_vectors: str | None = setting(
-        "word vectors that all encoders start from, as for train-encoder", None, path=True
+        "initial word vectors of all encoders, as for train-encoder", None, path=True
     )
     epochs: float | None = setting(
         "maximum passes over the pairs; the best one is kept [default: as for train-encoder]", None, above=0
@@ -75,7 +75,7 @@ class TuneSettings(Settings):
     seeds: list[int] = seed_setting(
         "seeds of the sample and the training, for the chosen cells and the random selection [default: 0 1 2]", []
     )
-    grid_seeds: int = setting("number of the seeds that every cell of the grid is trained with", 1, at_least=1)
+    grid_seeds: int = setting("how many of the seeds every cell of the grid is trained with", 1, at_least=1)
     bootstrap: int = setting("bootstrap replicates", 1000, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False)
     resume: bool = setting("continue an incomplete grid; its finished runs are kept", False)

@@ -41,7 +41,7 @@ _FEWEST = 30
 
 @dataclass(kw_only=True)
 class PairAnalysisSettings(ReportSettings):
-    """Reports how translations differ from references: tables 9 to 11 of paper 000.
+    """Report how translations differ from references: tables 9 to 11 of paper 000.
 
     Of each reference one translation is drawn at random. With a classifier the report shows what it relies on.
     """

@@ -34,7 +34,7 @@ Scores = dict[str, dict[str, Any]]
 
 @dataclass(kw_only=True)
 class HumanScoreSettings(ComparisonSettings):
-    """Compares human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2).
+    """Compare human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2).
 
     For each data folder and each encoder: the mean and the standard deviation of the cosine of every human score,
     Welch's t-tests between neighbouring scores, and Spearman's correlation.

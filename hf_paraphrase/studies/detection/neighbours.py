@@ -114,7 +114,7 @@ def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | 
 
 @dataclass(kw_only=True)
 class NeighbourSettings(QuerySettings):
-    """Shows which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
+    """Show which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
 
     Every sentence is compared. Sentences that differ in case and spacing only count once, the query itself not at all.
     """

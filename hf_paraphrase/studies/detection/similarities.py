@@ -31,7 +31,7 @@ Distributions = list[dict[str, dict[str, Any]]]
 
 @dataclass(kw_only=True)
 class SimilaritySettings(QuerySettings):
-    """Shows the distribution of the cosines of sentences with those of a text (paper 003, section 4.2.1, figure 1).
+    """Show the distribution of the cosines of queries with all sentences of a text (paper 003, section 4.2.1).
 
     Every sentence is compared, repeated ones too; memory holds a few numbers per sentence, not the vectors.
     """
@@ -39,7 +39,7 @@ class SimilaritySettings(QuerySettings):
 
 @recipe(SimilaritySettings)
 def analyze_similarities(settings: SimilaritySettings) -> Distributions:
-    """Shows the distribution of the cosines of sentences with those of a text (paper 003, section 4.2.1, figure 1).
+    """Shows the distribution of the cosines of queries with all sentences of a text (paper 003, figure 1).
 
     Returns:
         For each query and model what was counted.

@@ -218,7 +218,7 @@ class ExpandSettings(DecontaminationSettings):
 
 @recipe(ExpandSettings)
 def expand(settings: ExpandSettings) -> dict[str, int]:
-    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
+    """Replaces a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
         How many different `sentences` there were, how many `changed`, and how many words were `expanded` and could

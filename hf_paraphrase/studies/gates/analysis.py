@@ -52,7 +52,7 @@ _MOST_SHOWN, _PICTURES = 60, 4
 
 @dataclass(kw_only=True)
 class GateAnalysisSettings(ReportSettings):
-    """Reports how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
+    """Report how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
 
     The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
     of speech and dependency label where the text is tagged, and by word, each with a 95 % interval, and pictures of
@@ -65,7 +65,7 @@ class GateAnalysisSettings(ReportSettings):
     tagged: list[str] = setting("tagged files instead: CoNLL-U, or word/TAG, a sentence on one line", [], path=True)
     max_sentences: int = setting("number of distinct sentences to use, from the beginning", 20_000, at_least=1)
     min_count: int = setting("words and labels that occur less often are left out of the tables", 20, at_least=1)
-    seed: int = seed_setting("seed of the bootstrap")
+    seed: int = seed_setting("random seed of the bootstrap")
 
     def check(self) -> None:
         """Checks that the settings are valid."""

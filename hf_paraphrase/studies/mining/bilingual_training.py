@@ -28,7 +28,7 @@ class BilingualVectorSettings(ParallelTextSettings, TrainingRunSettings):
     dimension: int = setting("components of a vector", 300, above=0)
     epochs: int = setting("passes over the bitext", 10, above=0)
     window: int = setting(
-        "maximum number of words on either side that skip-gram predicts; each word draws it from 1 up", 5, above=0
+        "words on either side that skip-gram predicts: for each word a number from 1 to this is drawn", 5, above=0
     )
     negatives: int = setting("negative samples of skip-gram for each predicted word", 5, above=0)
     subsampling: float = setting(

@@ -47,7 +47,7 @@ PARTS = ("test", "training")
 
 @dataclass(kw_only=True)
 class ComparableSettings(OutputSettings):
-    """Makes two collections of sentences with a few translations hidden in them, to be found with `mine`.
+    """Make two collections of sentences with a few translations hidden in them, to be found with `mine`.
 
     The output has the task in the layout of BUCC 2017, and the remaining bitext in bitext/.
     """

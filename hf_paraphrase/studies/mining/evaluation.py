@@ -42,7 +42,7 @@ _SHARES = ["precision (%)", "recall (%)", "F1 (%)"]
 
 @dataclass(kw_only=True)
 class MiningEvaluationSettings(CandidateSettings):
-    """Measures every score and decision of `mine` on a task with known pairs (paper 002, tables 1 to 3, figure 1)."""
+    """Measure every score and decision of `mine` on a task with known pairs (paper 002, tables 1 to 3, figure 1)."""
 
     task: str = setting(
         "prefix of the files of a task, e.g. task/fr-en for task/fr-en.test.fr, .en and .gold", prefix=True

@@ -55,8 +55,8 @@ class MiningSettings(CandidateSettings):
         choices=MARGINS,
     )
     classifier: str | None = setting(
-        "folder of a classifier of parallel sentences, whose probability is the score; with --margin the product of "
-        "both is",
+        "folder of a classifier of parallel sentences, whose probability is the score; with --margin, the score is "
+        "the product of both",
         None,
         path=True,
     )
@@ -64,7 +64,7 @@ class MiningSettings(CandidateSettings):
     threshold: float | None = setting("minimum score of a pair; without it and --tune-on all pairs are kept", None)
     tune_on: str | None = setting(
         "choose the threshold with the best F1 on another pair of collections: PREFIX, with the files PREFIX.gold "
-        "and PREFIX with the suffixes of --source and --target",
+        "and PREFIX with the endings of --source and --target",
         None,
         excludes="threshold",
         prefix=True,

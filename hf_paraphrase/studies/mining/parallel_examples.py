@@ -201,7 +201,7 @@ class ParallelTextSettings(TrainingRunSettings):
     """The bitext and the words of a training on parallel sentences."""
 
     bitext: str = setting(
-        "bitext folder that `prepare bitext` made (splits train and, if it has one, validation)",
+        "bitext folder made by `prepare bitext` (splits train and, if it has one, validation)",
         path=True,
         dataset=True,
     )

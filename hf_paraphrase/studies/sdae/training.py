@@ -47,7 +47,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
 
     A GRU reads a sentence to which noise was added, and its last state is the sentence embedding; a second GRU
-    reconstructs the original sentence. The result is a sentence encoder for `encode`, `evaluate` and all other verbs.
+    reconstructs the original sentence. The result is a sentence encoder, which `encode`, `evaluate` and others open.
     """
 
     text: list[str] = setting(f"text files, one sentence per line, {PLAIN_OR_COMPRESSED}", [], path=True)
@@ -124,7 +124,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         at_least=0,
         names=["--vocabulary-size", "--vocab-size"],
     )
-    max_words: int = setting("sentences of more words are left out", 100, at_least=FEWEST_WORDS)
+    max_words: int = setting("leave out sentences of more words than this", 100, at_least=FEWEST_WORDS)
     dev_size: int = setting(
         "sentences, drawn at random, that are held out to measure the reconstruction loss", 1000, above=0
     )

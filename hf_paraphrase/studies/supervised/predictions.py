@@ -31,7 +31,7 @@ class PredictionSettings(DeviceSettings):
     of the model, in the order of the model's `id2label`.
     """
 
-    model: str = setting("the folder of a model that train-supervised made", path=True)
+    model: str = setting("the folder of a model made by train-supervised", path=True)
     data: str = setting(
         "data folder, or a CSV, JSON lines or Parquet file (of the split train): sentences or pairs as in training",
         path=True,

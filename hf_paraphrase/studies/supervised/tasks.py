@@ -45,7 +45,7 @@ _HEADERS = {
 
 @dataclass(kw_only=True)
 class SupervisedSettings(TrainingRunSettings):
-    """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
+    """Train a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
 
     The encoder is held close to its own parameters by --lambda-w and --lambda-c; with both 0 it is fine-tuned freely,
     with --freeze-encoder not at all, and --from-scratch starts from random parameters of the same architecture. The
@@ -89,7 +89,7 @@ class SupervisedSettings(TrainingRunSettings):
     highest_score: int = setting("the high end of the scale, for similarity", 5)
     from_scratch: bool = setting("start from random parameters instead of the encoder's", False)
     initial_vectors: str | None = setting(
-        "with --from-scratch, word vectors to start from: GloVe or word2vec text, or a model folder",
+        "with --from-scratch, initial word vectors: GloVe or word2vec text, or a model folder",
         None,
         only_with="from_scratch",
         path=True,

@@ -119,7 +119,7 @@ def test_what_translation_tools_write_is_read(tmp_path, monkeypatch, block, enco
     ("content", "wording"),
     [
         ("", "the file is empty"),
-        ("<html><body/></html>", "not a translation memory: <html>"),
+        ("<html><body/></html>", "not TMX: the root is <html>"),
         (HEAD + unit(("fr", "a"), ("en", "b")), "not well-formed XML.*no element found"),
         (HEAD + unit(("de", "a"), ("en", "b")) + TAIL, "no unit has both fr and en.*its languages are de"),
         (HEAD + TAIL, "its languages are not stated"),

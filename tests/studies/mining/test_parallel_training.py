@@ -135,7 +135,8 @@ def logit_of(model, examples, source, target):
 
 
 def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
-    examples = examples_of(many(40))
+    # The numbers of sentences differ from those of their translations.
+    examples = examples_of([(many(1)[0][0], "t7 v1"), *many(40)])
     args = on_cpu(EpochTrainingArguments, tmp_path, seed=3)
     trainer = ParallelTrainer(new_classifier(), args, examples, NegativeDraw(examples, 3))
     items = [(0, row) for row in (4, 9, 2, 30)]
@@ -148,7 +149,7 @@ def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
         for number, label in [(target, 1.0), *((other, 0.0) for other in others)]:
             logit = logit_of(trainer.model, examples, source, number)
             losses.append(functional.binary_cross_entropy_with_logits(logit, torch.tensor(label)))
-    assert len(losses) == 16
+    assert len(losses) == 16 and (pairs[:, 0] != pairs[:, 1]).all()
     torch.testing.assert_close(loss, torch.stack(losses).mean())
     assert len(batch["source_input_ids"]) == 4 and len(batch["target_input_ids"]) == len(
         np.unique(np.concatenate([pairs[:, 1], drawn.ravel()]))
