@@ -49,7 +49,7 @@ def test_padding_order_and_company_change_nothing(model_type, settings):
         torch.testing.assert_close(model(ids, mask, return_token_vectors=False).pooler_output, alone, **near)
         torch.testing.assert_close(model(ids.flip(0)).pooler_output.flip(0), alone, **near)
     encoder = SentenceEncoder(model, build_word_level_tokenizer(["a"]))
-    for rows in (ROWS, [[]], [[7], [9, 10, 11, 12, 13, 14, 3, 2, 1], [], [21, 3, 30, 4]]):
+    for rows in (ROWS, [[]], [[7], [9, 10, 11, 12, 13, 14, 3, 2, 1], [1, 1], [], [21, 1, 30, 4]]):
         alone = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in rows])
         # Laid end to end, as `encode` has them; lengths of weighted parts are rounded otherwise.
         flat = torch.from_numpy(encoder.encode_token_ids(TokenIds.of_lists(rows)))
