@@ -159,14 +159,6 @@ def tiny_wordnet(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def wordnet_folder(tmp_path):
-    """Writes a folder like `tiny_wordnet` that a test may damage: its name, and the version in its files."""
-    from sample import write_wordnet
-
-    return lambda name, version="3.0": write_wordnet(tmp_path / name, WORDNET, version)
-
-
-@pytest.fixture
 def two_cards(monkeypatch):
     """A machine with two GPUs, as far as torch tells, once it is called."""
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from tiny_encoders import new_model
 
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = 120
@@ -35,7 +32,7 @@ def write_encoder(folder, noise=0.3, seed=0, languages=("f", "e"), dimension=24)
     for word, place in sorted(tokenizer.get_vocab().items()):
         if word[0] in languages and word[1:].isdigit():
             vectors[place] = base[int(word[1:])] + noise * random.normal(size=dimension)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=dimension))
+    model = new_model("avg", vocab_size=len(tokenizer), hidden_size=dimension)
     with torch.no_grad():
         model.embeddings.copy_(torch.from_numpy(vectors))
     model.save_pretrained(folder)
@@ -63,19 +60,13 @@ def write_task(folder, part, count=60, planted=15, seed=0):
 
 def write_classifier(folder, seed=0):
     """A classifier of parallel sentences with random weights."""
-    torch.manual_seed(seed)
     tokenizers = {
         side: build_word_level_tokenizer([f"{language}{number}" for number in range(WORDS)])
         for side, language in (("source", "f"), ("target", "e"))
     }
-    config = ParallelBiGruConfig(
-        source_vocab_size=len(tokenizers["source"]),
-        target_vocab_size=len(tokenizers["target"]),
-        embedding_size=8,
-        hidden_size=6,
-        initializer_range=1.0,
-    )
-    ParallelBiGruModel(config).save_pretrained(folder)
+    sizes = {f"{side}_vocab_size": len(tokenizer) for side, tokenizer in tokenizers.items()}
+    sizes |= {"embedding_size": 8, "hidden_size": 6, "initializer_range": 1.0}
+    new_model("parallel_bigru", seed=seed, **sizes).save_pretrained(folder)
     for side, tokenizer in tokenizers.items():
         save_tokenizer(tokenizer, folder / f"{side}_tokenizer")
     return folder

@@ -23,6 +23,8 @@ SMALL = {
     "--precision": "fp32",
 }
 """The settings of a small translation model."""
+FRENCH = ["un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"]
+ENGLISH = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
 
 
 def run(*words):
@@ -46,6 +48,20 @@ def pairs_table(rows, **columns):
     sides = zip(*(("", *row)[-3:] for row in rows), strict=True) if rows else ((), (), ())
     names = ("source", "sentence1", "sentence2")
     return pa.table({name: pa.array(side, pa.string()) for name, side in zip(names, sides, strict=True)} | columns)
+
+
+def number_pairs(count, offset):
+    """Pairs of two to five number words, French and English; a different run of them for every offset."""
+    numbers = [[(index // 8**place) % 8 for place in range(2 + index % 4)] for index in range(offset, offset + count)]
+    return [tuple(" ".join(words[digit] for digit in digits) for words in (FRENCH, ENGLISH)) for digits in numbers]
+
+
+def write_bitext(folder, **splits):
+    """Writes a bitext folder from lists of (source, target) pairs, one a split."""
+    for split, pairs in splits.items():
+        rows = [(f"{split}-{index}", *pair, "fr", "en") for index, pair in enumerate(pairs)]
+        write_rows(folder, split, " ".join(BITEXT.names), rows)
+    return folder
 
 
 def bitext_of(pairs, source_lang="fr", target_lang="en"):

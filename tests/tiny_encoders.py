@@ -1,4 +1,4 @@
-"""Small encoders and translation models in folders."""
+"""Small encoders and translation models, and folders of them."""
 
 from __future__ import annotations
 
@@ -6,37 +6,45 @@ import json
 
 import torch
 
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(10)]
 
 
-def write_average(folder, words=WORDS, *, seed=0, classes=(AvgModel, AvgConfig), **settings):
+def new_model(classes, *, seed=0, **settings):
+    """A model with random weights: of the type of that name, or of a pair of classes."""
+    torch.manual_seed(seed)
+    model, config = (model_class(classes), config_class(classes)) if isinstance(classes, str) else classes
+    return model(config(**settings))
+
+
+def write_average(folder, words=WORDS, *, seed=0, classes="avg", **settings):
     """Writes an average over words or a tokenizer, or another model, of 5 components; returns the folder."""
     tokenizer = build_word_level_tokenizer(words) if isinstance(words, list | set) else words
-    torch.manual_seed(seed)
     sizes = {"hidden_size": 5, "initializer_range": 0.5, "unk_token_id": tokenizer.unk_token_id}
     sizes |= {} if "vocab_sizes" in settings else {"vocab_size": len(tokenizer)}
-    model, config = classes
-    model(config(**{**sizes, **settings})).save_pretrained(folder)
+    new_model(classes, seed=seed, **{**sizes, **settings}).save_pretrained(folder)
     save_tokenizer(tokenizer, folder)
     return folder
 
 
-def write_translator(folder, texts, pieces, **settings):
-    """Writes an untrained translation model that prefers some words to others and ends its sentences."""
-    torch.manual_seed(1)
-    tokenizer = train_bpe_tokenizer(texts, pieces)
-    sizes = {"vocab_size": len(tokenizer), "embedding_size": 6, "hidden_size": 8, "initialization": "xavier"}
-    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes, **settings))
+def new_translator(size, *, seed=0, std=0.8, **settings):
+    """An untrained translation model of so many units, with weights large enough to prefer some words to others."""
+    sizes = {"vocab_size": size, "embedding_size": 6, "hidden_size": 8, "initialization": "xavier"}
+    model = new_model("rnn_search", seed=seed, **{**sizes, **settings}).eval()
     with torch.no_grad():
         for parameter in model.parameters():
-            parameter.normal_(std=0.8)
+            parameter.normal_(std=std)
+    return model
+
+
+def write_translator(folder, texts, pieces, **settings):
+    """Writes such a model, which ends its sentences, and its tokenizer."""
+    tokenizer = train_bpe_tokenizer(texts, pieces)
+    model = new_translator(len(tokenizer), seed=1, **settings)
+    with torch.no_grad():
         model.lm_head.bias[:4] = torch.tensor([-100.0, -100.0, 18.0, -100.0])
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
+from tiny_encoders import new_model
 from transformers import TrainerCallback
 
 from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 SIZE = 62
@@ -33,9 +29,8 @@ def rows_of(first, second):
 
 
 def make(kind="avg", **settings):
-    torch.manual_seed(0)
     sizes = {"vocab_size": SIZE, "hidden_size": 8, "initializer_range": 0.5, **settings}
-    return AvgModel(AvgConfig(**sizes)) if kind == "avg" else GranModel(GranConfig(cell=kind, **sizes))
+    return new_model("avg", **sizes) if kind == "avg" else new_model("gran", cell=kind, **sizes)
 
 
 def on_cpu(arguments_class, folder, **settings):

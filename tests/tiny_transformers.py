@@ -1,7 +1,9 @@
-"""Encoders of transformers small enough to be made in a test: a BERT, a RoBERTa and an MPNet, with random weights."""
+"""Encoders of other libraries small enough to be made in a test: BERT, RoBERTa, MPNet and tables of model2vec."""
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import (
@@ -54,3 +56,15 @@ def write_transformer(folder, kind="bert", **settings):
     model(config(vocab_size=len(tokenizer), **sizes, **options)).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+def numbers(rows, columns=6):
+    return np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
+
+
+def write_model2vec(folder, tokenizer, vectors=None, **settings):
+    """Writes a table of a vector for each token, as model2vec does, and opens it there."""
+    library = pytest.importorskip("model2vec")
+    vectors = numbers(tokenizer.get_vocab_size()) if vectors is None else vectors
+    library.StaticModel(vectors, tokenizer, **settings).save_pretrained(folder)
+    return library.StaticModel.from_pretrained(folder)

@@ -74,10 +74,10 @@ def _tmx(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield "</body></tmx>"
 
 
-def write_wordnet(folder: Path, synsets: Synsets = SYNSETS, version: str = "3.0") -> Path:
+def write_wordnet(folder: Path, synsets: Synsets = SYNSETS) -> Path:
     """Writes synsets as files of WordNet; the places of those in the data files are in bytes."""
     folder.mkdir(parents=True)
-    head = f"  1 This software and database is being provided to you.  \n  2 WordNet {version} Copyright 2006.  \n"
+    head = "  1 This software and database is being provided to you.  \n  2 WordNet 3.0 Copyright 2006.  \n"
     letters = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
     for part, glosses in synsets.items():
         data, places = head, dict[str, list[str]]()

@@ -7,14 +7,12 @@ import pytest
 import torch
 from datasets import load_dataset
 from huggingface_hub import DatasetCard
-from small_runs import bitext_of, job
-from tiny_encoders import change_json
+from small_runs import bitext_of, job, number_pairs, write_bitext
+from tiny_encoders import change_json, new_model
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.schema import BACK_TRANSLATED
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation import translator as translators
 from hf_paraphrase.translation.back_translation import back_translated
@@ -84,7 +82,7 @@ def test_a_rounded_search_finds_nearly_the_lists_of_fp32_and_scores_them_in_fp32
 
 
 def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said_to_be(
-    tiny_model, translated, write_bitext, tmp_path
+    tiny_model, translated, tmp_path
 ):
     lower = shutil.copytree(tiny_model, tmp_path / "lower")
     change_json(lower / "config.json", lowercase=True)
@@ -100,12 +98,11 @@ def test_both_sides_of_the_pairs_of_a_lower_cased_model_are_lower_cased_and_said
 
 
 @pytest.mark.parametrize(("precision", "plain"), [({}, False), ({"bf16": True}, True)])
-def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, plain, monkeypatch):
+def test_the_number_of_threads_does_not_change_a_bit(precision, plain, monkeypatch):
     tokenizer = train_bpe_tokenizer([text for pair in number_pairs(64, 0) for text in pair], 60)
-    torch.manual_seed(0)
     # So large that several threads would share a product.
     sizes = {"vocab_size": len(tokenizer), "embedding_size": 64, "hidden_size": 256, "initialization": "xavier"}
-    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes)).eval()
+    model = new_model("rnn_search", **sizes).eval()
     with torch.no_grad():
         model.lm_head.bias[tokenizer.eos_token_id] += 1.0
     if plain:
@@ -125,7 +122,7 @@ def test_the_number_of_threads_does_not_change_a_bit(number_pairs, precision, pl
 
 
 @pytest.fixture(scope="module")
-def bitext(write_bitext, number_pairs, tmp_path_factory):
+def bitext(tmp_path_factory):
     """Three shards of four sentences."""
     return write_bitext(tmp_path_factory.mktemp("bitext") / "numbers", train=number_pairs(12, 50))
 

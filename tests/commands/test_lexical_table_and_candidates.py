@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from small_runs import job
+from small_runs import job, record
 
 from hf_paraphrase import SearchOptions
 from hf_paraphrase.commands import main
@@ -66,8 +65,8 @@ def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the
     assert shared, "the searches share no translation, so this test shows nothing"
     for row in shared:
         assert row["log_prob"] == pytest.approx(scores[row["source"], row["sentence2"]], abs=1e-3)
-    record = json.loads((tmp_path / "few" / "provenance.json").read_text())
-    assert "lexical_table.safetensors" in [item["name"] for item in record["inputs"]]
+    made = record(tmp_path / "few")
+    assert "lexical_table.safetensors" in [item["name"] for item in made["inputs"]]
 
 
 def test_languages_that_are_unknown_or_the_same_pass_and_another_target_is_refused(tiny_bitext):

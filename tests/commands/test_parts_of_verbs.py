@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 
 import pytest
-from small_runs import SMALL, write_pairs
+from small_runs import SMALL, record, write_pairs
 from tqdm.auto import tqdm
 
 from hf_paraphrase import commands
@@ -61,7 +60,7 @@ def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(w
         assert not by_parts.exists()
         assert run(words, by_parts, *size, "--shard", part) == 0
     assert rows_of(by_parts) == rows_of(whole)
-    results = [json.loads((folder / "provenance.json").read_text())["results"] for folder in (by_parts, whole)]
+    results = [record(folder)["results"] for folder in (by_parts, whole)]
     assert results[0] == results[1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["parts", "whole"]
     capsys.readouterr()

@@ -6,12 +6,11 @@ import shutil
 
 import pytest
 from datasets import load_dataset
-from small_runs import write
+from small_runs import run, write
 from tiny_encoders import write_average
 
 import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import read_provenance
-from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.searching.index import SearchIndex
@@ -34,14 +33,10 @@ def corpus(tmp_path_factory):
     return path
 
 
-def run(*words):
-    return main(["search", *map(str, words)])
-
-
 @pytest.fixture(scope="module")
 def index(model, corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("indexes") / "index"
-    assert run("--model", model, "--corpus", corpus, "--output", folder) == 0
+    assert run("search", "--model", model, "--corpus", corpus, "--output", folder) == 0
     return folder
 
 
@@ -72,11 +67,11 @@ def test_an_index_that_grows_is_the_index_of_all_and_encodes_what_is_new_alone(m
         (tmp_path / name).write_text("\n".join(lines))
     flags = ["--model", model, "--method", "approximate"]
     for name in ("one", "all"):
-        assert run(*flags, "--corpus", tmp_path / name, "--output", tmp_path / f"index-{name}") == 0
+        assert run("search", *flags, "--corpus", tmp_path / name, "--output", tmp_path / f"index-{name}") == 0
     encoded = []
     encode = SentenceEncoder.token_ids
     monkeypatch.setattr(SentenceEncoder, "token_ids", lambda self, texts: encoded.extend(texts) or encode(self, texts))
-    assert run("--index", tmp_path / "index-one", "--add", tmp_path / "two") == 0
+    assert run("search", "--index", tmp_path / "index-one", "--add", tmp_path / "two") == 0
     assert sorted(encoded) == sorted({*parts[1]} - {*parts[0]})
     grown, whole = (SearchIndex(tmp_path / f"index-{name}") for name in ("one", "all"))
     assert grown.sentences.equals(whole.sentences)
@@ -107,14 +102,14 @@ def test_sentences_are_added_and_removed_from_python(index, tmp_path):
     assert record["results"]["encoder"] == "first" and record["results"]["sources"] == ["text.gz"]
     assert "sentences of `text.gz`" in (tmp_path / "i" / "README.md").read_text()
     (tmp_path / "lines").write_text("w7\nw5 | w6\n")
-    assert run("--index", tmp_path / "i", "--remove", tmp_path / "lines") == 0
+    assert run("search", "--index", tmp_path / "i", "--remove", tmp_path / "lines") == 0
     assert sentences_of(tmp_path / "i") == ["w2 w1", "w3\u2028w4", "unheard of"]
 
 
 def test_an_index_that_cannot_be_changed_stays_as_it_is(index, tmp_path, capfd):
     shutil.copytree(index, tmp_path / "i")
     (tmp_path / "all").write_text("\n".join(KEPT))
-    assert run("--index", tmp_path / "i", "--remove", tmp_path / "all") == 2
+    assert run("search", "--index", tmp_path / "i", "--remove", tmp_path / "all") == 2
     assert "the corpus contains no sentences" in capfd.readouterr().err and sentences_of(tmp_path / "i") == KEPT
     (tmp_path / "i" / "provenance.json").unlink()
     with pytest.raises(hf_paraphrase.OutputError, match="not made by hf-paraphrase search"):
@@ -125,9 +120,9 @@ def test_the_licence_of_a_corpus_reaches_the_index_what_is_added_and_the_pairs(m
     for name, licence in (("one", "cc-by-2.0"), ("two", "cc0-1.0")):
         write(tmp_path / name, sentence=["w1 w2", f"w2 {name}"])
         (tmp_path / name / "README.md").write_text(f"---\nlicense: {licence}\nlanguage: no\n---\n")
-    assert run("--model", model, "--corpus", tmp_path / "one", "--output", tmp_path / "i") == 0
-    assert run("--index", tmp_path / "i", "--add", tmp_path / "two") == 0
-    assert run("--index", tmp_path / "i", "--mine", "--output", tmp_path / "pairs") == 0
+    assert run("search", "--model", model, "--corpus", tmp_path / "one", "--output", tmp_path / "i") == 0
+    assert run("search", "--index", tmp_path / "i", "--add", tmp_path / "two") == 0
+    assert run("search", "--index", tmp_path / "i", "--mine", "--output", tmp_path / "pairs") == 0
     for name in ("i", "pairs"):
         assert "license:\n- cc-by-2.0\n- cc0-1.0" in (tmp_path / name / "README.md").read_text()
 
@@ -136,7 +131,7 @@ def test_the_licence_of_a_corpus_reaches_the_index_what_is_added_and_the_pairs(m
 
 
 def test_neighbours_are_printed_as_tab_separated_values_or_json_lines(index, tmp_path, capsys):
-    assert run("--index", index, "--query", "w1 w2", "w3 w4", "--top-k", "3") == 0
+    assert run("search", "--index", index, "--query", "w1 w2", "w3 w4", "--top-k", "3") == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == ["query", "rank", "score", "position", "sentence"] and len(rows) == 7
     assert [row[:3] for row in rows[1:4]] == [["w1 w2", str(rank), "1.000000"] for rank in (1, 2, 3)]
@@ -144,21 +139,22 @@ def test_neighbours_are_printed_as_tab_separated_values_or_json_lines(index, tmp
     # The line separator inside the sentence breaks no line of the output.
     assert rows[4] == ["w3 w4", "1", "1.000000", "3", "w3 w4"]
     (tmp_path / "queries").write_text("w1 w2\nnever\nw6 | w5\n\n")
-    assert run("--index", index, "--query-file", tmp_path / "queries", "--format", "jsonl", "--top-k", "2") == 0
+    flags = ["--query-file", tmp_path / "queries", "--format", "jsonl", "--top-k", 2]
+    assert run("search", "--index", index, *flags) == 0
     captured = capsys.readouterr()
     found = [json.loads(line) for line in captured.out.split("\n")[:-1]]
     lengths = {item["query"]: len(item["neighbours"]) for item in found}
     assert lengths == {"w1 w2": 2, "never": 0, "w6 | w5": 2, "": 0}
     assert found[2]["neighbours"][0]["sentence"] == "w5 | w6"
     assert "2 of 4 queries have no neighbours: they are blank, or none of their words is in" in captured.err
-    assert run("--index", index, "--query", "never") == 2 and capsys.readouterr().out == ""
+    assert run("search", "--index", index, "--query", "never") == 2 and capsys.readouterr().out == ""
 
 
 # ----- mining
 
 
 def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_path, capsys):
-    assert run("--index", index, "--mine", "--threshold", "0.3", "--output", tmp_path / "pairs") == 0
+    assert run("search", "--index", index, "--mine", "--threshold", "0.3", "--output", tmp_path / "pairs") == 0
     vectors = SentenceEncoder.from_pretrained(model).encode(KEPT[:-1], normalize=True).astype(float)
     cosines = vectors @ vectors.T
     expected = {
@@ -174,7 +170,7 @@ def test_mined_pairs_are_a_data_folder_with_each_pair_once(index, model, tmp_pat
     assert read_provenance(tmp_path / "pairs")["results"] == {"pairs": len(data), "found": len(data), "sentences": 7}
     assert "All sentences were compared" in (tmp_path / "pairs" / "README.md").read_text()
     flags = ["--index", index, "--mine", "--threshold", "0.3", "--max-pairs", "1"]
-    assert run(*flags, "--output", tmp_path / "best") == 0
+    assert run("search", *flags, "--output", tmp_path / "best") == 0
     assert len(DataFolder(tmp_path / "best").table()) == 1 and "the best 1 are kept" in capsys.readouterr().err
 
 

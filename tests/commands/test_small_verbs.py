@@ -15,8 +15,6 @@ from forks import run_here
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HubError
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_gran import GranModel
 
 
 def test_env_names_the_versions_and_devices(capsys):
@@ -80,7 +78,7 @@ def test_every_line_becomes_its_row_whatever_the_blocks(model, tmp_path, capsys,
 
 
 def test_the_products_of_a_network_are_in_bf16_where_it_is_asked_for_and_those_of_an_average_never(model, tmp_path):
-    network = write_average(tmp_path / "gran", classes=(GranModel, GranConfig))
+    network = write_average(tmp_path / "gran", classes="gran")
     (tmp_path / "text").write_text("".join(f"{' '.join(WORDS[start : start + 4])}\n" for start in range(len(WORDS))))
     for folder, differs in ((network, True), (model, False)):
         exact, rounded = (tmp_path / f"{folder.name}_{precision}.npy" for precision in ("fp32", "bf16"))

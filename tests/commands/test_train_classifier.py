@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from small_runs import run, write
+from small_runs import number_pairs, record, run, write, write_bitext
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from hf_paraphrase.commands import main
@@ -36,7 +34,7 @@ def pairs(tmp_path_factory):
 def test_a_trained_classifier_is_a_whole_model_folder_that_knows_what_it_has_seen(pairs, tmp_path):
     folder = tmp_path / "classifier"
     assert run("train-classifier", "--pairs", pairs, "--output", folder, "--body", "lstm", *TINY) == 0
-    results = json.loads((folder / "provenance.json").read_text())["results"]
+    results = record(folder)["results"]
     assert results["references"] == {"train": 40, "dev": 10, "test": 10}
     assert results["test"]["accuracy"] > 80 and results["test"]["sentences"] == 20
     model = AutoModelForSequenceClassification.from_pretrained(folder)
@@ -65,7 +63,7 @@ SMALL += ["--batch-size", "24"]
 
 
 @pytest.fixture(scope="module")
-def bitext(tmp_path_factory, write_bitext, number_pairs):
+def bitext(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parallel") / "numbers"
     return write_bitext(folder, train=number_pairs(72, 100), validation=number_pairs(16, 0))
 
@@ -75,7 +73,7 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert run("train-parallel-classifier", "--bitext", bitext, "--output", folder, *SMALL) == 0
     out, err = capsys.readouterr()
     assert out == "" and "72 pairs train, 16 pairs validation" in err and "best F1" in err
-    results = json.loads((folder / "provenance.json").read_text())["results"]
+    results = record(folder)["results"]
     assert results["pairs"] == {"train": 72, "validation": 16} and len(results["epochs"]) == 3
     # 24 labelled pairs a batch, one in six of which is parallel.
     assert results["steps"] == 3 * 18
@@ -88,14 +86,12 @@ def test_a_trained_classifier_is_a_whole_model_folder(bitext, tmp_path, capsys):
     assert (folder / "README.md").read_text().startswith("---\nlanguage:\n- fr\n- en\n")
 
 
-def test_vectors_of_both_languages_are_two_encoders_in_one_space_and_a_classifier_starts_from_them(
-    bitext, tmp_path, write_bitext, number_pairs
-):
+def test_vectors_of_both_languages_are_two_encoders_in_one_space_and_a_classifier_starts_from_them(bitext, tmp_path):
     pairs = write_bitext(tmp_path / "bitext", train=number_pairs(200, 100))
     folder = tmp_path / "vectors"
     words = f"train-bilingual-vectors --bitext {pairs} --output {folder} --dimension 12 --epochs 8 --subsampling 0"
     assert main(f"{words} --aligned-weight 10 --batch-size 16".split()) == 0
-    assert json.loads((folder / "provenance.json").read_text())["results"]["pairs"] == 200
+    assert record(folder)["results"]["pairs"] == 200
     assert (folder / "README.md").read_text().startswith("---\nlanguage:\n- fr\n- en\nlibrary_name")
     encoders = [SentenceEncoder.from_pretrained(folder / side) for side in ("source", "target")]
     numbers = [["un", "trois", "huit"], ["one", "three", "eight"]]

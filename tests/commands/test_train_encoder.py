@@ -11,7 +11,7 @@ import pytest
 from documented_blocks import blocks
 from huggingface_hub import ModelCard
 from safetensors.numpy import load_file
-from small_runs import lettered, write
+from small_runs import lettered, number_pairs, write, write_bitext
 from tiny_teachers import write_teacher
 from transformers import AutoModel, AutoTokenizer
 
@@ -100,9 +100,7 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
     assert "60 pairs labelled 0 (no paraphrases) left out" in capsys.readouterr().err
 
 
-def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrieval(
-    tmp_path, write_bitext, number_pairs, capsys
-):
+def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrieval(tmp_path, capsys):
     folder = write_bitext(tmp_path / "bitext", train=number_pairs(80, 100), validation=number_pairs(12, 20))
     bpe = {"kind": "bpe", "pairs": folder, "vocabulary_size": 80, "output": tmp_path / "bpe"}
     hf_paraphrase.train_tokenizer(**bpe)

@@ -10,7 +10,7 @@ import sys
 import pytest
 import sacrebleu
 import torch
-from small_runs import command, record, train
+from small_runs import command, number_pairs, record, train, write_bitext
 from transformers import AutoModelForSeq2SeqLM
 
 from hf_paraphrase.commands import main
@@ -80,7 +80,7 @@ def test_adadelta_has_the_reference_settings_and_a_constant_rate(tiny_bitext, tm
 
 
 def test_several_bitexts_are_mixed_one_named_twice_counts_twice_and_long_pairs_are_left_out(
-    tiny_bitext, write_bitext, number_pairs, tmp_path, capsys
+    tiny_bitext, tmp_path, capsys
 ):
     other = write_bitext(tmp_path / "other", train=number_pairs(60, 200))
     words = [word for word in command(tiny_bitext, tmp_path / "model") if not word.startswith("--warmup-steps")]
@@ -100,16 +100,16 @@ def test_several_bitexts_are_mixed_one_named_twice_counts_twice_and_long_pairs_a
 
 
 def test_a_run_that_goes_on_with_frozen_embeddings_keeps_those_of_the_model_and_learns_the_rest(
-    trained, tiny_bitext, tmp_path
+    tiny_model, tiny_bitext, tmp_path
 ):
-    words = ["--initial-model", str(trained), "--freeze-embeddings", "--seed", "9", "--epochs", "1"]
+    words = ["--initial-model", str(tiny_model), "--freeze-embeddings", "--seed", "9", "--epochs", "1"]
     assert train(tiny_bitext, tmp_path / "model", *words) == 0
-    before, after = (load_translation_model(folder)[0].state_dict() for folder in (trained, tmp_path / "model"))
+    before, after = (load_translation_model(folder)[0].state_dict() for folder in (tiny_model, tmp_path / "model"))
     same = {name for name, tensor in before.items() if torch.equal(tensor, after[name])}
     frozen = {name for name in before if "embeddings" in name or name.startswith("lm_head")}
     assert frozen and frozen <= same and len(same) < len(before)
     card = (tmp_path / "model" / "README.md").read_text()
-    assert f"began with the weights and the units of `{trained.name}`" in card
+    assert f"began with the weights and the units of `{tiny_model.name}`" in card
 
 
 def evaluate(model, bitext, *words):
@@ -143,7 +143,7 @@ def test_scores_equal_sacrebleu_on_the_translations_and_case_split_and_limit_are
 
 
 def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads_are_cut_and_counted_once(
-    tiny_model, write_bitext, tmp_path, capsys
+    tiny_model, tmp_path, capsys
 ):
     pairs = [("", "nothing"), ("un " * 10_000, "ten thousand"), (None, "no source"), ("deux", None)]
     bitext = write_bitext(tmp_path / "bitext", test=pairs)

@@ -1,4 +1,4 @@
-"""Trains small encoders for test_joint_training.py: in one process when imported, in several under torchrun."""
+"""Trains small encoders for test_joint_training.py, in one process or in two, which then also gather and compare."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from tiny_training import KillAt, Killed, make, tokenizer, trainer_of
 from transformers import TrainerCallback
 
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.errors import HfParaphraseError
 from hf_paraphrase.training.callbacks import last_checkpoint
-from hf_paraphrase.training.processes import gather_rows, num_processes, process_index, wait_for_all
+from hf_paraphrase.training.processes import check_in_common, gather_rows, num_processes, process_index, wait_for_all
 
 JOINT = 6
 """Pairs in a joint batch."""
@@ -100,6 +101,17 @@ def main(pairs_folder, output):
         "waited": torch.tensor((output / "done").is_file()),
     }
     save_file(result, output / f"gathered {process_index()}.safetensors")
+    # Why a run is refused: of the same inputs, of others, and where one does not see the folder of the other.
+    messages = []
+    for job, folder in ((0, output), (process_index(), output), (0, output / f"of process {process_index()}")):
+        if process_index() == 0:
+            folder.mkdir(exist_ok=True)
+        try:
+            check_in_common(f"{job:02x}" * 32, folder)
+            messages.append("")
+        except HfParaphraseError as error:
+            messages.append(str(error))
+    (output / f"messages {process_index()}").write_text("\n".join(messages))
 
 
 if __name__ == "__main__":

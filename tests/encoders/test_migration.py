@@ -9,13 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import write_average
 
 from hf_paraphrase import SentenceEncoder, paraphrase_mining, quantize_embeddings, semantic_search
-from hf_paraphrase.encoders.model_folder import write_model_files
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 SENTENCE = "the doctor bought a new car and the farmer sold an old horse in town . rain falls , music stops"
 WORDS = sorted(set(SENTENCE.split()))
@@ -25,12 +22,9 @@ TEXTS = [" ".join(np.random.default_rng(seed).choice(WORDS, 3 + seed % 5)) for s
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    torch.manual_seed(0)
-    place = tmp_path_factory.mktemp("migration") / "my_avg"
-    tokenizer = build_word_level_tokenizer(WORDS)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=20, initializer_range=0.5))
-    write_model_files(place, model, tokenizer)
-    return place
+    root = tmp_path_factory.mktemp("migration")
+    plain = write_average(root / "plain", WORDS, hidden_size=20)
+    return SentenceEncoder.from_pretrained(plain).save_pretrained(root / "my_avg")
 
 
 def rows():

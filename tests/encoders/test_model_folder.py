@@ -12,7 +12,6 @@ from transformers import AutoModel
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
 from hf_paraphrase.hub.publishing import check_licence, plan_push
-from hf_paraphrase.models.registry import config_class, model_class
 
 
 @pytest.fixture
@@ -65,8 +64,7 @@ TEXTS = ["The cat sat.", "a zebra", "", "cat " * 30]
 
 @pytest.mark.parametrize("model_type", ["avg", "gran"])
 def test_a_saved_encoder_opens_everywhere_with_the_same_vectors(tmp_path, model_type):
-    folder, classes = tmp_path / "model", (model_class(model_type), config_class(model_type))
-    write_average(folder, ["the", "cat", "sat", "."], classes=classes)
+    folder = write_average(tmp_path / "model", ["the", "cat", "sat", "."], classes=model_type)
     head = "license: mit\nlanguage: en\nbase_model: org/base\n"
     (folder / "README.md").write_text(f"---\n{head}---\n# x\n\n## Training\n\nOn pairs.\n")
     (folder / "provenance.json").write_text('{"command": "hf-paraphrase train-encoder"}\n')

@@ -17,12 +17,8 @@ from hf_paraphrase.training.word_vectors import initial_embeddings
 WORDS = ["the", "cat", "sat", "down"]
 
 
-@pytest.fixture
-def ours(tmp_path):
-    return write_average(tmp_path / "ours", WORDS)
-
-
-def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_again(ours):
+def test_starting_from_a_saved_model_with_its_own_vocabulary_gives_its_table_again(tmp_path):
+    ours = write_average(tmp_path / "ours", WORDS)
     table = AvgModel.from_pretrained(ours).embeddings.detach().numpy()
     vectors = read_initial_vectors(ours, ["cat", "dog"], first=1)
     assert vectors.words == ["the", "cat", "UUUNKKK"]

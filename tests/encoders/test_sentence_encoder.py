@@ -4,28 +4,20 @@ import numpy as np
 import pytest
 import torch
 from tiny_encoders import write_average
+from tiny_training import SIZE, make
+from tiny_training import tokenizer as tokenizer_of_letters
 
 from hf_paraphrase.encoders.padded_batches import TOKENS_PER_BATCH, batches_of_like_length
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
-WORDS = [f"w{number}" for number in range(30)]
-TEXTS = ["w1 w2 w3", "", "w4", "nothing known", "w5 w6 w7 w8 w9", "  ", "w4"]
+TEXTS = ["a1 a2 a3", "", "a4", "nothing known", "a5 b6 b7 b8 b9", "  ", "a4"]
 
 
 @pytest.fixture(params=["avg", "lstm"])
 def encoder(request):
-    torch.manual_seed(0)
-    size = {"vocab_size": 32, "hidden_size": 8, "initializer_range": 0.5}
-    model = AvgModel(AvgConfig(**size)) if request.param == "avg" else GranModel(GranConfig(cell="lstm", **size))
-    return SentenceEncoder(model, build_word_level_tokenizer(WORDS))
+    return SentenceEncoder(make(request.param), tokenizer_of_letters())
 
 
 def test_vectors_are_those_of_the_model_in_input_order_whatever_the_batch_size(encoder, monkeypatch):
@@ -57,11 +49,11 @@ def test_similarity_takes_embeddings_for_texts(encoder):
 
 
 def model_folder(folder, model_type):
-    tokenizer, given = build_word_level_tokenizer(WORDS), {"hidden_size": 8}
+    tokenizer, given = tokenizer_of_letters(), {"hidden_size": 8}
     if model_type == "concatenation":
         tokenizer = ConcatenationTokenizer(parts=[tokenizer, tokenizer])
-        given |= {"vocab_sizes": [32, 32], "part_size": 4}
-    return write_average(folder, tokenizer, classes=(model_class(model_type), config_class(model_type)), **given)
+        given |= {"vocab_sizes": [SIZE, SIZE], "part_size": 4}
+    return write_average(folder, tokenizer, classes=model_type, **given)
 
 
 @pytest.mark.parametrize("model_type", ["avg", "concatenation", "gran"])
@@ -75,7 +67,7 @@ def test_truncated_embeddings_are_the_first_components(tmp_path, model_type):
         assert encoder.dimension == size and whole.dimension == 8
         for found in (encoder.encode(TEXTS), whole.truncated(size).encode(TEXTS)):
             np.testing.assert_allclose(found, vectors[:, :size], rtol=0, atol=1e-6)
-        assert encoder.encode("w1").shape == (size,) and encoder.encode([]).shape == (0, size)
+        assert encoder.encode("a1").shape == (size,) and encoder.encode([]).shape == (0, size)
         # The part that is kept is what is normalised.
         norms = np.linalg.norm(encoder.encode(TEXTS, normalize=True), axis=1)
         np.testing.assert_allclose(norms, np.linalg.norm(vectors[:, :size], axis=1) > 0, atol=1e-6)

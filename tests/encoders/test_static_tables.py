@@ -12,7 +12,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tiny_encoders import write_average
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tiny_transformers import numbers, tokenizer_of, write_model2vec
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
 from hf_paraphrase.encoders import word_averages
@@ -111,7 +112,7 @@ DAMAGES = {
     "no tokenizer.json": lambda f: (f / "tokenizer.json").unlink(),
     "the tokenizer has .* tokens": lambda f: change_weights(f, lambda w: {"embeddings": w["embeddings"][:3]}),
     "the table of word vectors cannot be opened": lambda f: change_weights(
-        f, lambda w: {**w, "mapping": torch.full((len(PIECES),), -1)}
+        f, lambda w: {**w, "mapping": torch.full((len(w["embeddings"]),), -1)}
     ),
 }
 
@@ -122,7 +123,7 @@ def test_what_is_damaged_is_one_line_with_its_file(folders, tmp_path, message):
     if message == "missing embeddings":
         shutil.copytree(folders["words"], folder)
     else:
-        model2vec(folder, word_pieces(), normalize=True)
+        write_model2vec(folder, word_pieces(), normalize=True)
     DAMAGES[message](folder)
     with pytest.raises(ModelError, match=message) as caught:
         SentenceEncoder.from_pretrained(folder)
@@ -198,8 +199,6 @@ def test_tables_import_no_large_library_and_search_and_deduplicate_where_there_i
     assert np.load(tmp_path / "cats.npy").shape == (300, 512)
 
 
-PLAIN_WORDS = ["the", "cat", "sat", "on", "a", "mat", "in", "paris", "doctor", "bought", "car", "don", "t", "naive"]
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *PLAIN_WORDS, "##s", "##ing", "##t", ",", ".", "!", "'"]
 FOREIGN = [
     "The cats sat on a mat.",
     "",
@@ -213,14 +212,7 @@ MANY = FOREIGN * 40
 
 
 def word_pieces():
-    tokenizer = Tokenizer(models.WordPiece({piece: number for number, piece in enumerate(PIECES)}, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    return tokenizer
+    return tokenizer_of("bert").backend_tokenizer
 
 
 def unigrams():
@@ -237,17 +229,6 @@ def bytes_of_words():
     return tokenizer
 
 
-def numbers(rows, columns=6, seed=0):
-    return np.random.default_rng(seed).normal(size=(rows, columns)).astype(np.float32)
-
-
-def model2vec(folder, tokenizer, vectors=None, **settings):
-    library = pytest.importorskip("model2vec")
-    vectors = numbers(tokenizer.get_vocab_size()) if vectors is None else vectors
-    library.StaticModel(vectors, tokenizer, **settings).save_pretrained(folder)
-    return library.StaticModel.from_pretrained(folder)
-
-
 def sentence_transformer(folder, tokenizer, *more):
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import StaticEmbedding
@@ -257,8 +238,9 @@ def sentence_transformer(folder, tokenizer, *more):
 
 
 # Tokens may share vectors and have factors.
-WEIGHTS = np.random.default_rng(1).random(len(PIECES)).astype(np.float32)
-MAPPING = np.random.default_rng(2).integers(0, 5, len(PIECES))
+SIZE = word_pieces().get_vocab_size()
+WEIGHTS = np.random.default_rng(1).random(SIZE).astype(np.float32)
+MAPPING = np.random.default_rng(2).integers(0, 5, SIZE)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +254,7 @@ MAPPING = np.random.default_rng(2).integers(0, 5, len(PIECES))
     ],
 )
 def test_a_model2vec_folder_gives_what_model2vec_gives(tmp_path, tokenizer, settings):
-    expected = model2vec(tmp_path, tokenizer(), **settings)
+    expected = write_model2vec(tmp_path, tokenizer(), **settings)
     encoder = SentenceEncoder.from_pretrained(tmp_path)
     for texts in (FOREIGN, MANY):
         np.testing.assert_allclose(encoder.encode(texts), expected.encode(texts), atol=1e-6)

@@ -10,7 +10,7 @@ import tiny_training
 import torch
 from datasets import Dataset
 from tiny_training import rows_of, sides
-from tiny_transformers import tokenizer_of, write_transformer
+from tiny_transformers import tokenizer_of, write_model2vec, write_transformer
 from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertModel, T5Config, T5EncoderModel
 
@@ -143,10 +143,8 @@ def test_other_models_of_sentence_transformers_are_opened_trained_and_saved(tmp_
 
 
 def test_a_table_of_model2vec_is_trained_on_as_an_average(tmp_path):
-    library = pytest.importorskip("model2vec")
-    tokenizer = tokenizer_of("bert")
-    vectors = np.random.default_rng(0).normal(size=(len(tokenizer), 6)).astype(np.float32)
-    library.StaticModel(vectors, tokenizer.backend_tokenizer, config={}).save_pretrained(tmp_path / "table")
+    tokenizer = tokenizer_of("bert").backend_tokenizer
+    write_model2vec(tmp_path / "table", tokenizer, config={})
     before = SentenceEncoder.from_pretrained(tmp_path / "table").encode(TEXTS)
     made = [
         train_encoder(pairs=sentence_rows(), initial_model=start, epochs=epochs, output=tmp_path / name)
@@ -159,7 +157,7 @@ def test_a_table_of_model2vec_is_trained_on_as_an_average(tmp_path):
     np.testing.assert_allclose(made[0].encode(TEXTS), before, atol=1e-6)
     np.testing.assert_array_equal(made[1].encode(TEXTS), made[2].encode(TEXTS))
     assert made[1].model.config.model_type == "avg" and np.abs(made[1].encode(TEXTS) - before).max() > 1e-4
-    library.StaticModel(vectors, tokenizer.backend_tokenizer, normalize=True).save_pretrained(tmp_path / "unit")
+    write_model2vec(tmp_path / "unit", tokenizer, normalize=True)
     trainer = EncoderTrainer(str(tmp_path / "unit"), arguments(tmp_path / "run"), sentence_rows())
     trainer.save_model(str(tmp_path / "saved"))
     saved = SentenceEncoder.from_pretrained(tmp_path / "saved").encode(TEXTS)

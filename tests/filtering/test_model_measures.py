@@ -13,8 +13,6 @@ from hf_paraphrase.filtering.language_model import train_language_model
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.filtering.reference_classifier.reference_classification import ReferenceScorer
 from hf_paraphrase.filtering.reference_classifier.references import write_seen
-from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
-from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 
 
 def scored(table, name, **settings):
@@ -64,8 +62,7 @@ def test_similarity_is_the_cosine_of_the_embeddings(encoder):
 
 
 def test_a_classifier_gives_its_probabilities_of_the_translations_and_marks_what_it_has_seen(encoder, tmp_path):
-    kind = {"classes": (ReferenceClassifier, ReferenceClassifierConfig), "embedding_size": 5}
-    write_average(tmp_path, ["a", "b", "c"], **kind, initializer_range=1.0)
+    write_average(tmp_path, ["a", "b", "c"], classes="reference_classifier", embedding_size=5, initializer_range=1.0)
     write_seen(tmp_path, {"train": ["B c."], "test": ["c"]})
     pairs = [("a", "a b"), ("b C", None), (None, "zzz"), ("c!", "c c a")]
     found = scored(pairs_table(pairs), "reference_probability", classifier=str(tmp_path))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 
 import pyarrow as pa
@@ -29,8 +28,8 @@ def test_every_step_is_counted_and_what_was_computed_for_one_stays(pairs, tmp_pa
     kept = DataFolder(tmp_path / "kept").table()
     assert kept.column_names == ["id", "sentence1", "sentence2", "rank", "length", "overlap_1"]
     assert kept.column("rank").to_pylist() == [1] * 4
-    record = json.loads((tmp_path / "kept/provenance.json").read_text())
-    assert record["results"]["rows"] == 4 and record["results"]["funnel"]["read"] == 20
+    made = record(tmp_path / "kept")
+    assert made["results"]["rows"] == 4 and made["results"]["funnel"]["read"] == 20
 
 
 def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_compared(pairs, tmp_path):
@@ -40,8 +39,8 @@ def test_pairs_that_contain_an_evaluation_sentence_go_only_where_ngrams_are_comp
     assert run(*words, "--decontaminate-ngrams", 5, "--output", tmp_path / "ngrams") == 0
     exact, ngrams = (set(DataFolder(tmp_path / name).table()["id"].to_pylist()) for name in ("exact", "ngrams"))
     assert len(exact) == 10 and exact - ngrams == {"r3"}
-    record = json.loads((tmp_path / "ngrams" / "provenance.json").read_text())
-    assert record["results"]["contamination"] == {"eval.txt (5-grams)": 2}
+    made = record(tmp_path / "ngrams")
+    assert made["results"]["contamination"] == {"eval.txt (5-grams)": 2}
 
 
 def test_noise_and_negatives_are_made_told_and_recorded(pairs, tmp_path, capsys):
@@ -51,7 +50,7 @@ def test_noise_and_negatives_are_made_told_and_recorded(pairs, tmp_path, capsys)
     table = DataFolder(tmp_path / "a").table()
     assert table["label"].to_pylist() == [1] * 15 + [0] * 15
     assert sum(table["noise"].to_pylist()) == 4 and table.column_names[-2:] == ["noise", "label"]
-    results = json.loads((tmp_path / "a" / "provenance.json").read_text())["results"]
+    results = record(tmp_path / "a")["results"]
     assert (results["rows"], results["pairs"], results["noise"], results["negatives"]) == (30, 15, 4, 15)
     positives = table.slice(0, 15)
     texts = [*positives["sentence1"].to_pylist(), *positives["sentence2"].to_pylist()]
@@ -76,9 +75,9 @@ def test_explain_keeps_what_was_left_out_with_the_step_that_removed_it(pairs, tm
             assert steps[key(row)] == "not identical"
         elif not 2 <= len(row["sentence2"].split()) <= 15:
             assert steps[key(row)] == "2<=length<=15"
-    record = json.loads((tmp_path / "removed/provenance.json").read_text())["results"]
-    lost = [before - after for before, after in pairwise(record["funnel"].values())]
-    assert [list(steps.values()).count(step) for step in list(record["funnel"])[1:]] == lost and min(lost) > 0
+    made = record(tmp_path / "removed")["results"]
+    lost = [before - after for before, after in pairwise(made["funnel"].values())]
+    assert [list(steps.values()).count(step) for step in list(made["funnel"])[1:]] == lost and min(lost) > 0
 
 
 def test_score_adds_columns_to_every_split_and_keeps_rows_and_columns(tmp_path):

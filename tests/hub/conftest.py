@@ -8,13 +8,12 @@ import pyarrow as pa
 import pytest
 from fake_hub import FakeHub
 from safetensors.numpy import save_file
+from tiny_encoders import new_model
 from transformers import AutoTokenizer
 
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.encoders.model_folder import write_model_files
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 
 RECORD = json.dumps({"command": "hf-paraphrase prepare pairs", "settings": {}})
 TYPES = ("avg", "trigram", "word_trigram", "gran", "recurrent", "sdae")
@@ -83,10 +82,8 @@ def encoder_folders(artefacts, tmp_path_factory):
     root = tmp_path_factory.mktemp("encoders")
     words, pieces = (AutoTokenizer.from_pretrained(artefacts[name]) for name in ("avg", "tokenizer"))
     for name, tokenizer, skips in (("avg_skip", words, True), ("avg_bpe", pieces, False)):
-        config = AvgConfig(
-            vocab_size=len(tokenizer), hidden_size=8, skip_unknown=skips, unk_token_id=tokenizer.unk_token_id
-        )
-        write_model_files(root / name, AvgModel(config), tokenizer)
+        settings = {"vocab_size": len(tokenizer), "hidden_size": 8, "unk_token_id": tokenizer.unk_token_id}
+        write_model_files(root / name, new_model("avg", skip_unknown=skips, **settings), tokenizer)
     return {**{name: artefacts[name] for name in TYPES}, **{path.name: path for path in root.iterdir()}}
 
 

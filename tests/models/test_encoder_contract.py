@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 from padded_rows import ROWS, padded
-from tiny_encoders import with_all_parameters_moved
+from tiny_encoders import new_model, with_all_parameters_moved
 
-from hf_paraphrase.models.registry import config_class, model_class
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.models.registry import config_class
+from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 KINDS = [
     ("avg", {}),
@@ -26,14 +29,12 @@ DIM = 6
 
 
 def make(model_type, settings):
-    torch.manual_seed(3)
     size = {"vocab_size": 40, "hidden_size": DIM}
     if model_type == "concatenation":
         size = {"vocab_sizes": [9, 31], "part_size": DIM // 2}
     if model_type in ("recurrent", "sdae"):
         size["embedding_size"] = 4
-    model = model_class(model_type)(config_class(model_type)(initializer_range=0.8, **size, **settings))
-    return with_all_parameters_moved(model)
+    return with_all_parameters_moved(new_model(model_type, seed=3, initializer_range=0.8, **size, **settings))
 
 
 @pytest.mark.parametrize(("model_type", "settings"), KINDS)
@@ -47,6 +48,12 @@ def test_padding_order_and_company_change_nothing(model_type, settings):
         torch.testing.assert_close(model(ids).pooler_output, alone, **near)
         torch.testing.assert_close(model(ids, mask, return_token_vectors=False).pooler_output, alone, **near)
         torch.testing.assert_close(model(ids.flip(0)).pooler_output.flip(0), alone, **near)
+    encoder = SentenceEncoder(model, build_word_level_tokenizer(["a"]))
+    for rows in (ROWS, [[]], [[7], [9, 10, 11, 12, 13, 14, 3, 2, 1], [1, 1], [], [21, 1, 30, 4]]):
+        alone = torch.stack([model(torch.tensor([row], dtype=torch.long)).pooler_output[0] for row in rows])
+        # Laid end to end, as `encode` has them; lengths of weighted parts are rounded otherwise.
+        flat = torch.from_numpy(encoder.encode_token_ids(TokenIds.of_lists(rows)))
+        torch.testing.assert_close(flat, alone, atol=1e-6 if "part_weights" in settings else near["atol"], rtol=0)
     with_gap = model(torch.tensor([[5, 9, 6, 17]]), torch.tensor([[1, 0, 1, 1]]))
     without = model(torch.tensor([[5, 6, 17]]))
     torch.testing.assert_close(with_gap.pooler_output, without.pooler_output)

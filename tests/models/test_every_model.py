@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 import transformers
+from tiny_encoders import new_model
 from torch import nn
 
-from hf_paraphrase.models.registry import MODELS, config_class, model_class
+from hf_paraphrase.models.registry import MODELS
 
 SMALL = {"vocab_size": 9, "hidden_size": 4}
 SETTINGS = {
@@ -36,12 +37,6 @@ SETTINGS = {
 CASES = [(model_type, settings) for model_type in MODELS for settings in SETTINGS[model_type]]
 
 
-def small_model(model_type, settings):
-    """A model with random weights."""
-    torch.manual_seed(0)
-    return model_class(model_type)(config_class(model_type)(**settings)).eval()
-
-
 def output_of(model, ids):
     """A vector, logits or a loss."""
     ids = torch.tensor([ids])
@@ -55,7 +50,7 @@ def output_of(model, ids):
 
 @pytest.mark.parametrize(("model_type", "settings"), CASES)
 def test_a_saved_model_opens_with_its_auto_class_and_computes_the_same(model_type, settings, tmp_path):
-    model = small_model(model_type, settings)
+    model = new_model(model_type, **settings).eval()
     model.save_pretrained(tmp_path)
     device_map = "auto" if model_type == "avg" else None
     opened = getattr(transformers, MODELS[model_type].auto_class).from_pretrained(tmp_path, device_map=device_map)
@@ -71,7 +66,7 @@ def test_a_saved_model_opens_with_its_auto_class_and_computes_the_same(model_typ
 
 @pytest.mark.parametrize(("model_type", "settings"), CASES)
 def test_a_resized_model_keeps_its_results_and_learns_and_saves_the_new_tokens(model_type, settings, tmp_path):
-    model = small_model(model_type, settings)
+    model = new_model(model_type, **settings).eval()
     before = model.get_input_embeddings().weight.detach().clone()
     expected = output_of(model, [3, 8]).detach() if model_type != "rnn_search" else None
     assert len(before) == model.config.vocab_size == 9
@@ -90,7 +85,7 @@ def test_a_resized_model_keeps_its_results_and_learns_and_saves_the_new_tokens(m
 
 @pytest.mark.parametrize(("model_type", "settings"), CASES)
 def test_embeddings_that_are_set_are_used(model_type, settings):
-    model = small_model(model_type, settings)
+    model = new_model(model_type, **settings).eval()
     before = output_of(model, [3, 8])
     other = nn.Embedding(*model.get_input_embeddings().weight.shape)
     model.set_input_embeddings(other)
@@ -101,7 +96,7 @@ def test_embeddings_that_are_set_are_used(model_type, settings):
 @pytest.mark.parametrize("model_type", ["parallel_bigru", "reference_classifier"])
 def test_recurrent_layers_of_torch_start_gate_by_gate_and_remember(model_type):
     size = {"embedding_size": 20, "hidden_size": 30}
-    model = small_model(model_type, {**size, "body": "lstm"} if model_type == "reference_classifier" else size)
+    model = new_model(model_type, **size, **({"body": "lstm"} if model_type == "reference_classifier" else {}))
     layer = next(module for module in model.modules() if isinstance(module, nn.RNNBase))
     for name, values in layer.named_parameters():
         for number, gate in enumerate(values.split(30)):
@@ -115,7 +110,7 @@ def test_recurrent_layers_of_torch_start_gate_by_gate_and_remember(model_type):
 
 
 def test_a_smaller_concatenation_loses_tokens_of_its_last_part_only():
-    model = small_model("concatenation", SETTINGS["concatenation"][0])
+    model = new_model("concatenation", **SETTINGS["concatenation"][0])
     model.resize_token_embeddings(6)
     assert model.config.vocab_sizes == [5, 1]
     with pytest.raises(ValueError, match="would leave none to the last of the parts"):

@@ -2,9 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-
-from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
-from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
+from tiny_encoders import new_model
 
 IDS = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [9, 5, 3, 11]])
 
@@ -17,9 +15,8 @@ def alone(model, words):
 
 @pytest.mark.parametrize("body", ["avg", "lstm"])
 def test_logits_equal_those_of_each_sentence_alone_and_the_gradient_of_the_loss_reaches_every_parameter(body):
-    torch.manual_seed(0)
     size = {"vocab_size": 20, "embedding_size": 6, "hidden_size": 4 if body == "lstm" else None}
-    model = ReferenceClassifier(ReferenceClassifierConfig(body=body, **size, initializer_range=0.5)).eval()
+    model = new_model("reference_classifier", body=body, **size, initializer_range=0.5).eval()
     labels = torch.tensor([1, 0, 1])
     output = model(IDS, labels=labels)
     for row, ids in enumerate(IDS):

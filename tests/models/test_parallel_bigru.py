@@ -2,12 +2,9 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_encoders import with_all_parameters_moved
+from tiny_encoders import new_model, with_all_parameters_moved
 from torch import nn
 from torch.nn import functional
-
-from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
-from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
 
 SOURCE = torch.tensor([[5, 6, 7, 0], [8, 0, 0, 0], [9, 5, 3, 11]])
 TARGET = torch.tensor([[4, 4, 2], [9, 3, 0], [7, 0, 0]])
@@ -15,11 +12,8 @@ KINDS = [{}, {"share_rnn": True, "score_layer": "product_difference", "score_hid
 
 
 def new(**settings):
-    torch.manual_seed(0)
     size = {"source_vocab_size": 20, "target_vocab_size": 12, "embedding_size": 6, "hidden_size": 4}
-    return with_all_parameters_moved(
-        ParallelBiGruModel(ParallelBiGruConfig(**{**size, "initializer_range": 0.5, **settings}))
-    )
+    return with_all_parameters_moved(new_model("parallel_bigru", initializer_range=0.5, **size, **settings))
 
 
 def vector_by_torch(embeddings, gru, ids):

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 import torch
 from padded_rows import ROWS, padded
-from tiny_encoders import with_all_parameters_moved
+from tiny_encoders import new_model, with_all_parameters_moved
 from torch import nn
 
 from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
-from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.models.modeling_recurrent import RecurrentModel
 from hf_paraphrase.models.packed_sentences import PackedSentences
 from hf_paraphrase.models.recurrent_layers import make_cell
 
@@ -26,13 +24,11 @@ CELLS = [
     {"cell": "gru", "candidate_activation": "tanh"},
     {"cell": "lstm", "output_gate": False},
 ]
-CLASSES = {"gran": (GranConfig, GranModel), "recurrent": (RecurrentConfig, RecurrentModel)}
 
 
 def make(kind, **settings):
-    torch.manual_seed(3)
-    config, model = CLASSES[kind]
-    return with_all_parameters_moved(model(config(vocab_size=40, hidden_size=6, initializer_range=0.8, **settings)))
+    sizes = {"vocab_size": 40, "hidden_size": 6, "initializer_range": 0.8}
+    return with_all_parameters_moved(new_model(kind, seed=3, **sizes, **settings))
 
 
 def sigmoid(x):
@@ -167,8 +163,7 @@ def test_a_recurrent_encoder_equals_a_loop_over_the_equations(settings, pooling)
 
 
 def test_first_weights_are_those_of_the_reference_code_or_of_paper_003():
-    torch.manual_seed(0)
-    model = GranModel(GranConfig(vocab_size=400, hidden_size=100))
+    model = new_model("gran", vocab_size=400, hidden_size=100)
     matrices = ("recurrent.weight_input", "recurrent.weight_state", "gate_input.weight", "gate_state.weight")
     assert abs(model.recurrent.peepholes.std() - 0.1) < 0.015 and model.recurrent.peepholes.shape == (3, 100)
     for name, value in model.named_parameters():
@@ -177,7 +172,7 @@ def test_first_weights_are_those_of_the_reference_code_or_of_paper_003():
         elif name not in ("embeddings", "recurrent.peepholes"):
             assert not value.any(), name
     assert 0.0095 < model.embeddings[1:].std() < 0.0105 and not model.embeddings[0].any()
-    model = GranModel(GranConfig(vocab_size=400, hidden_size=100, cell="gru"))
+    model = new_model("gran", vocab_size=400, hidden_size=100, cell="gru")
     bound = (6 / 200) ** 0.5  # Xavier for one square matrix, not for the stacked ones
     matrices = ("weight_input", "weight_gates", "weight_candidate", "gate_input.weight", "gate_state.weight")
     for name, value in model.named_parameters():

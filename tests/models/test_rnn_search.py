@@ -5,17 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 from padded_rows import labels_of, padded
-from tiny_encoders import with_all_parameters_moved
+from tiny_encoders import new_model, with_all_parameters_moved
 from torch.nn import functional
-
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 
 HIDDEN, EMBEDDING, ATTENTION, READOUT, VOCABULARY, SOURCE_VOCABULARY = 6, 4, 5, 8, 9, 11
 
 
 def make(seed=0, **settings):
-    torch.manual_seed(seed)
     sizes = {
         "vocab_size": VOCABULARY,
         "source_vocab_size": SOURCE_VOCABULARY,
@@ -25,7 +21,7 @@ def make(seed=0, **settings):
         "readout_size": READOUT,
         "initialization": "xavier",
     }
-    return with_all_parameters_moved(RnnSearchForConditionalGeneration(RnnSearchConfig(**{**sizes, **settings})))
+    return with_all_parameters_moved(new_model("rnn_search", seed=seed, **{**sizes, **settings}))
 
 
 SOURCES = [[3, 4, 5, 6, 2], [7, 2], [8, 9, 10, 2]]
@@ -129,10 +125,8 @@ def test_label_smoothing_acts_in_training_only():
 
 
 def test_initial_weights_are_as_documented():
-    torch.manual_seed(0)
     sizes = {"vocab_size": 200, "embedding_size": 40, "hidden_size": 60}
-    reference = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes))
-    xavier = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes, initialization="xavier"))
+    reference, xavier = (new_model("rnn_search", **sizes, initialization=name) for name in ("reference", "xavier"))
     for model in (reference, xavier):
         for gru in (model.encoder.forward_gru, model.encoder.backward_gru, model.decoder.gru):
             for matrix in (*gru.gate_weight.chunk(2), gru.candidate_weight):

@@ -3,21 +3,17 @@ from __future__ import annotations
 import pytest
 import torch
 from padded_rows import labels_of, padded
-from tiny_encoders import with_all_parameters_moved
+from tiny_encoders import new_model, with_all_parameters_moved
 from torch import nn
 from torch.nn import functional
-
-from hf_paraphrase.models.configuration_sdae import SdaeConfig
-from hf_paraphrase.models.modeling_sdae import SdaeModel
 
 ROWS = [[5, 6, 7], [8], [], [9, 5, 5, 11, 3, 2], [1, 4], [7, 7, 7, 7, 7]]
 SAID = [[5, 6, 7, 4], [8, 2], [3], [9, 5, 11, 3], [], [7, 7]]
 
 
 def make(size=6, embedding_size=4, vocab_size=20, **settings):
-    torch.manual_seed(3)
     sizes = {"vocab_size": vocab_size, "hidden_size": size, "embedding_size": embedding_size}
-    return with_all_parameters_moved(SdaeModel(SdaeConfig(initializer_range=0.5, **sizes, **settings)))
+    return with_all_parameters_moved(new_model("sdae", seed=3, initializer_range=0.5, **sizes, **settings))
 
 
 def torch_gru(layer, vectors, initial=None, context=None):
@@ -67,9 +63,8 @@ def test_loss_and_gradients_are_those_of_pytorchs_own_layers_sentence_by_sentenc
 
 
 def test_initial_weights_follow_the_authors_code_or_xavier():
-    torch.manual_seed(0)
     sizes = {"vocab_size": 200, "hidden_size": 32, "embedding_size": 16}
-    model = SdaeModel(SdaeConfig(**sizes))
+    model = new_model("sdae", **sizes)
     for layer in (model.recurrent, model.decoder.recurrent):
         for block in layer.weight_state.chunk(3):
             torch.testing.assert_close(block @ block.T, torch.eye(32), atol=1e-5, rtol=0)
@@ -79,6 +74,6 @@ def test_initial_weights_follow_the_authors_code_or_xavier():
     for square in (candidate, model.decoder.start.weight):
         torch.testing.assert_close(square @ square.T, torch.eye(32), atol=1e-5, rtol=0)
     assert 0.009 < model.decoder.output.weight.std() < 0.011 and not model.embeddings[0].any()
-    model = SdaeModel(SdaeConfig(initialization="xavier", **sizes))
+    model = new_model("sdae", initialization="xavier", **sizes)
     bound = (6 / (32 + 16)) ** 0.5
     assert 0.9 * bound < model.recurrent.weight_input.abs().max() <= bound

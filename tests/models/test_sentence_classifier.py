@@ -5,29 +5,21 @@ import json
 import numpy as np
 import pytest
 import torch
-from tiny_encoders import with_all_parameters_moved
-
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_concatenation import ConcatenationConfig
-from hf_paraphrase.models.configuration_recurrent import RecurrentConfig
-from hf_paraphrase.models.configuration_sdae import SdaeConfig
-from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
-from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
+from tiny_encoders import new_model, with_all_parameters_moved
 
 ENCODERS = {
-    "avg": AvgConfig(vocab_size=12, hidden_size=4, initializer_range=0.8),
-    "recurrent": RecurrentConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8),
-    "sdae": SdaeConfig(vocab_size=12, hidden_size=4, embedding_size=3, initializer_range=0.8),
-    "concatenation": ConcatenationConfig(vocab_sizes=[7, 5], part_size=2, initializer_range=0.8),
+    "avg": {"vocab_size": 12, "hidden_size": 4},
+    "recurrent": {"vocab_size": 12, "hidden_size": 4, "embedding_size": 3},
+    "sdae": {"vocab_size": 12, "hidden_size": 4, "embedding_size": 3},
+    "concatenation": {"vocab_sizes": [7, 5], "part_size": 2},
 }
 FIRST = torch.tensor([[2, 3, 9, 4], [5, 0, 0, 0], [0, 0, 0, 0]])
 SECOND = torch.tensor([[3, 8], [5, 6], [7, 0]])
 
 
 def make(encoder="avg", **settings):
-    torch.manual_seed(2)
-    config = SentenceClassifierConfig(sentence_encoder=ENCODERS[encoder].to_diff_dict(), **settings)
-    return with_all_parameters_moved(SentenceClassifier(config))
+    encoder = {"model_type": encoder, "initializer_range": 0.8, **ENCODERS[encoder]}
+    return with_all_parameters_moved(new_model("sentence_classifier", seed=2, sentence_encoder=encoder, **settings))
 
 
 def softmax(values):

@@ -8,7 +8,6 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-import torch
 from small_runs import run, write, write_rows
 from tiny_encoders import write_average
 
@@ -16,15 +15,9 @@ from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.known_texts import KnownTexts
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.filtering.reference_classifier.references import write_seen
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
-from hf_paraphrase.models.modeling_gran import GranModel
-from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
-from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, save_tokenizer
 
 WORDS = [f"w{number}" for number in range(12)]
 QUERY = "w1 w2 w3"
-GRAN = (GranModel, GranConfig)
 
 
 def rows_of(path):
@@ -49,24 +42,19 @@ def write_graded(folder, splits):
     return folder
 
 
-@pytest.fixture(scope="module")
-def pairs(tmp_path_factory):
-    """60 references of many words, each with two translations of few words that come again."""
-    generator = np.random.default_rng(0)
-    rows = []
-    for i in range(60):
-        reference = " ".join(f"human{x}" for x in generator.permutation(40)[: generator.integers(4, 9)])
-        for rank in range(2):
-            rows.append((f"n{i}", reference, " ".join(f"robot{x}" for x in generator.integers(4, size=7)), rank))
-    return write_rows(tmp_path_factory.mktemp("data") / "back", "train", "id sentence1 sentence2 rank", rows)
-
-
 def analysed(output):
     """The report and its numbers."""
     return (output / "README.md").read_text(), json.loads((output / "analysis.json").read_text())
 
 
-def test_the_report_has_tables_and_numbers_and_with_a_classifier_both_sides_are_judged(pairs, tmp_path, capsys):
+def test_the_report_has_tables_and_numbers_and_with_a_classifier_both_sides_are_judged(tmp_path, capsys):
+    # 60 references of many words, each with two translations of few words that come again.
+    generator, rows = np.random.default_rng(0), []
+    for i in range(60):
+        reference = " ".join(f"human{x}" for x in generator.permutation(40)[: generator.integers(4, 9)])
+        for rank in range(2):
+            rows.append((f"n{i}", reference, " ".join(f"robot{x}" for x in generator.integers(4, size=7)), rank))
+    pairs = write_rows(tmp_path / "back", "train", "id sentence1 sentence2 rank", rows)
     assert run("analyze", "--pairs", pairs, "--output", tmp_path / "plain") == 0
     out, err = capsys.readouterr()
     assert out == "" and err.count("holds") >= 3 and "fails" not in err
@@ -75,10 +63,7 @@ def test_the_report_has_tables_and_numbers_and_with_a_classifier_both_sides_are_
     assert numbers["references"] == 60 and numbers["rows"] == 120 and numbers["table_10"] == {}
     folder = tmp_path / "classifier"
     words = [f"human{x}" for x in range(40)] + [f"robot{x}" for x in range(4)]
-    tokenizer = build_word_level_tokenizer(words)
-    torch.manual_seed(0)
-    ReferenceClassifier(ReferenceClassifierConfig(vocab_size=len(tokenizer), embedding_size=4)).save_pretrained(folder)
-    save_tokenizer(tokenizer, folder)
+    write_average(folder, words, classes="reference_classifier", embedding_size=5)
     texts = list(dict.fromkeys(DataFolder(pairs).table().column("sentence1").to_pylist()))[:20]
     write_seen(folder, {"train": texts})
     words = ["--pairs", pairs, "--classifier", folder, "--examples", 3]
@@ -104,8 +89,8 @@ SENTENCES = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     root = tmp_path_factory.mktemp("gates")
-    write_average(root / "gran", VOCABULARY, classes=GRAN, hidden_size=6)
-    write_average(root / "both", VOCABULARY, classes=GRAN, hidden_size=6, cell="gru", bidirectional=True)
+    write_average(root / "gran", VOCABULARY, classes="gran", hidden_size=6)
+    write_average(root / "both", VOCABULARY, classes="gran", hidden_size=6, cell="gru", bidirectional=True)
     (root / "text.txt").write_text("\n".join(SENTENCES) + "\n")
     (root / "tagged.txt").write_text("the/DT cat/NN sat/VBD on/IN a/DT mat/NN\na/DT dog/NN ran/VBD to/TO it/PRP\n")
     return root
@@ -148,7 +133,7 @@ def avg(tmp_path_factory):
 @pytest.fixture(scope="module")
 def gran(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "gran"
-    return write_average(folder, [*WORDS, "|", "."], seed=1, classes=GRAN, hidden_size=6)
+    return write_average(folder, [*WORDS, "|", "."], seed=1, classes="gran", hidden_size=6)
 
 
 @pytest.fixture(scope="module")

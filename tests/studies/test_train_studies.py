@@ -9,7 +9,7 @@ import pytest
 import torch
 from datasets import load_dataset
 from scipy.special import softmax
-from small_runs import record, run, write
+from small_runs import lettered, record, run, write
 from tiny_encoders import write_average
 from tiny_transformers import write_transformer
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
@@ -17,7 +17,6 @@ from transformers import AutoModel, AutoModelForSequenceClassification, AutoToke
 from hf_paraphrase.artefacts.card_heads import split_card
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.models.configuration_gran import GranConfig
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.sdae.training import SdaeSettings, _languages
 from hf_paraphrase.studies.supervised.sentence_classification import SentenceJudge
@@ -30,16 +29,10 @@ def train(*words):
     return run("train-sdae", *words, *SMALL)
 
 
-def texts_of(count):
-    generator = np.random.default_rng(0)
-    vocabulary = [f"{letter}{number}" for letter in "abc" for number in range(8)]
-    return [" ".join(generator.choice(vocabulary, generator.integers(3, 9))) for _ in range(count)]
-
-
 @pytest.fixture
 def text(tmp_path):
     path = tmp_path / "lines.txt"
-    path.write_text("\n".join([*texts_of(80), "", "a1", "a1 b1", "a1 b1"]) + "\n")
+    path.write_text("\n".join([*lettered("a", 0, 80), "", "a1", "a1 a2", "a1 a2"]) + "\n")
     return path
 
 
@@ -49,11 +42,11 @@ def test_what_comes_out_is_a_whole_encoder_folder_without_decoder(text, tmp_path
     out, err = capsys.readouterr()
     assert out == "" and "step 12: dev loss" in err
     assert "71 sentences to train on" in err and "10 held out" in err and "3 left out: repeated" in err
-    vectors = SentenceEncoder.from_pretrained(folder).encode(["a1 b1 c1", "c1 b1 a1", ""])
+    vectors = SentenceEncoder.from_pretrained(folder).encode(["a1 a2 a3", "a3 a2 a1", ""])
     assert vectors.shape == (3, 12) and np.abs(vectors[0] - vectors[1]).max() > 1e-3 and not vectors[2].any()
     model = AutoModel.from_pretrained(folder)
     assert model.config.model_type == "sdae" and model.decoder is None
-    batch = AutoTokenizer.from_pretrained(folder)(["a1 b1 c1"], return_tensors="pt")
+    batch = AutoTokenizer.from_pretrained(folder)(["a1 a2 a3"], return_tensors="pt")
     np.testing.assert_allclose(model(**batch).pooler_output[0].detach(), vectors[0], atol=1e-6)
     results = json.loads((folder / "provenance.json").read_text())["results"]
     assert [entry["step"] for entry in results["dev_scores"]] == [4, 8, 12] and results["sentences"] == 71
@@ -63,7 +56,7 @@ def test_what_comes_out_is_a_whole_encoder_folder_without_decoder(text, tmp_path
 
 def test_initial_vectors_are_those_of_the_file_and_stay_if_they_are_fixed(text, tmp_path):
     vectors = tmp_path / "vectors.txt"
-    vectors.write_text("a1 1 2 3\nb1 4 5 6\nzebra 7 8 9\n")
+    vectors.write_text("a1 1 2 3\na2 4 5 6\nzebra 7 8 9\n")
     moved = {}
     for name, flags in (("fixed", ["--fixed-vectors"]), ("trained", [])):
         assert train("--text", text, "--initial-vectors", vectors, "--output", tmp_path / name, *flags) == 0
@@ -104,10 +97,10 @@ def test_definitions_near_to_evaluation_sentences_do_not_expand_what_is_trained_
 
 
 def test_the_card_names_the_language_of_the_columns_or_of_the_pairs_where_it_is_known(tmp_path):
-    columns = {"source": texts_of(30), "target": texts_of(30), "source_lang": ["de"] * 30, "target_lang": ["fr"] * 30}
-    plain = {"sentence1": texts_of(30), "sentence2": texts_of(30)}
+    texts = lettered("a", 0, 30)
+    columns = {"source": texts, "target": texts, "source_lang": ["de"] * 30, "target_lang": ["fr"] * 30}
     write(tmp_path / "bitext", **columns)
-    write(tmp_path / "finnish", **plain)
+    write(tmp_path / "finnish", sentence1=texts, sentence2=texts)
     (tmp_path / "finnish/README.md").write_text("---\nlanguage: [fi]\n---\n")
     bitext, finnish = [str(tmp_path / "bitext")], [str(tmp_path / "finnish")]
     assert _languages(SdaeSettings(pairs=bitext, columns=["source"], output="o")) == ["de"]
@@ -127,7 +120,7 @@ def root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("supervised")
     size = {"hidden_size": 6, "initializer_range": 0.3}
     write_average(folder / "avg", WORDS, **size)
-    write_average(folder / "gran", WORDS, seed=1, classes=(GranModel, GranConfig), **size)
+    write_average(folder / "gran", WORDS, seed=1, classes="gran", **size)
     (folder / "avg/README.md").write_text("---\nlicense: cc-by-sa-4.0\n---\n")
     generator = np.random.default_rng(0)
     # One word tells the class.

@@ -1,21 +1,14 @@
 from __future__ import annotations
 
 import gzip
-import json
 
 import pytest
-from small_runs import write
+from small_runs import record, run, write
 from transformers import AutoTokenizer
-
-from hf_paraphrase.commands import main
 
 LINES = [
     f"{who} {does} {how}." for who in ("The cat", "A dog") for does in ("sleeps", "doesn't play") for how in "xyz"
 ]
-
-
-def run(*words):
-    return main(["train-tokenizer", *map(str, words)])
 
 
 @pytest.mark.parametrize("kind", ["word", "unigram", "morfessor"])
@@ -23,7 +16,7 @@ def test_a_tokenizer_folder_is_complete_and_opens(tmp_path, kind, capsys):
     text, output = tmp_path / "text.gz", tmp_path / "tokenizer"
     text.write_bytes(gzip.compress(("\n".join(LINES) + "\n").encode()))
     size = [] if kind in ("word", "morfessor") else ["--vocabulary-size", 60]
-    assert run("--kind", kind, "--text", text, "--output", output, *size) == 0
+    assert run("train-tokenizer", "--kind", kind, "--text", text, "--output", output, *size) == 0
     printed = capsys.readouterr()
     assert printed.out == "" and f"{kind}: " in printed.err and "from 12 sentences" in printed.err
     tokenizer = AutoTokenizer.from_pretrained(output)
@@ -33,19 +26,19 @@ def test_a_tokenizer_folder_is_complete_and_opens(tmp_path, kind, capsys):
     decoded = tokenizer.decode(ids)
     # Morphs carry no mark of the space before a word.
     assert decoded.replace(" ", "") == "thecatsleeps" and (kind == "morfessor" or decoded == "the cat sleeps")
-    record = json.loads((output / "provenance.json").read_text())
-    assert record["settings"]["kind"] == kind and record["inputs"][0]["name"] == "text.gz"
-    assert record["settings"]["min_frequency"] == {"word": 2, "unigram": None, "morfessor": 1}[kind]
-    assert record["results"]["vocabulary"] == len(tokenizer) and record["results"]["unknown_share"] == 0
+    made = record(output)
+    assert made["settings"]["kind"] == kind and made["inputs"][0]["name"] == "text.gz"
+    assert made["settings"]["min_frequency"] == {"word": 2, "unigram": None, "morfessor": 1}[kind]
+    assert made["results"]["vocabulary"] == len(tokenizer) and made["results"]["unknown_share"] == 0
     card = (output / "README.md").read_text()
     assert card.startswith("---\n") and "12 sentences (text.gz)" in card
     # Contractions are split as in English.
     assert ("language:\n- en\n" in card) == (kind == "word")
     if kind == "morfessor":
         # the cat a dog sleeps doesn ' t play . x y z
-        results = record["results"]
+        results = made["results"]
         assert results["words"] == results["learnt_words"] == 13 and 0 < results["morphs"] <= 13
-        assert results["rounds"] > 1 and record["settings"]["dampening"] == "none"
+        assert results["rounds"] > 1 and made["settings"]["dampening"] == "none"
         assert f"13 different words before segmentation, {results['morphs']} morphs after it" in printed.err
         assert "| words before segmentation | 13 different ones |" in card
         assert f"| morphs | {results['morphs']}, learnt" in card and "Unsupervised Discovery of Morphemes" in card
@@ -53,5 +46,6 @@ def test_a_tokenizer_folder_is_complete_and_opens(tmp_path, kind, capsys):
 
 def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path):
     write(tmp_path / "pairs", sentence1=LINES, sentence2=LINES[::-1])
-    assert run("--pairs", tmp_path / "pairs", "--vocabulary-size", 5, "--output", tmp_path / "out") == 0
+    words = ["--pairs", tmp_path / "pairs", "--vocabulary-size", 5, "--output", tmp_path / "out"]
+    assert run("train-tokenizer", *words) == 0
     assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5

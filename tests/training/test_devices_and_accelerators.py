@@ -7,8 +7,10 @@ import pytest
 import torch
 from transformers import TrainingArguments
 
+from hf_paraphrase.commands import main
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.training.devices import AcceleratorSettings, check_device, devices
+from hf_paraphrase.training.processes import refuse_sharding
 from hf_paraphrase.training.threads import available_threads, in_threads, one_thread
 
 settings = AcceleratorSettings
@@ -40,6 +42,16 @@ def test_a_process_trains_on_one_gpu_however_many_there_are_and_says_so(tmp_path
     caplog.set_level("INFO")
     assert settings().trainer_arguments(TrainingArguments, output_dir="out").n_gpu == 1
     assert "training on one of several GPUs" in caplog.text
+
+
+def test_a_launcher_that_spreads_models_is_refused_before_anything_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "false")
+    refuse_sharding()
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "True")
+    monkeypatch.chdir(tmp_path)
+    assert main(["train-encoder", "--pairs", "absent", "--output", "model"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ACCELERATE_USE_FSDP splits a model across processes" in line and not list(tmp_path.iterdir())
 
 
 @pytest.fixture

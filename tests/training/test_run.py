@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
+from small_runs import record
 from tiny_training import Killed
 from toy_run import train_toy
 
@@ -27,11 +27,11 @@ def test_a_run_leaves_a_whole_folder_with_its_record_and_nothing_else(data, tmp_
     assert found["weight"].shape == (1, 1)
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["toy"]
     assert {path.name for path in (tmp_path / "made" / "toy").iterdir()} == WHOLE
-    record = json.loads((tmp_path / "made" / "toy" / "provenance.json").read_text())
-    assert record["command"] == "hf-paraphrase train-toy" and record["seed"] == 3
-    assert record["inputs"][0]["name"] == "data.txt" and record["results"]["steps"] == 8
+    made = record(tmp_path / "made" / "toy")
+    assert made["command"] == "hf-paraphrase train-toy" and made["seed"] == 3
+    assert made["inputs"][0]["name"] == "data.txt" and made["results"]["steps"] == 8
     # The loss is logged every 3 steps, and wherever a checkpoint is written, every 2.
-    assert [entry["step"] for entry in record["results"]["log"]] == [2, 3, 4, 6, 8]
+    assert [entry["step"] for entry in made["results"]["log"]] == [2, 3, 4, 6, 8]
     report = (tmp_path / "made" / "toy" / "report.html").read_text()
     assert "Loss in training" in report and report.count("<circle") == 5
     assert str(tmp_path) not in report

@@ -5,9 +5,8 @@ import functools
 import pytest
 import torch
 from seq2seq_models import save_model
+from tiny_encoders import new_translator
 
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 
 WORDS = ["un", "deux", "trois", "one", "two", "three"]
@@ -30,12 +29,8 @@ def make_model(tiny_tokenizer):
     """Makes an untrained model with weights large enough to prefer some words to others."""
 
     def make(seed=0, end_bias=0.0, **settings):
-        torch.manual_seed(seed)
-        sizes = {"vocab_size": len(tiny_tokenizer), "embedding_size": 6, "hidden_size": 8, "initialization": "xavier"}
-        model = RnnSearchForConditionalGeneration(RnnSearchConfig(**{**sizes, **settings})).eval()
+        model = new_translator(len(tiny_tokenizer), seed=seed, **settings)
         with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.normal_(std=0.8)
             model.lm_head.bias[tiny_tokenizer.eos_token_id] += end_bias
             model.lm_head.bias[tiny_tokenizer.pad_token_id] = -100.0
             model.lm_head.bias[tiny_tokenizer.bos_token_id] = -100.0

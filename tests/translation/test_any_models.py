@@ -9,12 +9,10 @@ import shutil
 import pyarrow as pa
 import pytest
 from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, log_prob_of, translated
-from small_runs import bitext_of
+from small_runs import bitext_of, write_bitext
 from transformers import BertConfig, BertModel
 
 from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_translation
-from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.translation.back_translation import is_copy, is_loop
@@ -190,11 +188,6 @@ def test_what_is_no_translation_model_or_incomplete_is_one_line(folders, tmp_pat
         load_translation_model("nobody/no-such-translation-model", device="cpu")
 
 
-def bitext(folder):
-    write_split(folder, "train", [bitext_of((text, "one") for text in SOURCES)], BITEXT)
-    return folder
-
-
 def test_sources_longer_than_the_model_reads_are_skipped_or_cut_and_counted(folders):
     long = " ".join(["un"] * 80)
     function = BackTranslator(str(folders("mbart")), SearchOptions(2, 1), device="cpu", **LANGUAGES["mbart"])
@@ -216,7 +209,8 @@ def test_copies_and_loops_are_recognised():
 
 
 def test_pairs_of_any_model_have_ranks_and_scores_and_the_card_says_what_was_done(folders, tmp_path):
-    common = {"model": str(folders("nllb")), "bitext": str(bitext(tmp_path / "bitext"))}
+    bitext = write_bitext(tmp_path / "bitext", train=[(text, "one") for text in SOURCES])
+    common = {"model": str(folders("nllb")), "bitext": str(bitext)}
     common |= {f"model_{name}": value for name, value in LANGUAGES["nllb"].items()}
     common |= {"num_beams": 3, "precision": "fp32", "device": "cpu"}
     made = back_translate(**common, output=str(tmp_path / "made"))
@@ -231,7 +225,8 @@ def test_any_model_is_evaluated_measures_cost_and_is_offered_by_the_demo_page(fo
     from hf_paraphrase.demo.model_catalogue import ModelCatalogue
 
     folder, languages = str(folders("t5")), {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
-    options = {"bitext": str(bitext(tmp_path / "bitext")), "split": "train", "num_beams": [1]}
+    bitext = write_bitext(tmp_path / "bitext", train=[(text, "one") for text in SOURCES])
+    options = {"bitext": str(bitext), "split": "train", "num_beams": [1]}
     found = evaluate_translation(model=folder, **options, device="cpu", **languages)
     catalogue = ModelCatalogue([folder], device="cpu", languages=LANGUAGES["t5"])
     assert catalogue.translators == ["t5"] and catalogue.encoders == ["builtin", "multilingual"]

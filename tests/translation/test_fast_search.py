@@ -6,10 +6,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_encoders import new_translator
 from transformers import LogitsProcessorList
 
-from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
-from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from hf_paraphrase.translation import decoder_steps, fast_search
 from hf_paraphrase.translation.beam_search import SentenceLengths
 from hf_paraphrase.translation.decoder_steps import Annotated, DecoderSteps
@@ -19,12 +18,8 @@ START, END = 1, 2
 
 
 def make(seed=0, end_bias=0.0, vocab_size=12, std=0.8):
-    torch.manual_seed(seed)
-    sizes = {"vocab_size": vocab_size, "embedding_size": 6, "hidden_size": 8}
-    model = RnnSearchForConditionalGeneration(RnnSearchConfig(**sizes)).eval()
+    model = new_translator(vocab_size, seed=seed, std=std, initialization="reference")
     with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.normal_(std=std)
         model.lm_head.bias[END] += end_bias
     return model
 

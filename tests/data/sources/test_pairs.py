@@ -70,39 +70,6 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_pa
     assert corpus.counts["train"]["malformed"] == 1
 
 
-CSV, JSON = 'sentence1,sentence2\n"x\ny",b\n', '{"sentence1": "a", "sentence2": "b", "score": 0.5}\n'
-TSV = "a\tb\t1\t0\n"
-
-
-@pytest.mark.parametrize(
-    ("kind", "head", "line", "message"),
-    [
-        ("csv", CSV, "a", "1 field where the header has 2"),
-        ("csv", CSV, '"a"b,c', "',' expected after"),
-        ("jsonl", JSON, '{"s": 1}', "no key `sentence1`"),
-        ("jsonl", JSON, '{"sentence1": 1, "sentence2": "b", "score": 1}', "`sentence1` is not text"),
-        ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": [1]}', "score is a list"),
-        ("jsonl", JSON, '{"sentence1": "a", "sentence2": "b", "score": NaN}', "score `NaN` is not a number"),
-        ("jsonl", JSON, '{"sentence1": "\\ud800", "sentence2": "b", "score": 1}', "surrogate"),
-        ("jsonl", JSON, "[]", r"something other than.*\(give one object per line"),
-        ("tsv", TSV, "a\tb\t1,5\t1", "score `1,5` is not a number"),
-        ("tsv", TSV, "a\tb\tinf\t1", "score `inf` is not a number"),
-        ("tsv", TSV, "a\tb\t1\t1.5", "label `1.5` is not a whole number"),
-        ("tsv", TSV, f"a\tb\t1\t{'9' * 30}", "label `9+` is not a whole number"),
-    ],
-)
-def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, kind, head, line, message):
-    path = tmp_path / "a"
-    good = "c,d\n" if kind == "csv" else head
-    path.write_text(f"{head}{line}\n{good}")
-    more = {"csv": "", "jsonl": ",score", "tsv": ",score,label"}[kind]
-    options = {kind: str(path), "columns": f"sentence1,sentence2{more}"}
-    with pytest.raises(InputError, match=message) as caught:
-        read(options)
-    assert caught.value.line == head.count("\n") + 1
-    assert len(read({**options, "on_error": "skip"})[0]) == 2
-
-
 def test_labels_may_be_whole_floats_and_truth_values_in_every_layout(tmp_path):
     values = ["1.0", "True", "false", "0", " 1 "]
     (tmp_path / "a.csv").write_text("sentence1,sentence2,label\n" + "".join(f"a,b,{value}\n" for value in values))

@@ -11,6 +11,7 @@ import pytest
 from hf_paraphrase.data.sources.graded import Pit2015Source, SickSource, StsBenchmarkSource, StsSource
 from hf_paraphrase.data.sources.msrp import MsrpSource
 from hf_paraphrase.data.sources.opusparcus import PUBLISHED, OpusparcusSource, pairs_at_quality
+from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.sources.ppdb import PpdbSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.sources.simpwiki import SimpwikiSource
@@ -60,6 +61,7 @@ def test_simpwiki_keeps_titles_and_paragraphs_and_odd_characters(tmp_path):
 
 
 PPDB = "[NN] ||| car ||| auto ||| PPDB2.0Score=5.25 AGigaSim=NA ||| 0-0 ||| ForwardEntailment\n"
+PAIR = {"sentence1": "a", "sentence2": "b", "score": 0.5}
 MSRP = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
 KINDS = {
     "ppdb": (PpdbSource, {"file": ["n"]}, "n", PPDB),
@@ -68,7 +70,11 @@ KINDS = {
     "transfer": (TransferSource, {"data_dir": "."}, "TREC_10.label", "NUM:dist How far ?\n"),
     "opusparcus": (OpusparcusSource, {"data_dir": ".", "lang": "fr"}, "fr/dev/fr-dev.txt", "fr-D9\tx\ty\t2\n"),
     "turku": (TurkuSource, {"data_dir": "."}, "train.json", item()),
+    "csv": (PairsSource, {"csv": "n", "columns": "sentence1,sentence2"}, "n", '"x\ny",b\n'),
+    "jsonl": (PairsSource, {"jsonl": "n", "columns": "sentence1,sentence2,score"}, "n", json.dumps(PAIR) + "\n"),
+    "tsv": (PairsSource, {"tsv": "n", "columns": "sentence1,sentence2,score,label"}, "n", "a\tb\t1\t0\n"),
 }
+HEADERS = {"msrp": MSRP, "csv": "sentence1,sentence2\n"}
 """Sources with their settings, one of their files and a good record."""
 
 
@@ -87,18 +93,31 @@ KINDS = {
         ("turku", item(fold="one"), "fold `one` is not a whole number"),
         ("turku", item(txt2="\ud800"), "surrogate"),
         ("turku", 1, "not an object"),
+        ("csv", "a\n", "1 field where the header has 2"),
+        ("csv", '"a"b,c\n', "',' expected after"),
+        ("jsonl", '{"s": 1}\n', "no key `sentence1`"),
+        ("jsonl", json.dumps(PAIR | {"sentence1": 1}) + "\n", "`sentence1` is not text"),
+        ("jsonl", json.dumps(PAIR | {"score": [1]}) + "\n", "score is a list"),
+        ("jsonl", json.dumps(PAIR | {"score": float("nan")}) + "\n", "score `NaN` is not a number"),
+        ("jsonl", json.dumps(PAIR | {"sentence1": "\ud800"}) + "\n", "surrogate"),
+        ("jsonl", "[]\n", r"something other than.*\(give one object per line"),
+        ("tsv", "a\tb\t1,5\t1\n", "score `1,5` is not a number"),
+        ("tsv", "a\tb\tinf\t1\n", "score `inf` is not a number"),
+        ("tsv", "a\tb\t1\t1.5\n", "label `1.5` is not a whole number"),
+        ("tsv", f"a\tb\t1\t{'9' * 30}\n", "label `9+` is not a whole number"),
     ],
 )
 def test_a_malformed_record_is_named_or_skipped_alone(tmp_path, monkeypatch, kind, bad, message):
     source, settings, file, good = KINDS[kind]
     monkeypatch.chdir(tmp_path)
-    header, records = MSRP if kind == "msrp" else "", [good, bad, good]
+    header, records = HEADERS.get(kind, ""), [good, bad, good]
     content = json.dumps(records) if kind == "turku" else "".join([header, *records])
+    line = 2 if kind == "turku" else f"{header}{good}".count("\n") + 1
     write(tmp_path, normal="T\t0\ta\n" * 3)
     write((tmp_path / file).parent, **{Path(file).name: content})
     with pytest.raises(InputError, match=message) as caught:
         rows(source(**settings))
-    assert caught.value.line == 2 + bool(header) and str(caught.value.path) == file
+    assert caught.value.line == line and str(caught.value.path) == file
     found, corpus = rows(source(**settings, on_error="skip"))
     assert len(found) == 2 and next(iter(corpus.counts.values()))["malformed"] == 1
 

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import json
 import re
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from small_runs import write
+from small_runs import record, write
 from tiny_teachers import WORDS, sentences, write_teacher
 
 import hf_paraphrase
@@ -52,8 +51,8 @@ def test_every_kind_of_student_learns_and_leaves_a_complete_folder(work, tmp_pat
     assert run(work, output, "--model-type", *kind, "--dev-data", work / "dev", "--license", "mit") == 0
     out, err = capsys.readouterr()
     assert out == "" and "left out: 1 empty, 1 too long, 1 repeated" in err and "untrained: dev score" in err
-    record = json.loads((output / "provenance.json").read_text())
-    results = record["results"]
+    made = record(output)
+    results = made["results"]
     assert results["texts"] == 400 and results["teachers"] == {"bert": 16}
     assert [entry["epoch"] for entry in results["dev_scores"]] == [0, 1, 2]
     assert results["dev_best"] == max(entry["dev_mean"] for entry in results["dev_scores"][1:])
@@ -67,7 +66,7 @@ def test_every_kind_of_student_learns_and_leaves_a_complete_folder(work, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["student"]
     if kind[0] == "avg":
         assert results["dev_finished"] == pytest.approx(results["dev_best"], abs=1e-3), "axes change no cosine"
-    assert {item["name"] for item in record["inputs"]} == {"text.txt", "bert", "dev"}
+    assert {item["name"] for item in made["inputs"]} == {"text.txt", "bert", "dev"}
 
 
 def test_from_python_with_two_teachers_a_word_list_and_evaluation_sets(work, tmp_path):
@@ -107,9 +106,9 @@ def test_a_student_may_continue_from_an_encoder_with_its_licence_and_base(work, 
     words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", tmp_path / "first"]
     more = ["--letters", "--dev-data", work / "dev", "--epochs", 1]
     assert main([str(word) for word in ["distill", *words, *more, "--output", tmp_path / "second"]]) == 0
-    record = json.loads((tmp_path / "second" / "provenance.json").read_text())
+    made = record(tmp_path / "second")
     card = (tmp_path / "second" / "README.md").read_text()
-    assert record["settings"]["model_type"] == "word-trigram" and "those of first" in card
+    assert made["settings"]["model_type"] == "word-trigram" and "those of first" in card
     head, _ = split_card(card)
     assert (head["license"], head["base_model"]) == ("cc-by-sa-4.0", "org/base")
     first, second = (SentenceEncoder.from_pretrained(tmp_path / name) for name in ("first", "second"))

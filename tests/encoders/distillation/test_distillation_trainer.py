@@ -5,6 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import new_model
+from tiny_training import on_cpu
 from tokenizers import Tokenizer, models
 
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
@@ -13,8 +15,6 @@ from hf_paraphrase.encoders.distillation.objective import DistillationTexts, tur
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
 from hf_paraphrase.encoders.kinds import new_encoder
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
 from hf_paraphrase.tokenization.token_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
@@ -45,13 +45,8 @@ def trainer_of(tokenizer, tmp_path):
         model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=size, seed=1)
         data = data_of(tokenizer)
         spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1) if letters else None
-        arguments = DistillationTrainingArguments(
-            output_dir=str(tmp_path / name),
-            per_device_train_batch_size=32,
-            report_to="none",
-            use_cpu=True,
-            **{"num_train_epochs": 4, "learning_rate": 0.02, **settings},
-        )
+        settings = {"num_train_epochs": 4, "learning_rate": 0.02, "per_device_train_batch_size": 32, **settings}
+        arguments = on_cpu(DistillationTrainingArguments, tmp_path / name, **settings)
         return DistillationTrainer(model, arguments, data, tokenizer, evaluator=evaluator, letters=spelt)
 
     return make
@@ -119,15 +114,15 @@ def test_a_row_without_gradient_does_not_move_wherever_the_special_tokens_are(tm
     vocabulary = {**{word: number for number, word in enumerate(WORDS)}, "[UNK]": 40, "[PAD]": 41}
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer = as_fast_tokenizer(backend, pad_token="[PAD]", unk_token="[UNK]")
-    model = AvgModel(AvgConfig(vocab_size=42, hidden_size=SIZE, pad_token_id=41, unk_token_id=40, skip_unknown=True))
+    special = {"pad_token_id": 41, "unk_token_id": 40, "skip_unknown": True}
+    model = new_model("avg", vocab_size=42, hidden_size=SIZE, **special)
     ids = [[40, 1, 2], [3], *[[number, number + 1] for number in range(4, 10)]]
     data = DistillationTexts(
         TokenIds.of_lists(ids),
         TeacherVectors([UnitVectors(np.eye(len(ids), SIZE, dtype=np.float16) + 1, np.arange(len(ids)))]),
     )
-    arguments = DistillationTrainingArguments(
-        output_dir=str(tmp_path), per_device_train_batch_size=2, num_train_epochs=2, report_to="none", use_cpu=True
-    )
+    sizes = {"per_device_train_batch_size": 2, "num_train_epochs": 2}
+    arguments = on_cpu(DistillationTrainingArguments, tmp_path, **sizes)
     moved, before = [], model.embeddings.detach().clone()
     trainer = DistillationTrainer(model, arguments, data, tokenizer)
     assert trainer.objective.collate([(0, 0), (0, 1)])["rows"].tolist() == [1, 2, 3, 40]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from small_runs import write_rows
+from tiny_encoders import new_model
 from tiny_training import on_cpu
 
 from hf_paraphrase.errors import InputError, ModelError
@@ -18,8 +19,6 @@ from hf_paraphrase.filtering.reference_classifier.references import (
     read_seen,
     write_seen,
 )
-from hf_paraphrase.models.configuration_reference_classifier import ReferenceClassifierConfig
-from hf_paraphrase.models.modeling_reference_classifier import ReferenceClassifier
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
@@ -32,9 +31,8 @@ def tokenizer():
 
 
 def classifier(body="avg", seed=0):
-    torch.manual_seed(seed)
     size = {"vocab_size": 14, "embedding_size": 5, "initializer_range": 1.0}
-    return ReferenceClassifier(ReferenceClassifierConfig(body=body, **size)).eval()
+    return new_model("reference_classifier", seed=seed, body=body, **size).eval()
 
 
 def text_probabilities(model, tokenizer, texts):

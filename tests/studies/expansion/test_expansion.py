@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import shutil
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small_runs import run
 
-from hf_paraphrase.commands import main
 from hf_paraphrase.data.decontamination import load_fingerprints
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import PAIRS
@@ -80,8 +81,8 @@ def test_senses_come_in_their_order_without_examples_and_names_are_those_written
     assert not wordnet.senses("boring", "a")[0].is_name
 
 
-def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_folder, monkeypatch, tmp_path):
-    folder = wordnet_folder("home/dict")
+def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(tiny_wordnet, monkeypatch, tmp_path):
+    folder = shutil.copytree(tiny_wordnet, tmp_path / "home" / "dict")
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
     monkeypatch.delenv("WNHOME", raising=False)
     assert find_wordnet(None, [str(tmp_path / "absent"), str(folder)]) == folder
@@ -92,8 +93,8 @@ def test_the_folder_is_found_by_the_environment_and_in_the_usual_places(wordnet_
 
 
 @pytest.mark.parametrize("damage", [b"dog n", b"dog n 1 1 @ 1 0 00000099"])
-def test_a_damaged_word_is_named_when_it_is_asked_for(wordnet_folder, damage):
-    index = wordnet_folder("dict") / "index.noun"
+def test_a_damaged_word_is_named_when_it_is_asked_for(tiny_wordnet, tmp_path, damage):
+    index = shutil.copytree(tiny_wordnet, tmp_path / "dict") / "index.noun"
     lines = index.read_bytes().split(b"\n")
     index.write_bytes(b"\n".join(damage if line.startswith(b"dog ") else line for line in lines))
     wordnet = WordNet(index.parent)
@@ -290,14 +291,11 @@ def text(tmp_path):
     return path
 
 
-def run(*words):
-    return main(["expand", *map(str, words)])
-
-
 @pytest.mark.usefixtures("tagger")
 def test_a_text_gives_pairs_of_its_sentences_and_their_expansions(text, tmp_path, tiny_wordnet, capfd):
     output = tmp_path / "expanded"
-    assert run("--text", text, "--output", output, "--wordnet", tiny_wordnet, "--share", 1, "--seed", 5) == 0
+    words = ["--text", text, "--output", output, "--wordnet", tiny_wordnet, "--share", 1, "--seed", 5]
+    assert run("expand", *words) == 0
     expected = Expander.from_wordnet(tiny_wordnet, share=1.0, seed=5).expand([LINES[0], LINES[3]])
     rows = DataFolder(output).table().to_pylist()
     assert [(row["sentence1"], row["sentence2"]) for row in rows] == list(zip(LINES[::3], expected, strict=True))
@@ -319,7 +317,7 @@ def test_definitions_in_evaluation_sets_are_not_used_and_the_card_says_so(senten
     write_split(pairs, "train", [table], PAIRS)
     evaluation = tmp_path / "sts.txt"
     evaluation.write_text(f"{sentence}\n")
-    words = ["--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
+    words = ["expand", "--pairs", pairs, "--wordnet", tiny_wordnet, "--share", 1]
     assert run(*words, "--output", tmp_path / "a", "--decontaminate", evaluation, *flags) == 0
     assert run(*words, "--output", tmp_path / "b") == 0
     checked, unchecked = (" ".join(DataFolder(tmp_path / name).table()["sentence2"].to_pylist()) for name in "ab")

@@ -5,12 +5,10 @@ import gzip
 import numpy as np
 import pytest
 import torch
-from tiny_encoders import with_all_parameters_moved
+from tiny_encoders import new_model, with_all_parameters_moved
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.gates.analysis import compare
 from hf_paraphrase.studies.gates.gates import (
     DEPENDENCY,
@@ -31,8 +29,8 @@ TEXTS = ["The cat don't sat.", "café", "", "zzz the cat sat the cat sat", "the"
 
 def make(tokenizer=None, **settings):
     tokenizer = tokenizer or build_word_level_tokenizer(VOCABULARY)
-    torch.manual_seed(5)
-    model = GranModel(GranConfig(vocab_size=len(tokenizer), hidden_size=6, initializer_range=0.7, **settings))
+    sizes = {"vocab_size": len(tokenizer), "hidden_size": 6, "initializer_range": 0.7}
+    model = new_model("gran", seed=5, **sizes, **settings)
     return SentenceEncoder(with_all_parameters_moved(model), tokenizer)
 
 

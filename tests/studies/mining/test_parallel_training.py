@@ -8,15 +8,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_encoders import new_model
 from tiny_training import on_cpu
 from torch.nn import functional
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.models.configuration_avg import AvgConfig
-from hf_paraphrase.models.configuration_parallel_bigru import ParallelBiGruConfig
-from hf_paraphrase.models.modeling_avg import AvgModel
-from hf_paraphrase.models.modeling_parallel_bigru import ParallelBiGruModel
 from hf_paraphrase.studies.mining.parallel_examples import (
     NOTHING,
     TRAIN,
@@ -48,10 +45,9 @@ def many(count, seed=0):
     ]
 
 
-def model_of(examples, **config):
-    torch.manual_seed(0)
+def new_classifier():
     sizes = {"source_vocab_size": 500, "target_vocab_size": 500, "embedding_size": 5, "hidden_size": 4}
-    return ParallelBiGruModel(ParallelBiGruConfig(**{**sizes, "initializer_range": 1.0, **config}))
+    return new_model("parallel_bigru", initializer_range=1.0, **sizes)
 
 
 PAIRS = [("un chat", "a cat"), ("un chien", "a dog"), ("Un chat.", "a kitten"), ("deux chats", "two cats")]
@@ -113,10 +109,7 @@ def test_four_fifths_of_the_negatives_come_from_the_lists(negatives, hard):
 
 def encoder_of(texts, seed):
     tokenizer = build_word_level_tokenizer(sentence_vocabulary(texts, contractions=False), contractions=False)
-    model = AvgModel(AvgConfig(vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0))
-    generator = np.random.default_rng(seed)
-    with torch.no_grad():
-        model.embeddings.copy_(torch.from_numpy(generator.normal(size=(len(tokenizer), 5)).astype(np.float32)))
+    model = new_model("avg", seed=seed, vocab_size=len(tokenizer), hidden_size=5, initializer_range=1.0)
     return SentenceEncoder(model, tokenizer)
 
 
@@ -145,7 +138,7 @@ def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
     # The numbers of sentences differ from those of their translations.
     examples = examples_of([(many(1)[0][0], "t7 v1"), *many(40)])
     args = on_cpu(EpochTrainingArguments, tmp_path, seed=3)
-    trainer = ParallelTrainer(model_of(examples), args, examples, NegativeDraw(examples, 3))
+    trainer = ParallelTrainer(new_classifier(), args, examples, NegativeDraw(examples, 3))
     items = [(0, row) for row in (4, 9, 2, 30)]
     batch = trainer._collate(items)
     loss = trainer.compute_loss(trainer.model, batch)
@@ -165,7 +158,7 @@ def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
 
 def test_scores_are_those_computed_by_hand():
     examples = examples_of(many(30), many(9, seed=4))
-    model = model_of(examples).eval()
+    model = new_classifier().eval()
     rows, labels = NegativeDraw(examples, 4).labelled(examples.pairs[VALIDATION], [0])
     found = measure(model, examples, rows, labels)
     logits = []

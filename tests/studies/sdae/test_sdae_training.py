@@ -7,11 +7,10 @@ import math
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import new_model
 from tiny_training import on_cpu
 from torch.nn import functional
 
-from hf_paraphrase.models.configuration_sdae import SdaeConfig
-from hf_paraphrase.models.modeling_sdae import SdaeModel
 from hf_paraphrase.studies.sdae.batches import DEV_EPOCH, LengthBatches, SdaeCollator, WordNoise, encode_sentences
 from hf_paraphrase.studies.sdae.trainer import SdaeTrainer
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
@@ -87,9 +86,8 @@ def test_for_the_regulariser_originals_and_expansions_without_noise_follow(token
 
 
 def small_model(tokenizer):
-    torch.manual_seed(0)
     sizes = {"vocab_size": len(tokenizer), "hidden_size": 12, "embedding_size": 6}
-    return SdaeModel(SdaeConfig(initialization="xavier", **sizes))
+    return new_model("sdae", initialization="xavier", **sizes)
 
 
 def trainer_of(tokenizer, folder, *, steps=6, interval=3, expander=None, use="noise", model=None, **options):

@@ -8,13 +8,10 @@ import torch
 from scipy.stats import spearmanr
 from sklearn.metrics import f1_score
 from small_runs import write as write_columns
-from tiny_encoders import with_all_parameters_moved
+from tiny_encoders import new_model, with_all_parameters_moved
 from tiny_training import on_cpu
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.models.configuration_gran import GranConfig
-from hf_paraphrase.models.configuration_sentence_classifier import SentenceClassifierConfig
-from hf_paraphrase.models.modeling_sentence_classifier import SentenceClassifier
 from hf_paraphrase.studies.supervised.sentence_classification import (
     ClassifierInputs,
     SupervisedTrainer,
@@ -33,10 +30,9 @@ from hf_paraphrase.tokenization.token_ids import TokenIds
 
 
 def make():
-    torch.manual_seed(0)
-    encoder = GranConfig(vocab_size=50, hidden_size=4).to_diff_dict()
-    config = SentenceClassifierConfig(sentence_encoder=encoder, head_hidden_size=5, pairs=True)
-    return with_all_parameters_moved(SentenceClassifier(config))
+    encoder = {"model_type": "gran", "vocab_size": 50, "hidden_size": 4}
+    model = new_model("sentence_classifier", sentence_encoder=encoder, head_hidden_size=5, pairs=True)
+    return with_all_parameters_moved(model)
 
 
 def random_inputs(count):
