@@ -152,5 +152,5 @@ def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads
     lines = (tmp_path / "t.txt").read_text().split("\n")
     assert len(lines) == 5 and lines[0] == lines[2] == ""
     assert [score["sources_cut"] for score in json.loads((tmp_path / "s.json").read_text())] == [1, 1]
-    message = "1 of 4 sources have more than the 1,000 units that the model reads: truncated"
+    message = "1 of 4 sources have more units than the model reads, 1,000, and are truncated"
     assert capsys.readouterr().err.count(message) == 1
