@@ -100,7 +100,7 @@ def import_file(path: str | os.PathLike[str]) -> None:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        raise InputError(f"import failed: {type(error).__name__}: {error}", path=path, remedy="mend it") from error
+        raise InputError(f"import failed: {type(error).__name__}: {error}", path=path, remedy="fix it") from error
 
 
 def imported_files() -> list[str]:

@@ -203,7 +203,7 @@ class VerbParser(argparse.ArgumentParser):
 
 def _truth(word: str) -> bool:
     if word.lower() not in _WORDS_OF_TRUTH:
-        raise argparse.ArgumentTypeError(f"{word!r} is none of true, false, yes, no, 1, 0")
+        raise argparse.ArgumentTypeError(f"{word!r} is not one of true, false, yes, no, 1, 0")
     return _WORDS_OF_TRUTH[word.lower()]
 
 

@@ -127,7 +127,7 @@ def test_values_of_every_type_are_read_as_those_of_flags_and_null_means_the_defa
         ("columns: a\nkeep: {a: b}\n", "verb: `keep` is {'a': 'b'}, not a single value"),
         ("precision: [a, b]\n", "verb: `precision` is ['a', 'b'], not a single value"),
         ("precision: !!python/object/apply:os.getcwd []\n", "verb: `precision` is [], not a single value"),
-        ("cased: perhaps\n", "verb: argument --cased: 'perhaps' is none of true, false"),
+        ("cased: perhaps\n", "verb: argument --cased: 'perhaps' is not one of true, false"),
         ("- a\n", "the file is not a YAML mapping"),
         ("a: [", "not a readable YAML file"),
     ],
