@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from .trainer import DistillationTrainer
 
 _VECTORS = "teachers"
+_MOST_UNKNOWN = 0.1
+"""The share of unknown tokens in a language above which a log line says so."""
 
 
 @recipe(StudentSettings)
@@ -65,6 +67,9 @@ def _distill(settings: StudentSettings, run: TrainingRun) -> None:
         raise UsageError(f"{wanted} is more than the {size} components of the embeddings", remedy=remedy)
     described = described_size(student.model, coverage)
     log(f"{settings.model_type}: {len(texts):,} texts, {described}, teachers' vectors of {dimension}")
+    for name, share in texts.shares_of(student.tokenizer.unk_token_id, encoded).items():
+        if share > _MOST_UNKNOWN:
+            log(f"{share:.0%} of the tokens in {name} are unknown: train the tokenizer with text in {name}, too")
     numbers = None
     if settings.language_exponent != 1:
         numbers = texts.balanced(settings.language_exponent, settings.seed)

@@ -72,6 +72,13 @@ class Texts:
         counts = np.bincount(self.languages, minlength=len(self.names)).tolist()
         return dict(zip(self.names, counts, strict=True))
 
+    def shares_of(self, token_id: int | None, encoded: TokenIds) -> dict[str, float]:
+        """Computes for each language that has tokens the share of a token among them."""
+        languages = np.repeat(self.languages, encoded.lengths)
+        tokens = np.bincount(languages, minlength=len(self.names))
+        found = np.bincount(languages[encoded.ids == token_id], minlength=len(self.names))
+        return {name: found[row] / tokens[row] for row, name in enumerate(self.names) if tokens[row]}
+
     def balanced(self, exponent: float, seed: int) -> NDArray[np.int64]:
         """Repeats the texts of smaller languages, as numbers of texts in order.
 
@@ -124,8 +131,8 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
             raise InputError(problem, path=path, remedy=remedy)
         known = [is_language(language, teacher_lang) for language in languages]
         if sum(known) != 1:
-            problem = f"{'both sides are' if any(known) else 'no side is'} in the language of the teachers, "
-            problem += f"{teacher_lang}, but {' and '.join(languages)}"
+            where = "both sides are" if any(known) else f"the sides are in {' and '.join(languages)}, and neither is"
+            problem = f"{where} in {teacher_lang}, the language of the teachers"
             raise InputError(problem, path=path, remedy="--teacher-lang names the language that the teachers know")
         sides = ("source", "target") if known[0] else ("target", "source")
         bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))

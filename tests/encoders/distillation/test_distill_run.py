@@ -144,6 +144,14 @@ def test_translations_learn_the_vector_of_the_side_that_the_teacher_knows(work, 
     assert "- de\n- en\n- fr" in card
 
 
+def test_a_language_that_the_tokenizer_lacks_is_named_before_the_training(work, bitexts, tmp_path, capsys):
+    assert run(work, tmp_path / "english", "--epochs", 1) == 0
+    assert "are unknown" not in capsys.readouterr().err
+    words = ["distill", "--teacher", work / "bert", "--initial-model", tmp_path / "english", "--bitext", bitexts[0]]
+    assert main([*map(str, words), "--epochs", "1", "--output", str(tmp_path / "both")]) == 0
+    assert "100% of the tokens in fr are unknown: train the tokenizer with text in fr" in capsys.readouterr().err
+
+
 def centered_cosines(encoder, texts):
     vectors = encoder.encode(texts, normalize=True)
     vectors -= vectors.mean(axis=0)
