@@ -20,6 +20,7 @@ from ...data.folder import DataFolder
 from ...data.languages import is_language, primary_language
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
+from ...messages import log
 from ...tokenization.token_ids import TokenIds, ends_of
 from ..encoded_pairs import GrowingArray, TokenArrays, tokenizing
 
@@ -116,6 +117,20 @@ class Bitext:
             known, other = ([(text or "").strip() for text in column.to_pylist()] for column in batch.columns)
             yield known, other
 
+    def looks_swapped(self, known: str) -> bool:
+        """Whether most of the first texts of each side are in the language of the other one, as py3langid sees it."""
+        try:
+            from py3langid.langid import MODEL_FILE, LanguageIdentifier
+        except ImportError:
+            return False
+        identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+        if not {known, self.language} <= set(identifier.labels):
+            return False
+        identifier.set_languages([known, self.language])
+        sides = zip(next(self.blocks(), ([], [])), (self.language, known), strict=True)
+        found = [[identifier.classify(text)[0] == other for text in texts[:200] if text] for texts, other in sides]
+        return all(sum(exchanged) > 0.8 * len(exchanged) > 0 for exchanged in found)
+
 
 def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
     """Opens bitexts of two languages, each always on one side, of which the teachers know one."""
@@ -136,6 +151,8 @@ def open_bitexts(folders: Sequence[str], teacher_lang: str) -> list[Bitext]:
             raise InputError(problem, path=path, remedy="--teacher-lang names the language that the teachers know")
         sides = ("source", "target") if known[0] else ("target", "source")
         bitexts.append(Bitext(folder, *sides, primary_language(languages[known.index(False)])))
+        if bitexts[-1].looks_swapped(primary_language(teacher_lang)):
+            log(f"{path}: the text in {' and '.join(languages)} looks exchanged; check --columns of prepare bitext")
     return bitexts
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.sentences import SentenceCorpus
 from hf_paraphrase.encoders.distillation.texts import encode_texts, open_bitexts, read_texts
 from hf_paraphrase.errors import InputError
@@ -88,3 +89,19 @@ def test_bitext_of_several_languages_or_swapped_rows_is_refused(tmp_path, second
     folder = bitext(tmp_path / "mixed", [("un", "one", "fr", "en"), second])
     with pytest.raises(InputError, match="several languages, or none"):
         open_bitexts([folder], "en")
+
+
+@pytest.mark.parametrize(("language", "swapped"), [("fr", False), ("fr", True), ("xx", True)])
+def test_bitext_whose_sides_are_exchanged_is_named(tmp_path, caplog, language, swapped):
+    pytest.importorskip("py3langid")
+    pairs = sample_bitext(300)["train"]
+    columns = {"source": [pair.french for pair in pairs], "target": [pair.english for pair in pairs]}
+    if swapped:
+        columns = {"source": columns["target"], "target": columns["source"]}
+    columns |= {"source_lang": [language] * len(pairs), "target_lang": ["en"] * len(pairs)}
+    table = pa.table(columns)
+    write_split(tmp_path / "bitext", "train", [table], table.schema)
+    with caplog.at_level("INFO", logger="hf_paraphrase"):
+        open_bitexts([tmp_path / "bitext"], "en")
+    named = [record for record in caplog.records if "text in fr and en looks exchanged" in record.getMessage()]
+    assert len(named) == (swapped and language == "fr")
