@@ -17,16 +17,28 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 
 LAYERS = (
     {"commands", "__main__"},
-    {"studies", "export", "demo", "quickstart_run"},
-    {"translation", "filtering", "encoders", "searching", "deduplication", "evaluation", "hub", "metrics"},
-    {"training", "jobs"},
+    {"demo", "studies", "export", "quickstart", "quickstart_run"},
+    {"paraphrasing", "evaluation", "searching", "deduplication", "mining", "hub", "metrics"},
+    {"filtering"},
+    {"classification"},
+    {"encoders", "translation"},
+    {"training", "jobs", "vectors"},
     {"data", "tokenization"},
+    {"text"},
     {"artefacts"},
     {"models"},
     {"settings", "registry", "inputs"},
     {"errors", "messages", "tables"},
 )
-"""What may import what: its own layer, without cycles, and those below."""
+"""What may import what, inside functions too: its own layer, without cycles, and those below."""
+
+EXCEPTIONS = {
+    ("encoders", "evaluation"): "the dev set of training and join moves below encoders",
+    ("encoders", "hub"): "push_to_hub of an encoder",
+    ("filtering", "evaluation"): "the dev set of tune moves below filtering",
+    ("translation", "filtering"): "the paraphraser moves into paraphrasing",
+}
+"""Imports between subpackages that point upwards for now, each with its reason; one that is gone leaves this list."""
 
 TRAVELLING = {"torch", "transformers", "tokenizers"}
 """What the code of a model may import besides its own folder and the standard library: it travels with the weights."""
@@ -67,11 +79,11 @@ def part_of(module):
     return [*module.split("."), ""][1]
 
 
-def against_the_arrows(imports, layers):
-    """Lists the imports that point upwards, and those of what has no layer."""
-    height = {part: place for place, layer in enumerate(layers) for part in layer}
+def upward_imports(imports, layers):
+    """Maps the pairs of subpackages whose imports point upwards, or that have no layer, to these imports."""
+    height = {part: level for level, layer in enumerate(layers) for part in layer}
     root = next(iter(imports.modules))
-    wrong = []
+    upward = {}
     for module, targets in imports.statements.items():
         if module == root:
             continue  # it gives out names of all layers, at first use
@@ -80,8 +92,19 @@ def against_the_arrows(imports, layers):
             if target.split(".")[0] != root or own == other or target == root:
                 continue
             if own not in height or other not in height or height[other] < height[own]:
-                wrong.append(f"{module} imports {target}")
-    return wrong
+                upward.setdefault((own, other), []).append(f"{module} imports {target}")
+    return upward
+
+
+def package_graph(imports):
+    """Maps each subpackage to the subpackages that it imports, inside functions too."""
+    root = next(iter(imports.modules))
+    graph = {}
+    for module, targets in imports.statements.items():
+        inner = {part_of(target) for target in targets if target.startswith(f"{root}.")}
+        if module != root:
+            graph.setdefault(part_of(module), set()).update(inner - {part_of(module)})
+    return graph
 
 
 def cycle(graph):
@@ -102,15 +125,15 @@ def test_every_part_of_the_package_has_a_layer_and_imports_point_down_the_layers
     parts = {part_of(module) for module in imports.modules} - {""}
     # Otherwise: give the new part its place in LAYERS.
     assert parts - set().union(*LAYERS) == set()
-    assert against_the_arrows(imports, LAYERS) == []
+    upward = upward_imports(imports, LAYERS)
+    # Otherwise: turn the import round. An exception that is no longer needed leaves EXCEPTIONS.
+    assert {pair: lines for pair, lines in upward.items() if pair not in EXCEPTIONS} == {}
+    assert EXCEPTIONS.keys() - upward.keys() == set()
 
 
-@pytest.mark.parametrize(
-    ("part", "others"), [("searching", {"encoders"}), ("deduplication", {"encoders", "filtering"})]
-)
-def test_a_part_is_not_imported_by_those_of_its_layer_that_it_is_built_on(imports, part, others):
-    users = {part_of(module) for module, targets in imports.statements.items() if part in map(part_of, targets)}
-    assert users & others == set()
+def test_subpackages_do_not_need_each_other_in_a_circle(imports):
+    graph = package_graph(imports)
+    assert cycle({part: {o for o in others if (part, o) not in EXCEPTIONS} for part, others in graph.items()}) == []
 
 
 def test_no_module_needs_itself_through_others_not_even_for_types_or_later(imports):
@@ -142,8 +165,10 @@ def test_the_guard_sees_an_import_that_points_up_and_a_circle(tmp_path):
             (package / name / "__init__.py").write_text("")
             (package / name / "module.py").write_text(text)
         (package / "__init__.py").write_text("")
-        (wrong,) = against_the_arrows(Imports(package), ({"top"}, {"base"}))
-        assert wrong.startswith("toy.base.module imports toy.top")
+        toy = Imports(package)
+        upward = upward_imports(toy, ({"top"}, {"base"}))
+        assert list(upward) == [("base", "top")] and upward["base", "top"][0].startswith("toy.base.module imports")
+        assert cycle(package_graph(toy))
     assert cycle({"a": {"b"}, "b": {"a"}})
 
 
