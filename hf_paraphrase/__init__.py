@@ -12,6 +12,10 @@ from .registry import lazy_exports
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from .classification.predict import predict
+    from .classification.reference_scorer import ReferenceScorer
+    from .classification.train import train_supervised
+    from .classification.train_reference import train_reference_classifier
     from .data.decontamination import Decontaminator, fingerprint
     from .data.folder import DataFolder
     from .data.sources.bitext import prepare_bitext
@@ -31,8 +35,6 @@ if TYPE_CHECKING:
     from .export.run import export_encoder
     from .filtering.filter import filter_pairs
     from .filtering.measuring import Measures, PairScorer
-    from .filtering.reference_classifier.reference_classification import ReferenceScorer
-    from .filtering.reference_classifier.training import train_reference_classifier
     from .filtering.row_choice import PairFilter
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
@@ -72,8 +74,6 @@ if TYPE_CHECKING:
     from .studies.mining.mined_pairs import mine
     from .studies.mining.parallel_training import train_parallel_classifier
     from .studies.sdae.training import train_sdae
-    from .studies.supervised.predictions import predict
-    from .studies.supervised.training import train_supervised
     from .tokenization.train import train_tokenizer
     from .training.devices import environment
     from .translation.back_translation import BackTranslator, back_translate

@@ -74,7 +74,7 @@ def mining_tables(settings: Any, result: Any) -> Iterator[str]:
 
 def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
     """Shows how good predictions are, where the split has classes or scores."""
-    from ..studies.supervised.tasks import score_table
+    from ..classification.tasks import score_table
 
     if result["scores"] is not None:
         yield score_table({settings.split: result["scores"]})

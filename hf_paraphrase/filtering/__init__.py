@@ -2,8 +2,7 @@
 
 In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
 (`filter_pairs`). `measuring` applies the `measures/`, `selections` says what is kept, `row_choice` keeps it.
-`language_model` and `reference_classifier/` make what two measures need, `tuning/` tries many selections. Start with
-`scoring.py` and `filter.py`.
+`language_model` makes what a measure needs, `tuning/` tries many selections. Start with `scoring.py` and `filter.py`.
 """
 
 from __future__ import annotations

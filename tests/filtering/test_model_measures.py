@@ -7,12 +7,12 @@ import pytest
 from small_runs import pairs_table
 from tiny_encoders import write_average
 
+from hf_paraphrase.classification.reference_scorer import ReferenceScorer
+from hf_paraphrase.classification.references import write_seen
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError
 from hf_paraphrase.filtering.language_model import train_language_model
 from hf_paraphrase.filtering.measuring import Measures, add_measures
-from hf_paraphrase.filtering.reference_classifier.reference_classification import ReferenceScorer
-from hf_paraphrase.filtering.reference_classifier.references import write_seen
 
 
 def scored(table, name, **settings):

@@ -11,10 +11,10 @@ import pytest
 from small_runs import run, write, write_rows
 from tiny_encoders import write_average
 
+from hf_paraphrase.classification.references import write_seen
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.known_texts import KnownTexts
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.filtering.reference_classifier.references import write_seen
 
 WORDS = [f"w{number}" for number in range(12)]
 QUERY = "w1 w2 w3"

@@ -15,11 +15,11 @@ from tiny_transformers import write_transformer
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_paraphrase.artefacts.card_heads import split_card
+from hf_paraphrase.classification.sentence_classifier import SentenceJudge
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.modeling_gran import GranModel
 from hf_paraphrase.studies.sdae.training import SdaeSettings, _languages
-from hf_paraphrase.studies.supervised.sentence_classification import SentenceJudge
 
 SMALL = ["--hidden-size", 12, "--max-steps", 12, "--batch-size", 8, "--dev-size", 10, "--evaluations", 3]
 SMALL += ["--precision", "fp32", "--learning-rate", 0.01]

@@ -11,11 +11,11 @@ import torch
 from tiny_training import on_cpu
 from transformers import EarlyStoppingCallback
 
+from hf_paraphrase.classification.sentence_classifier import SupervisedTrainingArguments
 from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArguments
 from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.studies.supervised.sentence_classification import SupervisedTrainingArguments
 from hf_paraphrase.training.row_adam import RowAdam
 
 ARGUMENTS = [DistillationTrainingArguments, EncoderTrainingArguments, SupervisedTrainingArguments]

@@ -14,18 +14,18 @@ import numpy as np
 import pyarrow as pa
 
 from ...artefacts.hub_models import BUILTIN, model_folder
+from ...classification.references import is_seen, read_seen
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ...training.devices import check_device, device_setting
 from ...training.threads import one_thread
 from ..pair_batch import PairBatch, numeric_column
-from ..reference_classifier.references import is_seen, read_seen
 from ..tokens import tokenize
 from . import Measure
 
 if TYPE_CHECKING:
+    from ...classification.reference_scorer import ReferenceScorer
     from ...encoders.sentence_encoder import SentenceEncoder
-    from ..reference_classifier.reference_classification import ReferenceScorer
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class ReferenceProbability(Measure):
 
     @cached_property
     def _scorer(self) -> ReferenceScorer:
-        from ..reference_classifier.reference_classification import ReferenceScorer
+        from ...classification.reference_scorer import ReferenceScorer
 
         return ReferenceScorer.from_pretrained(str(self.classifier), device=check_device(self.device))
 

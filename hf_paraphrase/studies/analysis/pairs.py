@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ...artefacts.hub_models import model_folder
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
+from ...classification.references import is_seen, read_seen
 from ...data.folder import DataFolder
 from ...data.sentences import lines_of_file
 from ...errors import InputError
 from ...evaluation.verdicts import Interval
-from ...filtering.reference_classifier.references import is_seen, read_seen
 from ...filtering.row_choice import lowest_of_each
 from ...filtering.tokens import TokenSpans
 from ...settings import recipe, seed_setting, setting
@@ -86,7 +86,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
     with report("pairs", settings, inputs, card="analysis") as output:
         scorer = None
         if settings.classifier is not None:
-            from ...filtering.reference_classifier.reference_classification import ReferenceScorer
+            from ...classification.reference_scorer import ReferenceScorer
 
             scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
         sample, seen = _sample(settings, folder)

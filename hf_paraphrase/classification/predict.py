@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...artefacts.artefact import Artefact, Card
-from ...artefacts.card_heads import class_names
-from ...artefacts.provenance import inherited_metadata
-from ...artefacts.remote_paths import to_path
-from ...data.folder import DataFolder, write_split
-from ...errors import InputError, UsageError
-from ...messages import log
-from ...settings import recipe, setting
-from ...training.devices import DeviceSettings
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.card_heads import class_names
+from ..artefacts.provenance import inherited_metadata
+from ..artefacts.remote_paths import to_path
+from ..data.folder import DataFolder, write_split
+from ..errors import InputError, UsageError
+from ..messages import log
+from ..settings import recipe, setting
+from ..training.devices import DeviceSettings
 from .tasks import class_scores, graded_scores, label_scores, read_labelled, score_table
 
 
@@ -81,7 +81,7 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
 
 
 def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | None]:
-    from .sentence_classification import SentenceJudge
+    from .sentence_classifier import SentenceJudge
 
     judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
     objective = judge.model.config.objective

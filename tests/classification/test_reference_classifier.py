@@ -9,16 +9,16 @@ from small_runs import write_rows
 from tiny_encoders import new_model
 from tiny_training import on_cpu
 
-from hf_paraphrase.errors import InputError, ModelError
-from hf_paraphrase.filtering.reference_classifier.classifier_trainer import ClassifierTrainer, ReferenceExamples
-from hf_paraphrase.filtering.reference_classifier.reference_classification import reference_probabilities, token_ids
-from hf_paraphrase.filtering.reference_classifier.references import (
+from hf_paraphrase.classification.reference_scorer import reference_probabilities, token_ids
+from hf_paraphrase.classification.reference_trainer import ClassifierTrainer, ReferenceExamples
+from hf_paraphrase.classification.references import (
     Reference,
     draw_references,
     is_seen,
     read_seen,
     write_seen,
 )
+from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
@@ -57,7 +57,7 @@ def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeyp
     texts = ["w1 w2 w3", "", "w9", "unknown w4 w4", " ".join(WORDS * 9), "w2 w1"]
     model = classifier(body)
     ids = token_ids(tokenizer, texts)
-    monkeypatch.setattr("hf_paraphrase.filtering.reference_classifier.reference_classification._TOKENS_PER_BATCH", 7)
+    monkeypatch.setattr("hf_paraphrase.classification.reference_scorer._TOKENS_PER_BATCH", 7)
     rows = np.array([5, 0, 3, 1, 4, 2, 0])
     found = reference_probabilities(model, ids.take(rows))
     for row, value in zip(rows, found, strict=True):

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...artefacts.card_heads import Measurement
-from ...artefacts.files import quiet_transformers
-from ...artefacts.provenance import languages_read
-from ...artefacts.remote_paths import to_path
-from ...messages import log
-from ...settings import recipe, setting
-from ...tables import format_table
-from ...training.run import TrainingRun, TrainingRunSettings
+from ..artefacts.card_heads import Measurement
+from ..artefacts.files import quiet_transformers
+from ..artefacts.provenance import languages_read
+from ..artefacts.remote_paths import to_path
+from ..messages import log
+from ..settings import recipe, setting
+from ..tables import format_table
+from ..training.run import TrainingRun, TrainingRunSettings
 from .references import FILE_NAME, PARTS, Reference, draw_references, write_seen
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .reference_classification import ReferenceScorer
+    from .reference_scorer import ReferenceScorer
 
 
 @dataclass(kw_only=True)
@@ -64,7 +64,7 @@ def train_reference_classifier(settings: ReferenceClassifierSettings) -> Referen
         if not run.is_finished:
             _train(settings, run)
 
-    from .reference_classification import ReferenceScorer
+    from .reference_scorer import ReferenceScorer
 
     return ReferenceScorer.from_pretrained(settings.output)
 
@@ -75,9 +75,9 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> None:
     parts = draw_references(settings.pairs, sizes, seed=settings.seed)
     tokenizer, model = _model(settings, parts["train"])
 
-    from ...tokenization.word_level import save_tokenizer
-    from ...training.epoch_trainer import EpochTrainingArguments
-    from .classifier_trainer import ClassifierTrainer, ReferenceExamples
+    from ..tokenization.word_level import save_tokenizer
+    from ..training.epoch_trainer import EpochTrainingArguments
+    from .reference_trainer import ClassifierTrainer, ReferenceExamples
 
     examples = {part: ReferenceExamples.encode(parts[part], tokenizer) for part in PARTS}
     arguments = run.arguments(EpochTrainingArguments)
@@ -147,12 +147,12 @@ def _model(
     import torch
     from transformers import set_seed
 
-    from ...encoders.initial_vectors import read_initial_vectors
-    from ...models.configuration_reference_classifier import ReferenceClassifierConfig
-    from ...models.modeling_reference_classifier import ReferenceClassifier
-    from ...tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-    from ...training.word_vectors import initial_embeddings
-    from .reference_classification import token_ids
+    from ..encoders.initial_vectors import read_initial_vectors
+    from ..models.configuration_reference_classifier import ReferenceClassifierConfig
+    from ..models.modeling_reference_classifier import ReferenceClassifier
+    from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
+    from ..training.word_vectors import initial_embeddings
+    from .reference_scorer import token_ids
 
     texts = [*(item.text for item in train), *(text for item in train for text in item.translations)]
     # With capitals the classifier may go by names and beginnings.

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.fingerprints import is_among, normalise_all
-from ...data.folder import DataFolder
-from ...errors import InputError, ModelError
-from ...messages import log
-from ..pair_batch import SIDES
+from ..data.fingerprints import is_among, normalise_all
+from ..data.folder import DataFolder
+from ..errors import InputError, ModelError
+from ..messages import log
 
 PARTS = ("train", "dev", "test")
+SIDES = ("sentence1", "sentence2")
 FILE_NAME = "references.tsv"
 _HEADER = "part\tfingerprint\n"
 _SMALLEST = 10

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...artefacts.files import quiet_transformers
-from ...artefacts.provenance import languages_read
-from ...artefacts.remote_paths import to_path
-from ...encoders.model_folder import inherited_by_card
-from ...encoders.sentence_encoder import SentenceEncoder
-from ...errors import UsageError
-from ...messages import log
-from ...settings import recipe
-from ...tokenization.word_level import save_tokenizer
-from ...training.run import TrainingRun
+from ..artefacts.files import quiet_transformers
+from ..artefacts.provenance import languages_read
+from ..artefacts.remote_paths import to_path
+from ..encoders.model_folder import inherited_by_card
+from ..encoders.sentence_encoder import SentenceEncoder
+from ..errors import UsageError
+from ..messages import log
+from ..settings import recipe
+from ..tokenization.word_level import save_tokenizer
+from ..training.run import TrainingRun
 from .tasks import (
     DEV,
     OBJECTIVES,
@@ -32,7 +32,7 @@ from .tasks import (
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from .sentence_classification import SentenceJudge
+    from .sentence_classifier import SentenceJudge
 
 
 @recipe(SupervisedSettings)
@@ -46,13 +46,13 @@ def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
     with TrainingRun(settings, command="train-supervised", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
-    from .sentence_classification import SentenceJudge
+    from .sentence_classifier import SentenceJudge
 
     return SentenceJudge.from_pretrained(settings.output)
 
 
 def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
-    from .sentence_classification import SupervisedTrainer, SupervisedTrainingArguments, tokenize
+    from .sentence_classifier import SupervisedTrainer, SupervisedTrainingArguments, tokenize
 
     data = read_supervised(settings)
     parts = ", ".join(f"{part} {len(rows):,} ({data.sources[part]})" for part, rows in data.parts.items())
@@ -134,9 +134,9 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     """Makes the classifier with the encoder's parameters, or random ones."""
     from transformers import set_seed
 
-    from ...encoders.pooled_transformer import network_for_a_head
-    from ...models.configuration_sentence_classifier import SentenceClassifierConfig
-    from ...models.modeling_sentence_classifier import SentenceClassifier
+    from ..encoders.pooled_transformer import network_for_a_head
+    from ..models.configuration_sentence_classifier import SentenceClassifierConfig
+    from ..models.modeling_sentence_classifier import SentenceClassifier
 
     opened = SentenceEncoder.from_pretrained(settings.model)
     encoder, sizes = network_for_a_head(opened, settings.model)
@@ -171,9 +171,9 @@ def _fill_vectors(
     """Writes initial vectors into an encoder with random ones; returns how many of the words have one."""
     import torch
 
-    from ...encoders.initial_vectors import read_initial_vectors
-    from ...training.word_vectors import initial_embeddings, words_of_tokens
-    from .sentence_classification import tokenize
+    from ..encoders.initial_vectors import read_initial_vectors
+    from ..training.word_vectors import initial_embeddings, words_of_tokens
+    from .sentence_classifier import tokenize
 
     if encoder.config.model_type == "concatenation" or not hasattr(encoder.embeddings, "shape"):
         raise UsageError("--initial-vectors are for encoders of words of this package", remedy="leave it out")

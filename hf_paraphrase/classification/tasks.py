@@ -12,16 +12,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...artefacts.card_heads import Measurement, class_names
-from ...artefacts.hub_models import BUILTIN
-from ...data.folder import DataFolder
-from ...data.row_selection import hold_out, text_keys
-from ...data.schema import require_texts
-from ...errors import InputError, UsageError
-from ...evaluation.correlation import correlations
-from ...settings import setting
-from ...tables import format_table, number
-from ...training.run import TrainingRunSettings
+from ..artefacts.card_heads import Measurement, class_names
+from ..artefacts.hub_models import BUILTIN
+from ..data.folder import DataFolder
+from ..data.row_selection import hold_out, text_keys
+from ..data.schema import require_texts
+from ..errors import InputError, UsageError
+from ..evaluation.correlation import correlations
+from ..settings import setting
+from ..tables import format_table, number
+from ..training.run import TrainingRunSettings
 
 Scores = dict[str, Any]
 TRAIN, DEV, TEST = "train", "dev", "test"

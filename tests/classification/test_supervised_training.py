@@ -11,14 +11,13 @@ from small_runs import write as write_columns
 from tiny_encoders import new_model, with_all_parameters_moved
 from tiny_training import on_cpu
 
-from hf_paraphrase.errors import InputError
-from hf_paraphrase.studies.supervised.sentence_classification import (
+from hf_paraphrase.classification.sentence_classifier import (
     ClassifierInputs,
     SupervisedTrainer,
     SupervisedTrainingArguments,
     predicted_logits,
 )
-from hf_paraphrase.studies.supervised.tasks import (
+from hf_paraphrase.classification.tasks import (
     SupervisedSettings,
     class_scores,
     graded_scores,
@@ -26,6 +25,7 @@ from hf_paraphrase.studies.supervised.tasks import (
     read_labelled,
     read_supervised,
 )
+from hf_paraphrase.errors import InputError
 from hf_paraphrase.tokenization.token_ids import TokenIds
 
 

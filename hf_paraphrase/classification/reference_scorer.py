@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...artefacts.hub_models import model_folder
-from ...artefacts.model_loading import check_model_type, load_model_folder
-from ...encoders.padded_batches import batches_of_like_length, evaluation_mode
-from ...models.registry import model_class
-from ...tokenization.token_ids import TokenIds
-from ...tokenization.token_lookup import ids_of, list_of_texts, lookup_for
-from ...training.devices import CPU
+from ..artefacts.hub_models import model_folder
+from ..artefacts.model_loading import check_model_type, load_model_folder
+from ..encoders.padded_batches import batches_of_like_length, evaluation_mode
+from ..models.registry import model_class
+from ..tokenization.token_ids import TokenIds
+from ..tokenization.token_lookup import ids_of, list_of_texts, lookup_for
+from ..training.devices import CPU
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

@@ -1,0 +1,16 @@
+"""Classifiers and scorers: a head on any sentence encoder, for one sentence or a pair.
+
+Labelled data and an encoder go in, a model folder comes out. Start with `train` (the command `train-supervised`),
+`train_reference` (`train-classifier`) and `predict`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..registry import lazy_exports
+
+if TYPE_CHECKING:
+    from .sentence_classifier import SentenceJudge
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)
