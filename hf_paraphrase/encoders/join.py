@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
 from ..artefacts.artefact import Artefact, Card
@@ -195,8 +196,6 @@ def random_trigrams(
     trigram's share p of those of the text. Its direction depends on nothing but it and the seed. The `max_size` most
     frequent ones are kept, others left out.
     """
-    from ..evaluation.baselines import random_vector
-
     counts = trigram_counts(sentences, max_size=max_size)
     total = max(1, sum(counts.values()))
     tokenizer = build_character_trigram_tokenizer(counts, skip_unknown=True)
@@ -206,3 +205,9 @@ def random_trigrams(
         weight = constant / (constant + count / total)
         table[ids[trigram]] = weight / dimension**0.5 * random_vector(trigram, dimension, seed)
     return tokenizer, table
+
+
+def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
+    """Draws standard normal numbers (dimension,) for an item, from nothing but the item and a seed."""
+    generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(item.encode(), seed=seed)))
+    return generator.standard_normal(dimension)

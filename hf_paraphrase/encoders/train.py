@@ -58,7 +58,7 @@ def dev_evaluator(dev_data: str | None) -> Evaluator | None:
     if dev_data is None:
         log("no --dev-data: the last epoch will be kept")
         return None
-    from ..evaluation.dev import dev_scorer
+    from .dev_sets.scorer import dev_scorer
 
     score = dev_scorer(Path(dev_data))
     return lambda encoder: score(encoder.encode)

@@ -3,8 +3,7 @@
 `evaluate` measures models and baselines on suites, lines of `hf_paraphrase.registry.SUITES` that recognise their data:
 these are read once, each scorer is measured, and all are laid out side by side. STS protocols are a table in `sts`,
 transfer tasks one in `transfer_tasks`. All of it takes any function from texts to vectors, such as
-`SentenceEncoder.encode`; `dev_scorer` makes the function by which `EncoderTrainer` chooses an epoch. `verdicts` alone
-decides on differences between trained systems. Start reading at `run` and `suite`.
+`SentenceEncoder.encode`; Start reading at `run` and `suite`.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ from ..registry import lazy_exports
 
 if TYPE_CHECKING:
     from ..artefacts.card_heads import Measurement as Measurement
+    from ..encoders.dev_sets.pair_sets import GradedSet, read_graded_folder
+    from ..encoders.dev_sets.scorer import dev_scorer
+    from ..encoders.dev_sets.sts_files import find_sts_sets
     from .baselines import Scorer
     from .correlation import correlations, cosine_similarities
-    from .dev import dev_scorer
     from .evaluate_settings import EvaluateSettings
-    from .pair_sets import GradedSet, read_graded_folder
     from .paraphrase import evaluate_detection, read_task
     from .run import Evaluation, evaluate
     from .sts import evaluate_sts
-    from .sts_files import find_sts_sets
     from .suite import Benchmark, Scores, Suite
 
 __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -15,17 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import xxhash
-from numpy.typing import NDArray
 
-from ..encoders.vectors import checked_vectors
+from ..encoders.dev_sets.pair_sets import Encode, Similarity
+from ..encoders.join import random_vector
 from ..searching.bm25 import count_matrix, words_and_marks
-
-Encode = Callable[[list[str]], np.ndarray]
-"""Maps n sentences to their embeddings, an array (n, dim)."""
-
-Similarity = Callable[[list[str], list[str]], np.ndarray]
-"""Maps n sentence pairs to their n similarities."""
 
 SMOOTHING = 3e-3
 """The a of the weight a / (a + p), chosen on STS 2016."""
@@ -52,13 +45,6 @@ class Scorer:
 def truncated_name(name: str, components: int) -> str:
     """Names an encoder of which the first components alone are taken."""
     return f"{name}, {components} components"
-
-
-def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]], np.ndarray]:
-    """Encodes each distinct text once, and returns a function that looks up the vectors (n, dim) of n of the texts."""
-    rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-    vectors = checked_vectors(encode(list(rows)), len(rows))
-    return lambda texts: vectors[[rows[text] for text in texts]]
 
 
 def character_trigrams(text: str) -> list[str]:
@@ -118,12 +104,6 @@ def projected_counts(
         vectors[row] = known.get(item, 1.0) * random_vector(item, DIMENSION)
     lengths = np.maximum(1.0, np.asarray(counts.sum(axis=1)))
     return np.asarray(counts @ vectors / lengths, dtype=np.float32)
-
-
-def random_vector(item: str, dimension: int, seed: int = 0) -> NDArray[np.float64]:
-    """Draws standard normal numbers (dimension,) for an item, from nothing but the item and a seed."""
-    generator = np.random.Generator(np.random.PCG64(xxhash.xxh64_intdigest(item.encode(), seed=seed)))
-    return generator.standard_normal(dimension)
 
 
 _COUNTED: dict[str, dict[str, Any]] = {

@@ -18,12 +18,20 @@ from tqdm.auto import tqdm
 
 from ..artefacts.card_heads import Measurement
 from ..data.folder import DataFolder
+from ..encoders.dev_sets.pair_sets import (
+    LabelledSet,
+    encode_once,
+    read_labelled_folder,
+    require_both_classes,
+    sentence_folds,
+    sentence_key,
+)
+from ..encoders.dev_sets.pair_tables import chosen_split
 from ..errors import InputError
 from ..tables import format_table, number, short_names
-from .baselines import Scorer, encode_once
+from .baselines import Scorer
 from .correlation import cosine_similarities
-from .pair_sets import LabelledSet, read_labelled_folder, require_both_classes, sentence_folds, sentence_key
-from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, chosen_split, has_columns, named_folders
+from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, named_folders
 
 if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings

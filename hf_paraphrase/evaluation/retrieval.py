@@ -17,10 +17,11 @@ import numpy as np
 
 from ..artefacts.card_heads import Measurement
 from ..data.text_files import numbered_lines
+from ..encoders.dev_sets.pair_sets import encode_once
 from ..encoders.nearest_neighbours import nearest_neighbours
 from ..errors import InputError
 from ..searching.bm25 import Bm25
-from .baselines import Scorer, encode_once
+from .baselines import Scorer
 from .suite import Benchmark, Scores, Suite, format_measurements
 
 if TYPE_CHECKING:

@@ -25,13 +25,20 @@ from typing import Any
 import numpy as np
 
 from ..artefacts.card_heads import Measurement
+from ..encoders.dev_sets.pair_sets import (
+    Encode,
+    GradedSet,
+    ScoredSet,
+    read_graded_folder,
+    score_with_encoder,
+    score_with_similarity,
+)
+from ..encoders.dev_sets.sts_files import STS_TASKS, find_sts_sets, has_sts_sets
 from ..errors import InputError
 from ..tables import short_names
-from .baselines import Encode, Scorer
+from .baselines import Scorer
 from .correlation import correlations
 from .evaluate_settings import PAPER, PROTOCOLS, EvaluateSettings
-from .pair_sets import GradedSet, ScoredSet, read_graded_folder, score_with_encoder, score_with_similarity
-from .sts_files import STS_TASKS, find_sts_sets, has_sts_sets
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 
 YEARS = ("STS12", "STS13", "STS14", "STS15", "STS16")

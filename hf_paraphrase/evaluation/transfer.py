@@ -21,10 +21,12 @@ from tqdm.auto import tqdm
 from ..artefacts.card_heads import Measurement
 from ..data.folder import DataFolder
 from ..data.text_files import Field
+from ..encoders.dev_sets.pair_sets import Encode, encode_once
+from ..encoders.dev_sets.pair_tables import read_columns
 from ..errors import InputError, UsageError
 from ..tables import number
-from .baselines import Encode, Scorer, encode_once
-from .suite import Benchmark, Scores, Suite, has_columns, named_folders, read_columns, side_by_side
+from .baselines import Scorer
+from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 from .transfer_tasks import TASKS, Examples, find_transfer_tasks, has_transfer_tasks
 
 if TYPE_CHECKING:

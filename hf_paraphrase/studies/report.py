@@ -11,10 +11,10 @@ from typing import Any
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import write_text_whole
-from ..evaluation.figures import check_plots
 from ..messages import log
 from ..settings import setting
 from ..training.devices import DeviceSettings
+from .figures import check_plots
 
 
 @dataclass(kw_only=True)

@@ -23,12 +23,12 @@ import numpy as np
 
 import interleaved as bench
 from hf_paraphrase.artefacts.hub_models import BUILTIN, BUILTIN_FOLDERS
+from hf_paraphrase.encoders.dev_sets.pair_sets import GradedSet, score_with_encoder, score_with_similarity
+from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation import baselines
-from hf_paraphrase.evaluation.figures import COLOURS, new_figure, plot_label, save_figure
-from hf_paraphrase.evaluation.pair_sets import GradedSet, score_with_encoder, score_with_similarity
 from hf_paraphrase.evaluation.sts import evaluate_scored
-from hf_paraphrase.evaluation.sts_files import find_sts_sets
+from hf_paraphrase.studies.figures import COLOURS, new_figure, plot_label, save_figure
 from hf_paraphrase.tables import format_table, number
 
 _LARGER_BATCH = 256

@@ -36,10 +36,10 @@ from hf_paraphrase.artefacts.card_heads import class_names
 from hf_paraphrase.artefacts.files import written_whole
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
+from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.encoders.distillation.objective import principal_axes
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
-from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.tokenization.word_level import sentence_vocabulary
 
 Pair = tuple[str, str]

@@ -89,7 +89,7 @@ def test_the_builtin_encoder_knows_exact_names_and_numbers():
 
 @pytest.mark.real_data
 def test_the_builtin_encoder_is_as_good_as_its_card_says(real_data_dir):
-    from hf_paraphrase.evaluation.dev import dev_scorer
+    from hf_paraphrase.encoders.dev_sets.scorer import dev_scorer
 
     scores = dev_scorer(real_data_dir / "sts")(SentenceEncoder.from_pretrained().encode)
     assert 77.0 < scores["dev_mean"] < 77.5

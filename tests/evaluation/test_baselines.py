@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hf_paraphrase.encoders.dev_sets.pair_sets import score_with_similarity
+from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.evaluation.baselines import (
     SMOOTHING,
     UNTRAINED_BASELINES,
@@ -14,9 +16,7 @@ from hf_paraphrase.evaluation.baselines import (
     english_trigram_frequencies,
 )
 from hf_paraphrase.evaluation.correlation import cosine_similarities
-from hf_paraphrase.evaluation.pair_sets import score_with_similarity
 from hf_paraphrase.evaluation.sts import evaluate_scored
-from hf_paraphrase.evaluation.sts_files import find_sts_sets
 from hf_paraphrase.searching.bm25 import words_and_marks
 
 TEXTS = st.lists(st.text(alphabet="abc .,é", max_size=20), min_size=8, max_size=8)

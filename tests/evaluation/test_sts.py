@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from hf_paraphrase.encoders.dev_sets.pair_sets import GradedSet, ScoredSet, score_with_similarity
+from hf_paraphrase.encoders.dev_sets.sts_files import STS_TASKS
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.evaluation.correlation import cosine_similarities, pearson, spearman
-from hf_paraphrase.evaluation.pair_sets import GradedSet, ScoredSet, score_with_similarity
 from hf_paraphrase.evaluation.sts import (
     MEAN_GROUPS,
     PROTOCOLS,
@@ -21,7 +22,6 @@ from hf_paraphrase.evaluation.sts import (
     sets_of_year,
     sts_measurements,
 )
-from hf_paraphrase.evaluation.sts_files import STS_TASKS
 from hf_paraphrase.evaluation.suite import Scores
 
 TWENTY_FIVE = [f"{year} {name}" for year in YEARS for name in STS_TASKS[year]]

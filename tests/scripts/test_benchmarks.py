@@ -10,9 +10,9 @@ import pytest
 from small_runs import write, write_sts
 from tiny_encoders import write_average
 
+from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.evaluation.sts import evaluate_sts
-from hf_paraphrase.evaluation.sts_files import find_sts_sets
 
 
 @pytest.fixture(autouse=True)

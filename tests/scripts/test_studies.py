@@ -15,8 +15,8 @@ from hf_paraphrase.commands.parser import parse
 from hf_paraphrase.commands.verbs import recipe_and_flags
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import UsageError
-from hf_paraphrase.evaluation.verdicts import FEWEST_SEEDS
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
+from hf_paraphrase.training.verdicts import FEWEST_SEEDS
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 DESIGNS = sorted(path.stem for path in (SCRIPTS / "studies" / "designs").glob("*.yaml"))

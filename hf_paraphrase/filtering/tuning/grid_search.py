@@ -11,9 +11,9 @@ from tqdm import tqdm
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import write_text_whole
 from ...artefacts.remote_paths import to_path
+from ...encoders.dev_sets.scorer import dev_sets, read_test_sets
 from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError, UsageError
-from ...evaluation.dev import dev_sets, read_test_sets
 from ...messages import log
 from ...registry import ENCODERS
 from ...settings import Settings, recipe, seed_setting, setting

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.verdicts import LITTLE, Difference, bootstrap_means, difference, mean_difference, spread
 from ...tables import format_table, number
+from ...training.verdicts import LITTLE, Difference, bootstrap_means, difference, mean_difference, spread
 
 RANDOM = "random"
 """The filter that selects nothing away: pairs drawn at random, what all others are compared with."""

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ...artefacts.files import write_text_whole
 from ...data.folder import DataFolder
+from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
+from ...encoders.dev_sets.scorer import dev_scorer
 from ...encoders.train_settings import EncoderSettings
-from ...evaluation.dev import dev_scorer
-from ...evaluation.pair_sets import GradedSet, score_with_encoder
-from ...evaluation.sts import evaluate_scored
+from ...evaluation.correlation import pearson
 from ..pair_batch import SIDES
 from ..row_choice import FilterSteps, check_any_left, choose_rows
 from .results import Cell, TuningRun
@@ -131,12 +131,11 @@ class TuningRuns:
         assert kept is not None
         encode = SentenceEncoder(model.eval(), vocabulary.tokenizer).encode
         scored = score_with_encoder(encode, self.tests) if self.tests else ()
-        correlations = evaluate_scored(scored)["sets"]
         return {
             "pairs": len(pairs),
             "dev": kept[DEV_SCORE],
             "epoch": kept["epoch"],
-            "tests": {item.key: found["pearson"] for item, found in zip(scored, correlations, strict=True)},
+            "tests": {item.key: 100.0 * pearson(item.similarities, item.graded.scores) for item in scored},
             "similarities": {item.key: item.similarities.round(6).tolist() for item in scored},
         }
 

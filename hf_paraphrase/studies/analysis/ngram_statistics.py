@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...evaluation.correlation import spearman
-from ...evaluation.verdicts import Difference, Interval
 from ...filtering.measures.wording import SHORTEST_WORD
 from ...filtering.tokens import TokenSpans, tokenize
+from ...training.verdicts import Difference, Interval
 
 ORDERS = (1, 3)
 REPLICATES = 200

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from ...encoders.known_texts import KnownTexts
 from ...encoders.nearest_neighbours import unit_vectors
 from ...errors import InputError
-from ...evaluation.figures import COLOURS, new_figure, plot_label, save_plot
 from ...searching.index import SearchIndex
 from ...settings import recipe
 from ...tables import format_table, plain_markdown, short_names
+from ..figures import COLOURS, new_figure, plot_label, save_plot
 from ..report import report
 from .neighbours import QuerySettings
 

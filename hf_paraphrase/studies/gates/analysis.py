@@ -15,11 +15,11 @@ from ...data.sentences import lines_of_file, naming
 from ...data.text_blocks import check_readable
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
-from ...evaluation.figures import new_figure, save_plot
-from ...evaluation.verdicts import difference
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
+from ...training.verdicts import difference
+from ..figures import new_figure, save_plot
 from ..report import Report, ReportSettings, report
 from .gates import (
     DEPENDENCY,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ...data.sentences import lines_of_file
 from ...encoders.padded_batches import batches_of_like_length
 from ...errors import InputError, ModelError
-from ...evaluation.verdicts import Interval
+from ...training.verdicts import Interval
 
 if TYPE_CHECKING:
     from ...encoders.sentence_encoder import SentenceEncoder

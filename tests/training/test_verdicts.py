@@ -8,7 +8,7 @@ from scipy.stats import t as student
 from scipy.stats import ttest_ind, ttest_rel
 
 from hf_paraphrase.evaluation.correlation import pearson
-from hf_paraphrase.evaluation.verdicts import (
+from hf_paraphrase.training.verdicts import (
     Difference,
     Interval,
     bootstrap_means,

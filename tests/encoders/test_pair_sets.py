@@ -6,13 +6,13 @@ import small_runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.pair_sets import (
+from hf_paraphrase.encoders.dev_sets.pair_sets import (
     read_graded_folder,
     read_labelled_folder,
     sentence_folds,
     sentence_groups,
 )
+from hf_paraphrase.errors import InputError
 
 
 def write(folder, split="test", **columns):

@@ -6,8 +6,8 @@ import pytest
 from small_runs import write_sts
 
 from hf_paraphrase.commands import main
+from hf_paraphrase.encoders.dev_sets.sts_files import STS_TASKS, find_sts_sets
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.sts_files import STS_TASKS, find_sts_sets
 
 
 def test_pairs_without_score_or_sentence_count_neither_in_the_raw_set_nor_in_the_prepared_one(tmp_path):

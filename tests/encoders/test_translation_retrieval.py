@@ -5,8 +5,8 @@ import pytest
 from small_runs import write
 
 import hf_paraphrase
+from hf_paraphrase.encoders.dev_sets.translation_retrieval import translation_retrieval
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.translation_retrieval import translation_retrieval
 
 UNIT = np.eye(4, dtype=np.float32)
 

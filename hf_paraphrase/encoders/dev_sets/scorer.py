@@ -1,31 +1,35 @@
-"""The sets by which training chooses its epoch and its settings, and those that a finished choice is reported on."""
+"""The development score of an encoder, and the test sets that a finished choice is reported on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from ..data.folder import DataFolder
-from ..errors import InputError
-from .baselines import Encode
-from .correlation import average_precision, cosine_similarities
-from .pair_sets import GradedSet, read_graded_folder, read_labelled_folder, require_both_classes
-from .sts import MEAN_GROUPS, evaluate_sts
-from .sts_files import find_sts_sets
-from .suite import columns_of
+from ...data.folder import DataFolder
+from ...errors import InputError
+from ...evaluation.correlation import average_precision, cosine_similarities, pearson
+from .pair_sets import (
+    Encode,
+    GradedSet,
+    read_graded_folder,
+    read_labelled_folder,
+    require_both_classes,
+    score_with_encoder,
+)
+from .pair_tables import columns_of
+from .sts_files import TEST_KEYS, find_sts_sets
 from .translation_retrieval import translation_retrieval
 
-_TEST_GROUP = "22 sets"
-"""The group of :data:`~.sts.MEAN_GROUPS` whose sets count; STS16 is not among them."""
 _DEV_PARTS = ("dev", "trial")
 _BITEXT_SIDES = ("source", "target")
 DevScorer = Callable[[Encode], dict[str, float]]
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
-    """Finds the development sets below a folder: STS 2016, or else the dev parts of other raw STS sets.
+    """Reads the development sets below a folder.
 
-    Without any these are graded pairs (a file, or `validation`).
+    These are STS 2016, or else the dev parts of other raw STS sets, or else graded pairs (a file, or the split
+    `validation`).
     """
     sets = find_sts_sets(data_dir, families=("STS16",)).sets
     if not sets and "sentence1" not in columns_of(data_dir):
@@ -34,16 +38,15 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
-    """Finds the test sets of paper 000 below a folder, or reads the split `test` of graded pairs.
+    """Reads the test sets of Wieting et al. (2017) below a folder, or else the split `test` of graded pairs.
 
     Returns:
-        The sets, and the keys of those of the 22 that are not there (none for graded pairs).
+        The sets, and the keys of the 22 sets that are missing (none for graded pairs).
     """
-    expected = MEAN_GROUPS[_TEST_GROUP]
-    test_sets = [graded for graded in find_sts_sets(data_dir).sets if graded.key in expected]
+    test_sets = [graded for graded in find_sts_sets(data_dir).sets if graded.key in TEST_KEYS]
     if test_sets:
         keys = {graded.key for graded in test_sets}
-        return test_sets, [key for key in expected if key not in keys]
+        return test_sets, [key for key in TEST_KEYS if key not in keys]
     return [_graded_pairs(data_dir, "test", "STS 2012 to 2015, SICK or Twitter")], []
 
 
@@ -58,14 +61,14 @@ def dev_scorer(data_dir: Path) -> DevScorer:
     """Reads the development sets once and returns a function that scores an encoder on them.
 
     Args:
-        data_dir: A folder below which the STS 2016 sets are; a data folder (see :func:`dev_sets`), or a CSV, JSON
-            lines or Parquet file, of pairs with a column `score` or `label` (1 for a paraphrase, 0 for another pair);
-            or a bitext with a split `validation`.
+        data_dir: A folder below which the STS 2016 sets are; a data folder or a CSV, JSON lines or Parquet file of
+            pairs with a column `score` or `label` (1 for a paraphrase, 0 for another pair; see :func:`dev_sets`); or
+            a bitext with a split `validation`.
 
     Returns:
-        A function that takes `encode` (n sentences to an array (n, dim)) and gives Pearson × 100 per set, for labels
-        the average precision × 100, for a bitext how many sentences find their translation (see
-        :mod:`.translation_retrieval`), in per cent; and under `dev_mean` their unweighted mean.
+        A function that takes `encode` (n sentences to an array (n, dim)). It returns Pearson × 100 per set, for labels
+        the average precision × 100, for a bitext the percentage of sentences whose nearest neighbour is their
+        translation (see :mod:`.translation_retrieval`); and under `dev_mean` their unweighted mean.
     """
     data_dir = Path(data_dir)
     columns = columns_of(data_dir)
@@ -76,8 +79,8 @@ def dev_scorer(data_dir: Path) -> DevScorer:
     sets = dev_sets(data_dir)
 
     def score(encode: Encode) -> dict[str, float]:
-        results = evaluate_sts(encode, sets)["sets"]
-        scores = {graded.key: result["pearson"] for graded, result in zip(sets, results, strict=True)}
+        scored = score_with_encoder(encode, sets)
+        scores = {item.key: 100.0 * pearson(item.similarities, item.graded.scores) for item in scored}
         return {"dev_mean": sum(scores.values()) / len(scores), **scores}
 
     return score

@@ -6,7 +6,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..data.fingerprints import normalise
-from ..data.text_files import Field
-from ..errors import InputError, ModelError
-from .baselines import Encode, Similarity, encode_once
-from .correlation import cosine_similarities
-from .suite import read_columns
+from ...data.fingerprints import normalise
+from ...data.text_files import Field
+from ...errors import InputError, ModelError
+from ...evaluation.correlation import cosine_similarities
+from ..vectors import checked_vectors
+from .pair_tables import read_columns
 
+Encode = Callable[[list[str]], np.ndarray]
+"""Maps n sentences to their embeddings, an array (n, dim)."""
+
+Similarity = Callable[[list[str], list[str]], np.ndarray]
+"""Maps n sentence pairs to their n similarities."""
 _SIDES = (Field("sentence1"), Field("sentence2"))
 
 
@@ -107,6 +112,13 @@ def read_labelled_folder(path: Path, split: str) -> LabelledSet:
             raise InputError(problem, path=path, remedy=remedy)
     labels = np.array([-1 if value is None else int(value) for value in values], dtype=np.int64)
     return LabelledSet(name, first, second, labels, int((labels < 0).sum())).rows(labels >= 0)
+
+
+def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]], np.ndarray]:
+    """Encodes each distinct text once, and returns a function that looks up the vectors (n, dim) of n of the texts."""
+    rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+    vectors = checked_vectors(encode(list(rows)), len(rows))
+    return lambda texts: vectors[[rows[text] for text in texts]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.folder import DataFolder
-from ..data.same_text import is_blank
-from ..data.sources.graded import SET_NAMES, recognise_graded_file
-from ..data.text_blocks import files_below
-from ..data.text_files import StrictLines
-from ..errors import InputError, no_folder
+from ...data.folder import DataFolder
+from ...data.same_text import is_blank
+from ...data.sources.graded import SET_NAMES, recognise_graded_file
+from ...data.text_blocks import files_below
+from ...data.text_files import StrictLines
+from ...errors import InputError, no_folder
 from .pair_sets import GradedSet, finite_scores
-from .suite import columns_of
+from .pair_tables import columns_of
 
 STS_TASKS: dict[str, tuple[str, ...]] = {
     **{family: SET_NAMES[family] for family in ("STS12", "STS13", "STS14", "STS15")},
@@ -33,6 +33,8 @@ STS_TASKS: dict[str, tuple[str, ...]] = {
     "STS16": SET_NAMES["STS16"],
 }
 """The 22 test sets of Wieting, Mallinson and Gimpel (2017), and STS16 for tuning."""
+TEST_KEYS = tuple(f"{family} {name}" for family, names in STS_TASKS.items() if family != "STS16" for name in names)
+"""The keys of the 22 test sets."""
 
 _PREPARED = ("sentence1", "sentence2", "score", "benchmark", "subset")
 _Found = tuple[str, str, str, Callable[[], pa.Table] | None]

@@ -6,9 +6,9 @@ import pyarrow.csv
 import pytest
 from small_runs import write, write_sts
 
+from hf_paraphrase.encoders.dev_sets.scorer import dev_scorer
 from hf_paraphrase.encoders.model_folder import dev_measurement
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation.dev import dev_scorer
 
 
 def vowel_counts(texts):
