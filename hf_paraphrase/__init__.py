@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .filtering.scoring import score
     from .filtering.tuning.grid_search import tune
     from .hub.publishing import push
+    from .mining.mine import mine
     from .models import (
         AvgConfig,
         AvgModel,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         SentenceClassifierConfig,
     )
     from .models.registry import register
+    from .paraphrasing.paraphraser import Paraphraser, paraphrase, paraphrase_file
     from .quickstart_run import quickstart
     from .searching.index import SearchIndex
     from .searching.run import search
@@ -71,7 +73,6 @@ if TYPE_CHECKING:
     from .studies.gates.analysis import analyze_gates
     from .studies.mining.bilingual_training import train_bilingual_vectors
     from .studies.mining.evaluation import evaluate_mining
-    from .studies.mining.mined_pairs import mine
     from .studies.mining.parallel_training import train_parallel_classifier
     from .studies.sdae.training import train_sdae
     from .tokenization.train import train_tokenizer
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
     from .translation.back_translation import BackTranslator, back_translate
     from .translation.evaluate import evaluate_translation
     from .translation.lexical_table import estimate_lexical_table
-    from .translation.paraphrasing import Paraphraser, paraphrase, paraphrase_file
     from .translation.search_settings import SearchOptions
     from .translation.train import train_translation
 

@@ -13,6 +13,7 @@ from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
 from ..registry import BUILTINS
 from .files import read_bytes, read_json_object
+from .remote_paths import to_path
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
 FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "*.model", "*.spm", "README.md", "onnx/model.onnx")
@@ -73,6 +74,11 @@ def repository_name(model: str | os.PathLike[str]) -> str | None:
         if folder == Path(model) or (name, revision) == (model, None):
             return name if revision is None else f"{name}@{revision}"
     return None
+
+
+def model_name(model: str | os.PathLike[str]) -> str:
+    """Returns what a card calls a model: its name on the Hub, or the name of its folder."""
+    return repository_name(model) or to_path(model).resolve().name
 
 
 def _is_of_known_type(folder: Path, name: str) -> bool:

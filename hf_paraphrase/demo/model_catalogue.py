@@ -18,7 +18,7 @@ from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..registry import BUILTINS
 
 if TYPE_CHECKING:
-    from ..translation.paraphrasing import Paraphraser
+    from ..paraphrasing.paraphraser import Paraphraser
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
 _TRANSLATORS = ("ForConditionalGeneration", "MTModel")
@@ -76,7 +76,7 @@ class ModelCatalogue:
 
     def _open_paraphraser(self, forward: str, backward: str) -> Paraphraser:
         """Opens a model and one that translates back, or one model of several languages."""
-        from ..translation.paraphrasing import Paraphraser
+        from ..paraphrasing.paraphraser import Paraphraser
 
         places = tuple(dict.fromkeys(self.place_of(name, self.translators) for name in (forward, backward)))
         source, target = self.languages.get("source_lang"), self.languages.get("target_lang")

@@ -1,6 +1,6 @@
-"""Translation: bitext in; RNNsearch models, their BLEU, n-best back-translations and paraphrases out (paper 000, §3).
+"""Translation: bitext in; RNNsearch models, their BLEU, n-best back-translations out (paper 000, §3).
 
-Start at `train.py`, `back_translation.py` and `paraphrasing.py`, the recipes of the main verbs. RNNsearch is trained
+Start at `train.py` and `back_translation.py`, the recipes of the main verbs. RNNsearch is trained
 on a bitext (`bitext.py`) by `trainer.py`; any sequence-to-sequence model is opened (`loading.py`) and searched by beam
 (`translator.py`, `beam_search.py`, for RNNsearch down to `fast_search.py` and `decoder_steps.py`), over all units or a
 few candidates (`lexical_table.py`).
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .evaluate import corpus_scores, evaluate_translation
     from .lexical_table import estimate_lexical_table
     from .loading import load_translation_model
-    from .paraphrasing import Paraphraser, paraphrase, paraphrase_file
     from .scoring import score_translations
     from .search_settings import SearchOptions
     from .train import train_translation

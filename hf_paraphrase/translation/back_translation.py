@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..artefacts.artefact import Card
-from ..artefacts.files import write_text_whole
-from ..artefacts.hub_models import repository_name
+from ..artefacts.hub_models import model_name
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
@@ -23,6 +18,7 @@ from ..data.folder import DataFolder
 from ..data.same_text import is_blank, same_text
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, UsageError
+from ..jobs.pair_output import finish_pairs, merge_reports
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
@@ -192,7 +188,7 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
             "settings": {**settings.record(), **names_shown},
             "tested": translation_table(record.get("evaluations", {})),
         }
-        results = merged_reports(output.current, reports(shards, output.current), _COUNTS) | {
+        results = merge_reports(output.current, reports(shards, output.current), _COUNTS) | {
             "lower_case": bool(getattr(model.config, "lowercase", False)),
             "search": {**dataclasses.asdict(options), "device": str(model.device)},
             "model_results": {key: value for key, value in record.get("results", {}).items() if key != "log"},
@@ -201,44 +197,3 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
     if results["copies"] + results["loops"]:
         log(f"{results['copies']:,} translations are copies of their sources, {results['loops']:,} are loops")
     return DataFolder(output.target)
-
-
-# ----- what the outputs of this verb and of `paraphrase` have in common
-
-
-def model_name(model: str) -> str:
-    """Returns what a card calls a model: its name on the Hub, or that of its folder."""
-    return repository_name(model) or to_path(model).resolve().name
-
-
-def merged_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) -> dict[str, Any]:
-    """Adds up the reports of shards, one at a time, and writes `skipped.jsonl`; returns results to record."""
-    results: dict[str, Any] = dict.fromkeys([*counts, "skipped_sentences"], 0)
-
-    def lines() -> Iterator[str]:
-        for report in found:
-            results.update({name: results[name] + report[name] for name in counts})
-            results["skipped_sentences"] += len(report["skipped"])
-            yield from (json.dumps(entry, ensure_ascii=False) + "\n" for entry in report["skipped"])
-
-    write_text_whole(folder / "skipped.jsonl", lines())
-    return results
-
-
-def finish_pairs(output: ShardedOutput, results: dict[str, Any], card: str, values: dict[str, Any]) -> None:
-    """Turns finished shards into a data folder with the card of that name, of `values` and what the data say."""
-    data = DataFolder(output.current)
-    first = next(iter(data.batches("train", batch_size=250)), None)
-    examples = [row for row in ([] if first is None else first.to_pylist()) if row["rank"] == 0][:5]
-    types = {field.name: {"double": "float64"}.get(str(field.type), str(field.type)) for field in data.schema()}
-    described = {
-        "splits": data.sizes(),
-        "columns": [{"name": name, "dtype": dtype} for name, dtype in types.items()],
-        "examples": examples,
-        "source_lang": examples[0]["source_lang"] if examples else "und",
-    }
-    output.finish(results=results, card=Card(card, {**described, **values, "results": results}))
-    if skipped := results["skipped_sentences"]:
-        log(f"{skipped:,} of {results['sentences']:,} sentences have no pair; skipped.jsonl says why")
-    log(f"{results['pairs']:,} pairs saved to {output.output}")
-    log(f"Use them with: load_dataset({str(output.output)!r}, split='train')")

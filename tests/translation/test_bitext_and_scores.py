@@ -4,7 +4,7 @@ import pytest
 from small_runs import bitext_of
 
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.translation.back_translation import merged_reports
+from hf_paraphrase.jobs.pair_output import merge_reports
 from hf_paraphrase.translation.bitext import trainable_rows
 from hf_paraphrase.translation.evaluate import translation_table
 
@@ -20,7 +20,7 @@ def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_it
 
 def test_counts_of_shards_are_added_up_and_their_skipped_sentences_listed(tmp_path):
     reports = [{"rows": 2, "skipped": [{"id": "é"}]}, {"rows": 3, "skipped": []}]
-    assert merged_reports(tmp_path, reports, ["rows"]) == {"rows": 5, "skipped_sentences": 1}
+    assert merge_reports(tmp_path, reports, ["rows"]) == {"rows": 5, "skipped_sentences": 1}
     assert (tmp_path / "skipped.jsonl").read_text(encoding="utf-8") == '{"id": "é"}\n'
 
 

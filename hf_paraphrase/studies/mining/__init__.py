@@ -1,8 +1,7 @@
 """Parallel sentences in two monolingual collections (paper 002).
 
-Two collections go in, the pairs that are translations of each other come out: `run` finds the nearest targets of
-every source, scores the pairs and decides. Start with `mined_pairs`, the recipe of `mine`;
-`evaluation` measures against known pairs. `bilingual_training` and `parallel_training` train what finds and scores.
+`evaluation` measures what the scores and decisions of `mine` are worth where the pairs are known; `comparable` makes
+such a task. `bilingual_training` and `parallel_training` train the encoder and the classifier of the paper.
 """
 
 from __future__ import annotations

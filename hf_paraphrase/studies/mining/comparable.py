@@ -28,9 +28,8 @@ from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError
 from ...messages import log
+from ...mining.collections import SIDES, write_gold, write_side
 from ...settings import recipe, seed_setting, setting
-from .collections import write_gold, write_side
-from .parallel_examples import SIDES
 
 LARGEST_GROUP = 100
 """Groups of more rows than this go to the training bitext whole."""

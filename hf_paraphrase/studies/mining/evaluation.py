@@ -17,12 +17,13 @@ from ...artefacts.remote_paths import to_path
 from ...encoders.nearest_neighbours import nearest_neighbours
 from ...errors import UsageError
 from ...messages import log
+from ...mining.candidates import FILTER, CandidateSettings, MiningRun, open_pair
+from ...mining.collections import TaskPart
+from ...mining.curves import Curve
 from ...settings import recipe, setting
 from ...tables import format_table, short_names
 from ..report import Report
-from .collections import TaskPart
 from .parallel_classification import ParallelClassifier
-from .run import FILTER, CandidateSettings, Curve, MiningRun, open_pair
 
 Curves = dict[str, dict[str, Curve]]
 """Curves by their names, in groups."""

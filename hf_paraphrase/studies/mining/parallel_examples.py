@@ -14,6 +14,7 @@ from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder
 from ...data.sentences import naming
 from ...errors import InputError
+from ...mining.collections import SIDES
 from ...settings import setting
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
@@ -29,7 +30,6 @@ NOTHING = -1
 """In a table of sentence numbers: there is none."""
 HARD_SHARE = 0.8
 """The share of the negatives that come from the n-best lists, where there are some."""
-SIDES = ("source", "target")
 _ROUNDS = 20
 _PAIRS_AT_A_TIME = 512
 

@@ -12,12 +12,12 @@ from scipy.special import expit
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from ...mining.curves import Curve
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.sparse_gradients import SparseGradientTrainer
 from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
-from .run import Curve
 
 DEV_SCORE = "best_f1"
 """The key of the criterion by which the epoch is chosen."""

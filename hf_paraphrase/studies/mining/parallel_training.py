@@ -18,6 +18,7 @@ from ...encoders.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import is_main_process, log
+from ...mining.candidates import EncoderPairSettings, open_pair
 from ...settings import recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
@@ -31,7 +32,6 @@ from .parallel_examples import (
     ParallelTextSettings,
     languages_of,
 )
-from .run import EncoderPairSettings, open_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

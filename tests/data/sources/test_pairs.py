@@ -22,7 +22,7 @@ from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.studies.mining.collections import read_collection
+from hf_paraphrase.mining.collections import read_collection
 
 HARD = st.one_of(
     st.sampled_from(['"', '""', ",", 'a"b', "\n", "a\nb", "NA", "null", "", " ", "a\rb", "\x0c", "\u2028", "\ufeff"]),

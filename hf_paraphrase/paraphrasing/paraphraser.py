@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..artefacts.hub_models import BUILTIN
+from ..artefacts.hub_models import BUILTIN, model_name
 from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.fingerprints import normalise
@@ -31,16 +31,17 @@ from ..data.sentences import lines_of_file
 from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.measuring import Measures, add_measures
+from ..jobs.pair_output import finish_pairs, merge_reports
 from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
-from .back_translation import finish_pairs, is_loop, merged_reports, model_name
-from .bitext import are_different
-from .search_settings import SearchJobSettings, SearchOptions
+from ..translation.back_translation import is_loop
+from ..translation.bitext import are_different
+from ..translation.search_settings import SearchJobSettings, SearchOptions
 
 if TYPE_CHECKING:
-    from .translator import Translator
+    from ..translation.translator import Translator
 
 
 @dataclass(kw_only=True)
@@ -166,8 +167,8 @@ class Paraphraser(BatchFunction):
         return trip
 
     def _opened(self, name: str, source_lang: str | None, target_lang: str | None) -> Translator:
-        from .loading import load_translation_model
-        from .translator import Translator
+        from ..translation.loading import load_translation_model
+        from ..translation.translator import Translator
 
         languages = {"source_lang": source_lang, "target_lang": target_lang}
         return Translator(*load_translation_model(name, device=self.device, **languages), self.options)
@@ -379,7 +380,7 @@ def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
             "settings": settings.record(),
             "trips": list(zip(models[::2], models[1::2], pivots, strict=True)),
         }
-        results = merged_reports(output.current, reports(shards, output.current), function.COUNTS) | {
+        results = merge_reports(output.current, reports(shards, output.current), function.COUNTS) | {
             "search": dataclasses.asdict(function.options),
             "encoder": None if encoder is None else model_name(encoder),
             "pivots": pivots,

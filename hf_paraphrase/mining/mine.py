@@ -10,20 +10,20 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...artefacts.artefact import Artefact, Card
-from ...artefacts.files import read_json_object
-from ...artefacts.provenance import PROVENANCE
-from ...artefacts.remote_paths import to_path
-from ...data.folder import DataFolder, write_split
-from ...data.schema import BITEXT
-from ...data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
-from ...errors import InputError, UsageError
-from ...messages import log
-from ...settings import recipe, setting
-from .collections import LAYOUTS, TaskPart, read_collection, read_gold, write_gold
-from .parallel_classification import ParallelClassifier
-from .parallel_examples import SIDES
-from .run import FILTER, MARGINS, CandidateSettings, MiningRun, by_score, open_pair
+from ..artefacts.artefact import Artefact, Card
+from ..artefacts.files import read_json_object
+from ..artefacts.provenance import PROVENANCE
+from ..artefacts.remote_paths import to_path
+from ..data.folder import DataFolder, write_split
+from ..data.schema import BITEXT
+from ..data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
+from ..errors import InputError, UsageError
+from ..messages import log
+from ..settings import recipe, setting
+from ..studies.mining.parallel_classification import ParallelClassifier
+from .candidates import FILTER, CandidateSettings, MiningRun, open_pair
+from .collections import LAYOUTS, SIDES, TaskPart, read_collection, read_gold, write_gold
+from .margins import MARGINS, by_score
 
 _CLASSIFIER = "classifier"
 MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])

@@ -14,8 +14,8 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import SENTENCES
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.paraphrasing.paraphraser import Paraphraser, RoundTrip
 from hf_paraphrase.translation.beam_search import Hypothesis
-from hf_paraphrase.translation.paraphrasing import Paraphraser, RoundTrip
 
 LANGUAGES = {"language": "eng_Latn", "pivots": ["fra_Latn", "deu_Latn"]}
 TEXTS = ["one cat", "two four three", "", "three"]

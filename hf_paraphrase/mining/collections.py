@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.files import write_text_whole
-from ...data.same_text import is_blank
-from ...data.text_blocks import refuse_records
-from ...data.text_files import StrictLines, read_fields, read_lines
-from ...errors import InputError
+from ..artefacts.files import write_text_whole
+from ..data.same_text import is_blank
+from ..data.text_blocks import refuse_records
+from ..data.text_files import StrictLines, read_fields, read_lines
+from ..errors import InputError
 
 LAYOUTS = ("lines", "bucc")
+SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,12 @@ from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.encoders.nearest_neighbours import nearest_neighbours
 from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.studies.mining.collections import Collection, TaskPart, read_collection, read_gold, write_side
+from hf_paraphrase.mining.candidates import CandidateSettings, MiningRun
+from hf_paraphrase.mining.collections import Collection, TaskPart, read_collection, read_gold, write_side
+from hf_paraphrase.mining.curves import Curve, measures
+from hf_paraphrase.mining.margins import margin_scores, one_to_one_pairs
 from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_comparable, prepare_comparable
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
-from hf_paraphrase.studies.mining.run import (
-    CandidateSettings,
-    Curve,
-    MiningRun,
-    margin_scores,
-    measures,
-    one_to_one_pairs,
-)
 
 
 def test_ids_that_were_read_as_words_are_refused_with_the_flag_that_reads_them(tmp_path):

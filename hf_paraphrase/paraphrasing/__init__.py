@@ -1,0 +1,15 @@
+"""Paraphrases of sentences: sentences go in, ranked pairs of a sentence and a paraphrase come out.
+
+Start at `paraphraser.py`, the recipe of the verb `paraphrase`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..registry import lazy_exports
+
+if TYPE_CHECKING:
+    from .paraphraser import Paraphraser, paraphrase, paraphrase_file
+
+__getattr__, __dir__, __all__ = lazy_exports(__name__)
