@@ -10,10 +10,12 @@ import json
 import logging
 import os
 import re
+import warnings
 
 HIDDEN = "<token>"
 INPUT_COPIES: dict[str, str] = {}
 """The names that the user gave to inputs that were copied, by those of the copies (:mod:`.inputs`)."""
+_WARNED: set[str] = set()
 # Tokens of the Hub: access tokens, OAuth tokens, organisation tokens.
 _TOKEN = re.compile(r"(?:hf_[A-Za-z0-9]{20,}|(?:hf_oauth|hf_jwt|api_org)_[A-Za-z0-9_.-]{10,})")
 # A path that was made of a URL has one slash less.
@@ -68,6 +70,18 @@ def log(text: str, *, warning: bool = False) -> None:
     """Logs a text for the user, once for all processes; a warning even where a program has not set up logging."""
     if is_main_process():
         LOGGER.log(logging.WARNING if warning else logging.INFO, "%s", text)
+
+
+def warn_renamed(old: str, new: str) -> None:
+    """Warns once per process that a former name is used: of a flag, on standard error; of anything else, in Python."""
+    if old in _WARNED:
+        return
+    _WARNED.add(old)
+    text = f"`{old}` is deprecated and will be removed in version 1.0: use `{new}`"
+    if old.startswith("--"):
+        log(f"warning: {text}", warning=True)
+    else:
+        warnings.warn(text, FutureWarning, stacklevel=3)
 
 
 def process_count() -> int:

@@ -8,11 +8,12 @@ import importlib.util
 import os
 import sys
 from collections import UserDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from .errors import InputError, UsageError, choice_of
+from .messages import warn_renamed
 
 T = TypeVar("T")
 
@@ -23,24 +24,45 @@ TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
 _IMPORTED = "hf_paraphrase_import."
 
 
-def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+RENAMED: dict[str, dict[str, str]] = {"hf_paraphrase": {}}
+"""Former names of public objects, by package, each with its new name; they still work, and warn once."""
+
+EXPORTS: dict[str, dict[str, str]] = {}
+"""The public names of each package that imports them at first use, with the modules that define them."""
+
+
+def lazy_exports(
+    package: str, names: Mapping[str, Sequence[str]] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Makes the `__getattr__`, `__dir__` and `__all__` of a package that imports its public names at first use.
 
-    The table of these names are the imports under `if TYPE_CHECKING:` in its `__init__.py`.
+    Type checkers read the `__init__.pyi` beside it, which `scripts/documentation/stubs.py` writes.
+
+    Args:
+        package: The name of the package.
+        names: The public names by the modules that define them, relative to the package: `{"data.folder": [...]}`.
     """
-    loader: Any = sys.modules[package].__loader__
-    blocks = [item for item in ast.parse(loader.get_source(package)).body if isinstance(item, ast.If)]
-    imports = [item for block in blocks for item in block.body if isinstance(item, ast.ImportFrom)]
-    modules = {alias.name: "." * item.level + (item.module or "") for item in imports for alias in item.names}
+    modules = {name: f".{module}" for module, listed in (names or _parsed(package)).items() for name in listed}
+    EXPORTS[package] = modules
 
     def get_attribute(name: str) -> Any:
+        if name in (renamed := RENAMED.get(package, {})):
+            warn_renamed(f"{package}.{name}", f"{package}.{renamed[name]}")
+            return getattr(sys.modules[package], renamed[name])
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(modules[name], package), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return get_attribute, lambda: sorted({*vars(sys.modules[package]), *modules}), list(modules)
+    return get_attribute, lambda: sorted({*vars(sys.modules[package]), *modules}), sorted(modules)
+
+
+def _parsed(package: str) -> dict[str, list[str]]:
+    loader: Any = sys.modules[package].__loader__
+    blocks = [item for item in ast.parse(loader.get_source(package)).body if isinstance(item, ast.If)]
+    imports = [item for block in blocks for item in block.body if isinstance(item, ast.ImportFrom)]
+    return {"." * (item.level - 1) + str(item.module): [alias.name for alias in item.names] for item in imports}
 
 
 class Registry(UserDict[str, Any]):

@@ -26,7 +26,7 @@ from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar, cast
 
 from .errors import HfParaphraseError, OutputError, StrPath, UsageError, choice_of, error_of_the_system
 from .inputs import copied_inputs
-from .messages import as_given, without_secrets
+from .messages import as_given, warn_renamed, without_secrets
 from .registry import BUILTINS
 
 P = ParamSpec("P")
@@ -89,6 +89,7 @@ def setting(
     only_with: str | Mapping[str, Any] | None = None,
     excludes: str | Sequence[str] = (),
     names: Sequence[str] | None = None,
+    formerly: str | Sequence[str] = (),
     separator: str | None = None,
     alone: Any = None,
     group: str | None = None,
@@ -102,6 +103,7 @@ def setting(
         only_with: The name of another field, which must be given too, or the values that other fields must have.
         excludes: The names of other fields.
         names: All names of a flag that has several, as they shall be shown: `["--top-k", "--neighbours"]`.
+        formerly: Former names of the field, which still work as flags and keywords, and warn once.
         separator: Joins the values of all occurrences of the flag to one text.
         alone: What the flag means where no value follows it; it always needs one without this.
         group: The heading in `--help`, if it is not the `GROUP` of the class.
@@ -115,7 +117,8 @@ def setting(
         excludes=(excludes,) if isinstance(excludes, str) else tuple(excludes),
         **constraints,
     )
-    shown = {"help": help, "names": names, "separator": separator, "alone": alone, "group": group}
+    former = (formerly,) if isinstance(formerly, str) else tuple(formerly)
+    shown = {"help": help, "names": names, "formerly": former, "separator": separator, "alone": alone, "group": group}
     metadata = {**shown, _CONSTRAINTS: made}
     if isinstance(default, list):
         return dataclasses.field(default_factory=lambda: list(default), metadata=metadata)
@@ -335,9 +338,12 @@ def recipe(
         def call(*args: Any, **kwargs: Any) -> Any:
             settings = current()
             for field in dataclasses.fields(settings):
-                for spelling in field.metadata.get("names") or ():
+                former = field.metadata.get("formerly", ())
+                for spelling in (*(field.metadata.get("names") or ()), *former):
                     name = spelling.strip("-").replace("-", "_")
                     if name in kwargs and field.name not in kwargs:
+                        if name in former:
+                            warn_renamed(f"{name}=", f"{field.name}=")
                         kwargs[field.name] = kwargs.pop(name)
             try:
                 inspect.signature(settings).bind(*args, **kwargs)

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hf_paraphrase
+from hf_paraphrase import messages, registry
 from hf_paraphrase.errors import HfParaphraseError, OutputError, UsageError
 from hf_paraphrase.registry import Registry
 from hf_paraphrase.settings import Settings, check_overlap, recipe, setting
@@ -32,13 +34,34 @@ class Baking(Settings):
     sourdough: bool = setting("no yeast", False)
     days: int | None = setting("age of the starter in days", None, at_least=1, only_with={"sourdough": True})
     glaze: str | None = setting("on the seeds", None, only_with="seeds")
-    yeast: float = setting("grams of yeast", 7.0, above=0, excludes="sourdough")
+    yeast: float = setting("grams of yeast", 7.0, above=0, excludes="sourdough", formerly="dry_yeast")
 
 
 @recipe(Baking)
 def bake(settings: Baking) -> str:
     """Bakes bread."""
     return f"{settings.loaves} of {settings.flour}"
+
+
+# ----- names
+
+
+def test_a_former_name_of_a_field_works_and_warns_once(recwarn, monkeypatch):
+    monkeypatch.setattr(messages, "_WARNED", set())
+    for _ in range(2):
+        with pytest.raises(UsageError, match="--yeast must be above 0, not -1"):
+            bake(flour="rye", dry_yeast=-1.0)
+    (warning,) = recwarn.list
+    assert issubclass(warning.category, FutureWarning) and "`dry_yeast=` is deprecated" in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_a_former_public_name_leads_to_the_new_one_and_warns_once(recwarn, monkeypatch):
+    monkeypatch.setattr(messages, "_WARNED", set())
+    monkeypatch.setitem(registry.RENAMED["hf_paraphrase"], "send_to_hub", "push")
+    assert hf_paraphrase.send_to_hub is hf_paraphrase.send_to_hub is hf_paraphrase.push
+    (warning,) = recwarn.list
+    assert "use `hf_paraphrase.push`" in str(warning.message) and warning.filename == __file__
 
 
 # ----- values

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar, cast
 
 from ..errors import InputError, UsageError
+from ..messages import warn_renamed
 from ..settings import Settings, constraints_of, default_of, flag, plain_type, types_of_fields
 from .results import show
 
@@ -46,6 +47,7 @@ class VerbParser(argparse.ArgumentParser):
     def __init__(self, settings_class: type[Settings], verb: str, *, shows_all: bool = False) -> None:
         self._verb = verb
         self._settings_class = cast(Any, settings_class)
+        self._renamed: dict[str, str] = {}
         super().__init__(
             prog=f"hf-paraphrase {verb}",
             description=(settings_class.__doc__ or "").strip(),
@@ -76,7 +78,7 @@ class VerbParser(argparse.ArgumentParser):
         return self._settings_class(**{**values, **self._values(words)})
 
     def _values(self, words: Sequence[str]) -> dict[str, Any]:
-        words = [self._hyphenated(word) for word in words]
+        words = [self._current_spelling(word) for word in words]
         # Before argparse says which required flags are missing: one of them may be misspelt.
         flags = [word.partition("=")[0] for word in words if re.match(r"--[^ =]+(?:=|$)", word)]
         unknown = [name for name in flags if name not in self._option_string_actions]
@@ -126,7 +128,7 @@ class VerbParser(argparse.ArgumentParser):
             name = f"--{key}".replace("_", "-")
             if "=" in name or name in {"--config", *_HELP}:
                 self.error(f"unknown setting `{key}`")
-            known = self._option_string_actions.get(name)
+            known = self._option_string_actions.get(self._renamed.get(name, name))
             is_list = isinstance(value, list) and (known is None or known.nargs == "+")
             items = value if is_list else [value]
             if any(isinstance(item, list | dict) for item in items):
@@ -137,6 +139,7 @@ class VerbParser(argparse.ArgumentParser):
     def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
         """Adds the flag of a field, which has values of a type, or a list of them."""
         names = field.metadata.get("names") or [flag(field.name)]
+        self._renamed |= {flag(name): names[0] for name in field.metadata.get("formerly", ())}
         default = default_of(field)
         keywords: dict[str, Any] = {"help": _help_of(field, default), "required": default is dataclasses.MISSING}
         if (choices := constraints_of(field).choices) is not None:
@@ -150,11 +153,16 @@ class VerbParser(argparse.ArgumentParser):
         self.add_argument(*names, dest=field.name, type=_truth if hint is bool else hint, **keywords)
         if default is True:
             opposites = [f"--no-{name.removeprefix('--')}" for name in names]
+            self._renamed |= {flag(f"no_{name}"): opposites[0] for name in field.metadata.get("formerly", ())}
             self.add_argument(*opposites, dest=field.name, action="store_false", help=f"disable {names[0]}")
 
-    def _hyphenated(self, word: str) -> str:
+    def _current_spelling(self, word: str) -> str:
+        """Spells a flag with hyphens, and by its present name."""
         name, equals, value = word.partition("=")
         name = name.replace("_", "-")
+        if name in self._renamed:
+            warn_renamed(name, self._renamed[name])
+            name = self._renamed[name]
         return name + equals + value if name.startswith("--") and name in self._option_string_actions else word
 
     def _groups(self) -> dict[str, list[argparse.Action]]:

@@ -8,6 +8,7 @@ import typing
 
 import pytest
 
+from hf_paraphrase import messages
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.parser import VerbParser, parse
 from hf_paraphrase.commands.verbs import all_recipes
@@ -28,8 +29,8 @@ class Arguments(Settings):
     length_penalty: float = setting("exponent", 1.0)
     least: int = setting("a number", 0)
     max_sentences: int | None = setting("limit", None)
-    lowercase: bool = setting("lower-case", True, names=["--lower-case", "--lowercase"])
-    cased: bool = setting("with case", False)
+    lowercase: bool = setting("lower-case", True, names=["--lower-case", "--lowercase"], formerly="fold_case")
+    cased: bool = setting("with case", False, formerly=["mixed_case"])
     precision: str = setting("arithmetic", "auto", choices=["auto", "fp32"])
 
 
@@ -52,6 +53,16 @@ def config(tmp_path):
 
 
 # ----- values
+
+
+def test_a_former_flag_works_is_hidden_and_warns(caplog, config, monkeypatch):
+    monkeypatch.setattr(messages, "_WARNED", set())
+    settings = read("--mixed-case", "--no-fold-case")
+    assert settings.cased and not settings.lowercase
+    assert read("--config", config("mixed_case: true\n")).cased
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 2
+    assert "`--mixed-case` is deprecated" in caplog.text and "use `--no-lower-case`" in caplog.text
+    assert "mixed-case" not in str(help_of(Arguments, monkeypatch))
 
 
 @pytest.mark.parametrize(
