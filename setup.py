@@ -1,10 +1,10 @@
-"""Adds the card templates, which lie beside the package, to the packages; all else is in `setup.cfg`."""
+"""Lists the packages; everything else is in `setup.cfg`."""
 
 from __future__ import annotations
 
 from setuptools import find_packages, setup
 
-# `packages = find:` in setup.cfg cannot name packages whose folder is mapped elsewhere by `package_dir`.
+# `packages = find:` in setup.cfg cannot name the card templates: `package_dir` maps them to folders at the top level.
 setup(
     packages=[
         *find_packages(include=["hf_paraphrase", "hf_paraphrase.*"]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .registry import lazy_exports
 
-__version__ = "0.1.0"
+__version__ = "0.3.0.dev0"
 
 if TYPE_CHECKING:
     from .classification.predict import predict

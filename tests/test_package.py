@@ -36,6 +36,12 @@ def test_importing_the_package_imports_none_of_the_heavy_libraries():
     assert (result.returncode, result.stdout, result.stderr) == (0, "[]\n", "")
 
 
+def test_the_version_is_stated_once_and_the_citation_repeats_it():
+    root = PACKAGE.parent
+    assert f"\nversion: {hf_paraphrase.__version__}\n" in (root / "CITATION.cff").read_text()
+    assert "\nversion = attr: hf_paraphrase.__version__\n" in (root / "setup.cfg").read_text()
+
+
 def test_every_public_name_resolves_and_is_listed():
     for name in hf_paraphrase.__all__:
         assert getattr(hf_paraphrase, name) is not None

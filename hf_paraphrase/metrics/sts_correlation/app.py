@@ -1,10 +1,32 @@
-"""The app of the Space: a form that computes the metric."""
+"""Show a form that computes the metric, as the app of a Space."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import evaluate
-from evaluate.utils import launch_gradio_widget
+import gradio
 
-launch_gradio_widget(evaluate.load(str(Path(__file__).with_name("sts_correlation.py"))))
+METRIC = evaluate.load(str(Path(__file__).with_name("sts_correlation.py")))
+
+
+def compute(predictions: str, references: str) -> dict[str, Any]:
+    """Compute the metric of numbers that are separated by spaces or line breaks."""
+    try:
+        numbers = [[float(number) for number in text.split()] for text in (predictions, references)]
+        result: dict[str, Any] = METRIC.compute(predictions=numbers[0], references=numbers[1])
+        return result
+    except ValueError as error:
+        raise gradio.Error(str(error)) from error
+
+
+page = gradio.Interface(
+    fn=compute,
+    inputs=[gradio.Textbox(label=label, lines=5) for label in ("predictions", "references")],
+    outputs=gradio.JSON(label=METRIC.name),
+    title=METRIC.name,
+    description="One number per pair, separated by spaces or line breaks.",
+    flagging_mode="never",
+)
+page.launch()
