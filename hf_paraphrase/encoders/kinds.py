@@ -154,7 +154,10 @@ def third_party_type(folder: Path) -> str | None:
         return "sentence-transformers" if known else None
     model_type = read_json_object(path, ModelError).get("model_type")
     ours = {*MODELS, "model2vec", *(own.config_class.model_type for own in own_classes().values())}
-    return None if model_type is None or str(model_type) in ours else str(model_type)
+    if model_type is None:
+        # `custom_modules` of a folder of sentence-transformers need no configuration of transformers.
+        return "sentence-transformers" if (folder / "modules.json").is_file() else None
+    return None if str(model_type) in ours else str(model_type)
 
 
 def encoder_class(folder: Path) -> type[PreTrainedModel]:

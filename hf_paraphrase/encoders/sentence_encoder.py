@@ -29,7 +29,7 @@ from ..training.threads import available_threads, in_threads
 from .kinds import encoder_class, is_of_transformers, third_party_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
-from .sentence_transformers_files import read_options
+from .sentence_transformers_files import check_module_types, optional_json, read_options
 from .static_tables import VectorTable, read_static
 from .text_tokens import Reading, TextTokens
 from .vectors import Precision, check_counts, check_finite, check_precision, normalized, quantize_embeddings
@@ -140,14 +140,16 @@ class SentenceEncoder:
         if trust_remote_code is None:
             trust_remote_code = os.environ.get(TRUST_REMOTE_CODE) == "1"
         local = model_folder(folder, revision=revision)
+        check_module_types(local, trust_remote_code)
         is_third_party = third_party_type(local) is not None
         if is_third_party:
-            if (local / "config.json").is_file():
+            if optional_json(local / "config.json").get("model_type") is not None:
                 from .pooled_transformer import check_settings
 
                 # Of what is refused here the weights are not fetched.
                 check_settings(local, local, trust_remote_code)
             local = model_folder(folder, revision=revision, any_type=True, with_code=trust_remote_code)
+            check_module_types(local, trust_remote_code)
         options = {**read_options(local), "device": device}
         if truncate_dim is not None:
             options["truncate_dim"] = truncate_dim

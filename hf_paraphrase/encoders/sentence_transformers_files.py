@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.files import read_json_object
+from ..artefacts.files import read_json, read_json_object
 from ..errors import ModelError
 
 MODULES_FILE = "modules.json"
 TRANSFORMER_FILE = "sentence_bert_config.json"
 _OPTIONS_FILE = "config_sentence_transformers.json"
 _LIBRARY = "sentence_transformers.models"
+PACKAGE_MODULE = "hf_paraphrase.encoders.sentence_transformers_module.EncoderModule"
+"""The class by which sentence-transformers opens folders that only this package reads."""
 
 
 def optional_json(path: Path) -> dict[str, Any]:
@@ -28,6 +30,35 @@ def optional_json(path: Path) -> dict[str, Any]:
 def module_kind(module: Any) -> str | None:
     """Names the class of a module of sentence-transformers, without the packages that it is in."""
     return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
+
+
+def check_module_types(folder: Path, trust_remote_code: bool) -> None:
+    """Refuse third-party classes in a folder of sentence-transformers unless its code is trusted.
+
+    Versions of that library before 6 import every class that a local folder names. Classes are named by
+    `modules.json`, by the configuration of a router at any depth, and as activation functions of dense layers.
+
+    Raises:
+        ModelError: The folder names a class outside sentence-transformers, torch.nn and this package.
+    """
+    path = folder / MODULES_FILE
+    if trust_remote_code or not path.is_file():
+        return
+    modules = read_json(path, ModelError)
+    named = [(path, module.get("type")) for module in modules if isinstance(module, dict)]
+    for config_path in sorted(folder.rglob("*config.json")):
+        config = read_json(config_path, ModelError)
+        types = config.get("types") if isinstance(config, dict) else None
+        named += [(config_path, name) for name in (types.values() if isinstance(types, dict) else ())]
+        activation = str(config.get("activation_function")) if isinstance(config, dict) else ""
+        # transformers has names without a dot, such as `gelu`, which it does not import.
+        if "." in activation and not activation.startswith("torch.nn."):
+            named.append((config_path, activation))
+    for named_in, name in named:
+        if not str(name).startswith("sentence_transformers.") and name != PACKAGE_MODULE:
+            what = f"the model names the class {str(name)[:100]}, which is third-party code"
+            remedy = "if you trust that code: trust_remote_code=True, or hf-paraphrase --trust-remote-code COMMAND"
+            raise ModelError(what, path=named_in, remedy=remedy)
 
 
 def module_folder(folder: Path, module: object) -> Path:
@@ -88,5 +119,4 @@ def write_module_files(
 
 def write_package_module(folder: Path) -> None:
     """Writes the `modules.json` of a folder that sentence-transformers opens by this package alone, as one of int8."""
-    kind = "hf_paraphrase.encoders.sentence_transformers_module.EncoderModule"
-    write_json(folder / MODULES_FILE, [{"idx": 0, "name": "0", "path": "", "type": kind}])
+    write_json(folder / MODULES_FILE, [{"idx": 0, "name": "0", "path": "", "type": PACKAGE_MODULE}])

@@ -258,7 +258,7 @@ POOLING = {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling", 
         (
             [TRANSFORMER, POOLING, {"type": "some.where.LSTM", "path": "2", "name": "2"}],
             {"pooling_mode": "mean", "word_embedding_dimension": 16},
-            r"some\.where\.LSTM.* third-party code",
+            r"some\.where\.LSTM, which is third-party code",
         ),
         ([TRANSFORMER, POOLING], {"pooling_mode": "median"}, "median"),
         ([{**TRANSFORMER, "path": "../elsewhere"}], None, "without a folder in this one"),
@@ -313,3 +313,63 @@ def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path, monkeypatch):
     trusted = SentenceEncoder.from_pretrained(folder, trust_remote_code=True)
     assert ran.exists()
     np.testing.assert_allclose(trusted.encode(TEXTS), expected, atol=1e-6)
+
+
+EVIL = "open({!r}, 'w')\nimport torch\nclass Evil(torch.nn.Identity):\n    load = classmethod(lambda cls, *a, **k: cls())\n"
+OPEN = """
+import sys, warnings
+from hf_paraphrase import SentenceEncoder
+from hf_paraphrase.errors import ModelError
+try:
+    SentenceEncoder.from_pretrained(sys.argv[1])
+except ModelError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("named_by", ["modules", "router", "activation"])
+def test_classes_that_a_folder_names_run_only_if_it_is_trusted_whatever_the_library(
+    tmp_path, run_python, named_by, monkeypatch
+):
+    pytest.importorskip("sentence_transformers")
+    folder, ran = tmp_path / "folder", tmp_path / "ran"
+    for path in ("", "1_Dense", "2_Router"):
+        (folder / path).mkdir(parents=True, exist_ok=True)
+    types = [f"sentence_transformers.models.{name}" for name in ("StaticEmbedding", "Dense", "Router")]
+    static(pytest.importorskip("sentence_transformers.models")).save(str(folder))
+    configs = {"1_Dense": {"in_features": 16, "out_features": 4}, "2_Router": {"types": {}}}
+    if named_by == "modules":
+        types[1:] = ["evil_mod.Evil"]
+        (folder / "config.json").write_text("{}")
+    elif named_by == "router":
+        configs["2_Router"]["types"] = {"query_0": "evil_mod.Evil"}
+    else:
+        configs["1_Dense"]["activation_function"] = "evil_mod.Evil"
+    for path, config in configs.items():
+        name = "router_config.json" if path == "2_Router" else "config.json"
+        (folder / path / name).write_text(json.dumps(config))
+    paths = ["", "1_Dense", "2_Router"]
+    modules = [{"idx": i, "name": str(i), "path": paths[i], "type": kind} for i, kind in enumerate(types)]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "evil_mod.py").write_text(EVIL.format(str(ran)))
+    printed = run_python(OPEN, folder, folder=folder)
+    assert "evil_mod.Evil, which is third-party code" in printed.stdout and not ran.exists()
+    # It is refused before sentence-transformers, whose versions below 6 would import it, sees the folder.
+    monkeypatch.setattr("sentence_transformers.SentenceTransformer.__init__", lambda *a, **k: pytest.fail("opened"))
+    with pytest.raises(ModelError, match="trust_remote_code=True"):
+        SentenceEncoder.from_pretrained(folder)
+
+
+def test_custom_modules_without_a_configuration_of_transformers_open_as_in_sentence_transformers(tmp_path):
+    library = pytest.importorskip("sentence_transformers")
+    folder, ran = tmp_path / "folder", tmp_path / "ran"
+    table = static(pytest.importorskip("sentence_transformers.models"))
+    library.SentenceTransformer(modules=[table], device="cpu").save_pretrained(str(folder))
+    modules = json.loads((folder / "modules.json").read_text())
+    modules.append({"idx": 1, "name": "1", "path": "", "type": "evil_mod.Evil"})
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "config.json").write_text("{}")
+    (folder / "evil_mod.py").write_text(EVIL.format(str(ran)))
+    expected = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True).encode(TEXTS)
+    encoder = SentenceEncoder.from_pretrained(folder, trust_remote_code=True)
+    np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
