@@ -315,7 +315,12 @@ def test_code_of_a_folder_runs_only_if_it_is_trusted(tmp_path, monkeypatch):
     np.testing.assert_allclose(trusted.encode(TEXTS), expected, atol=1e-6)
 
 
-EVIL = "open({!r}, 'w')\nimport torch\nclass Evil(torch.nn.Identity):\n    load = classmethod(lambda cls, *a, **k: cls())\n"
+EVIL = """
+import torch
+open({!r}, "w")
+class Evil(torch.nn.Identity):
+    load = classmethod(lambda cls, *a, **k: cls())
+"""
 OPEN = """
 import sys, warnings
 from hf_paraphrase import SentenceEncoder
