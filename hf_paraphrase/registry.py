@@ -55,7 +55,7 @@ def lazy_exports(
         setattr(sys.modules[package], name, value)
         return value
 
-    return get_attribute, lambda: sorted({*vars(sys.modules[package]), *modules}), sorted(modules)
+    return get_attribute, lambda: sorted({*vars(sys.modules[package]), *modules}), list(modules)
 
 
 def _parsed(package: str) -> dict[str, list[str]]:

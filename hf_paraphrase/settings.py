@@ -157,7 +157,8 @@ def plain_type(hint: Any) -> tuple[Any, bool]:
     return (typing.get_args(hint)[0], True) if typing.get_origin(hint) is list else (hint, False)
 
 
-def _is_written(field: dataclasses.Field[Any]) -> bool:
+def is_written(field: dataclasses.Field[Any]) -> bool:
+    """Returns whether a field names a file or folder that is made."""
     return field.name == "output" or constraints_of(field).written
 
 
@@ -179,7 +180,7 @@ class Settings:
             value = _plain(getattr(self, field.name), is_list=plain_type(hints[field.name])[1])
             setattr(self, field.name, value)
             check_type(name, value, hints[field.name])
-            is_path = constraints.path or _is_written(field)
+            is_path = constraints.path or is_written(field)
             # An empty path would be the current folder.
             if (value == [] != default) or (is_path and "" in _as_list(value) and default != ""):
                 raise UsageError(f"{name} is empty", remedy="give it a value, or leave it out")
@@ -209,7 +210,7 @@ class Settings:
 
     def paths_made(self) -> list[str]:
         """Lists the files and folders that are made; a subclass adds those whose names it derives."""
-        names = [field.name for field in dataclasses.fields(cast(Any, self)) if _is_written(field)]
+        names = [field.name for field in dataclasses.fields(cast(Any, self)) if is_written(field)]
         return [value for name in names if (value := getattr(self, name)) not in {None, "-"}]
 
     def paths_read(self) -> list[tuple[str, str]]:

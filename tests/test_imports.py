@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import io
 import re
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import hf_paraphrase
+from hf_paraphrase.registry import EXPORTS
 
 PACKAGE = Path(hf_paraphrase.__file__).parent
 
@@ -65,8 +67,9 @@ class Imports:
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 base = self._base(module, node)
-                # `from . import name` may mean a module or something in the package.
-                inner = {f"{base}.{alias.name}" for alias in node.names}
+                # `from . import name` may mean a module, or something that the package imports at first use.
+                lazy = {name: resolve_name(origin, base) for name, origin in EXPORTS.get(base, {}).items()}
+                inner = {lazy.get(alias.name, f"{base}.{alias.name}") for alias in node.names}
                 found |= (inner & self.modules.keys()) or {base}
         return found
 
@@ -119,6 +122,8 @@ def cycle(graph):
 
 @pytest.fixture(scope="module")
 def imports():
+    for path in PACKAGE.rglob("__init__.py"):
+        importlib.import_module(".".join(path.parent.relative_to(PACKAGE.parent).parts))
     return Imports(PACKAGE)
 
 

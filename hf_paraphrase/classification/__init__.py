@@ -6,11 +6,11 @@ Labelled data and an encoder go in, a model folder comes out. Start with `train`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .sentence_classifier import SentenceJudge
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "sentence_classifier": ["SentenceJudge"],
+    },
+)

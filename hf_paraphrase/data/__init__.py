@@ -8,15 +8,15 @@ are made of stands in `sources`, one file a source.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .batch_function import BatchFunction
-    from .decontamination import Decontaminator, load_fingerprints
-    from .fingerprints import Fingerprints
-    from .folder import DataFolder, write_split
-    from .pair_rows import PairRows, iterate_pairs
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "batch_function": ["BatchFunction"],
+        "decontamination": ["Decontaminator", "load_fingerprints"],
+        "fingerprints": ["Fingerprints"],
+        "folder": ["DataFolder", "write_split"],
+        "pair_rows": ["PairRows", "iterate_pairs"],
+    },
+)

@@ -9,20 +9,20 @@ in, embeddings come out: `sentence_encoder` opens every encoder, as `static_tabl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .distillation import DistillationTrainer, DistillationTrainingArguments
-    from .encoded_pairs import EncodedPairs, encode_pairs
-    from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
-    from .join import join_encoders
-    from .kinds import EncoderKind, new_encoder
-    from .losses import ContrastiveLoss, MarginLoss, RankingLoss
-    from .negatives import mine_hard_negatives
-    from .sentence_encoder import SentenceEncoder
-    from .train import train_encoder
-    from .trainer import EncoderTrainer, EncoderTrainingArguments
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "distillation": ["DistillationTrainer", "DistillationTrainingArguments"],
+        "encoded_pairs": ["EncodedPairs", "encode_pairs"],
+        "encoder_vocabulary": ["EncoderVocabulary", "word_level_vocabulary"],
+        "join": ["join_encoders"],
+        "kinds": ["EncoderKind", "new_encoder"],
+        "losses": ["ContrastiveLoss", "MarginLoss", "RankingLoss"],
+        "negatives": ["mine_hard_negatives"],
+        "sentence_encoder": ["SentenceEncoder"],
+        "train": ["train_encoder"],
+        "trainer": ["EncoderTrainer", "EncoderTrainingArguments"],
+    },
+)

@@ -8,21 +8,21 @@ transfer tasks one in `transfer_tasks`. All of it takes any function from texts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from ..artefacts.card_heads import Measurement as Measurement
-    from ..encoders.dev_sets.pair_sets import GradedSet, read_graded_folder
-    from ..encoders.dev_sets.scorer import dev_scorer
-    from ..encoders.dev_sets.sts_files import find_sts_sets
-    from .baselines import Scorer
-    from .correlation import correlations, cosine_similarities
-    from .evaluate_settings import EvaluateSettings
-    from .paraphrase import evaluate_detection, read_task
-    from .run import Evaluation, evaluate
-    from .sts import evaluate_sts
-    from .suite import Benchmark, Scores, Suite
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        ".artefacts.card_heads": ["Measurement"],
+        ".encoders.dev_sets.pair_sets": ["GradedSet", "read_graded_folder"],
+        ".encoders.dev_sets.scorer": ["dev_scorer"],
+        ".encoders.dev_sets.sts_files": ["find_sts_sets"],
+        "baselines": ["Scorer"],
+        "correlation": ["correlations", "cosine_similarities"],
+        "evaluate_settings": ["EvaluateSettings"],
+        "paraphrase": ["evaluate_detection", "read_task"],
+        "run": ["Evaluation", "evaluate"],
+        "sts": ["evaluate_sts"],
+        "suite": ["Benchmark", "Scores", "Suite"],
+    },
+)

@@ -5,11 +5,11 @@ A model folder comes in, a folder that `SentenceEncoder` opens goes out. Start w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .run import Exported, ExportSettings, export_encoder
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "run": ["Exported", "ExportSettings", "export_encoder"],
+    },
+)

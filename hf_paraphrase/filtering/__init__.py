@@ -7,17 +7,17 @@ In come folders of pairs, out come folders of pairs: with measures as columns (`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .filter import filter_pairs
-    from .measures import Measure
-    from .measuring import Measures, PairScorer, add_measures
-    from .pair_batch import PairBatch
-    from .row_choice import FilterSteps, PairFilter, choose_rows, kept_batches
-    from .scoring import score
-    from .selections import Selection, apply_selection, parse_selection
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "filter": ["filter_pairs"],
+        "measures": ["Measure"],
+        "measuring": ["Measures", "PairScorer", "add_measures"],
+        "pair_batch": ["PairBatch"],
+        "row_choice": ["FilterSteps", "PairFilter", "choose_rows", "kept_batches"],
+        "scoring": ["score"],
+        "selections": ["Selection", "apply_selection", "parse_selection"],
+    },
+)

@@ -6,11 +6,11 @@ may be redistributed, and sends; it has the recipe of the verb `push`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .publishing import Plan, Push, Pushed, PushSettings, check_licence, plan_push, push, send
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "publishing": ["Plan", "Push", "Pushed", "PushSettings", "check_licence", "plan_push", "push", "send"],
+    },
+)

@@ -7,30 +7,30 @@ classes know them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .configuration_avg import AvgConfig
-    from .configuration_concatenation import ConcatenationConfig
-    from .configuration_gran import GranConfig
-    from .configuration_parallel_bigru import ParallelBiGruConfig
-    from .configuration_recurrent import RecurrentConfig
-    from .configuration_reference_classifier import ReferenceClassifierConfig
-    from .configuration_rnn_search import RnnSearchConfig
-    from .configuration_sdae import SdaeConfig
-    from .configuration_sentence_classifier import SentenceClassifierConfig
-    from .modeling_avg import AvgModel
-    from .modeling_concatenation import ConcatenationModel
-    from .modeling_gran import GranModel
-    from .modeling_parallel_bigru import ParallelBiGruModel
-    from .modeling_recurrent import RecurrentModel
-    from .modeling_reference_classifier import ReferenceClassifier
-    from .modeling_rnn_search import RnnSearchForConditionalGeneration
-    from .modeling_sdae import SdaeModel
-    from .modeling_sentence_classifier import SentenceClassifier
-    from .tokenization_concatenation import ConcatenationTokenizer
-    from .tokenization_rnn_search import RnnSearchTokenizer
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "configuration_avg": ["AvgConfig"],
+        "configuration_concatenation": ["ConcatenationConfig"],
+        "configuration_gran": ["GranConfig"],
+        "configuration_parallel_bigru": ["ParallelBiGruConfig"],
+        "configuration_recurrent": ["RecurrentConfig"],
+        "configuration_reference_classifier": ["ReferenceClassifierConfig"],
+        "configuration_rnn_search": ["RnnSearchConfig"],
+        "configuration_sdae": ["SdaeConfig"],
+        "configuration_sentence_classifier": ["SentenceClassifierConfig"],
+        "modeling_avg": ["AvgModel"],
+        "modeling_concatenation": ["ConcatenationModel"],
+        "modeling_gran": ["GranModel"],
+        "modeling_parallel_bigru": ["ParallelBiGruModel"],
+        "modeling_recurrent": ["RecurrentModel"],
+        "modeling_reference_classifier": ["ReferenceClassifier"],
+        "modeling_rnn_search": ["RnnSearchForConditionalGeneration"],
+        "modeling_sdae": ["SdaeModel"],
+        "modeling_sentence_classifier": ["SentenceClassifier"],
+        "tokenization_concatenation": ["ConcatenationTokenizer"],
+        "tokenization_rnn_search": ["RnnSearchTokenizer"],
+    },
+)

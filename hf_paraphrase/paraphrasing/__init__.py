@@ -5,11 +5,11 @@ Start at `paraphraser.py`, the recipe of the verb `paraphrase`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .paraphraser import Paraphraser, paraphrase, paraphrase_file
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "paraphraser": ["Paraphraser", "paraphrase", "paraphrase_file"],
+    },
+)

@@ -8,13 +8,13 @@ is not called `search` because the function `hf_paraphrase.search` is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .index import Neighbour, SearchIndex, build_index
-    from .run import Searched, search
-    from .server import ServeSettings, serve
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "index": ["Neighbour", "SearchIndex", "build_index"],
+        "run": ["Searched", "search"],
+        "server": ["ServeSettings", "serve"],
+    },
+)

@@ -7,15 +7,15 @@ sequence with the end token. `save_tokenizer` writes any of them so that transfo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .character_trigram import build_character_trigram_tokenizer
-    from .encoder_pieces import load_encoder_tokenizer, train_encoder_bpe, train_encoder_unigram
-    from .subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
-    from .train import train_tokenizer
-    from .word_level import build_word_level_tokenizer, save_tokenizer, sentence_vocabulary
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "character_trigram": ["build_character_trigram_tokenizer"],
+        "encoder_pieces": ["load_encoder_tokenizer", "train_encoder_bpe", "train_encoder_unigram"],
+        "subword": ["train_bpe_tokenizer", "train_separate_bpe_tokenizer"],
+        "train": ["train_tokenizer"],
+        "word_level": ["build_word_level_tokenizer", "save_tokenizer", "sentence_vocabulary"],
+    },
+)

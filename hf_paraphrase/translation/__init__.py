@@ -8,19 +8,19 @@ few candidates (`lexical_table.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .back_translation import BackTranslator, back_translate
-    from .beam_search import Hypothesis, translate, translate_batch
-    from .evaluate import corpus_scores, evaluate_translation
-    from .lexical_table import estimate_lexical_table
-    from .loading import load_translation_model
-    from .scoring import score_translations
-    from .search_settings import SearchOptions
-    from .train import train_translation
-    from .translator import Translator
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "back_translation": ["BackTranslator", "back_translate"],
+        "beam_search": ["Hypothesis", "translate", "translate_batch"],
+        "evaluate": ["corpus_scores", "evaluate_translation"],
+        "lexical_table": ["estimate_lexical_table"],
+        "loading": ["load_translation_model"],
+        "scoring": ["score_translations"],
+        "search_settings": ["SearchOptions"],
+        "train": ["train_translation"],
+        "translator": ["Translator"],
+    },
+)

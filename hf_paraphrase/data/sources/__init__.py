@@ -8,17 +8,17 @@ all of them run, and `preparation`, which writes the folder.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .bitext import prepare_bitext
-    from .builder import SourceBuilder
-    from .pairs import prepare_pairs
-    from .pivot import prepare_pivot
-    from .preparation import prepare
-    from .rows import SourceRows
-    from .source import Part, Source
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "bitext": ["prepare_bitext"],
+        "builder": ["SourceBuilder"],
+        "pairs": ["prepare_pairs"],
+        "pivot": ["prepare_pivot"],
+        "preparation": ["prepare"],
+        "rows": ["SourceRows"],
+        "source": ["Part", "Source"],
+    },
+)

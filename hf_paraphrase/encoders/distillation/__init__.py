@@ -7,16 +7,16 @@ Teachers and plain text go in, an encoder comes out whose cosines are like those
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .letters import Letters
-    from .objective import DistillationObjective, DistillationTexts
-    from .run import distill
-    from .teacher_vectors import TeacherVectors, UnitVectors
-    from .texts import Texts, encode_texts, read_texts
-    from .trainer import DistillationTrainer, DistillationTrainingArguments
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "letters": ["Letters"],
+        "objective": ["DistillationObjective", "DistillationTexts"],
+        "run": ["distill"],
+        "teacher_vectors": ["TeacherVectors", "UnitVectors"],
+        "texts": ["Texts", "encode_texts", "read_texts"],
+        "trainer": ["DistillationTrainer", "DistillationTrainingArguments"],
+    },
+)

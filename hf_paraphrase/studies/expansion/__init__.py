@@ -6,11 +6,11 @@ definitions of a `WordNet` and the tags of a `PartOfSpeechTagger`. `expander` ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .expander import Expander
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "expander": ["Expander"],
+    },
+)

@@ -6,11 +6,11 @@ such a task. `bilingual_training` and `parallel_training` train the encoder and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...registry import lazy_exports
 
-if TYPE_CHECKING:
-    from .parallel_classification import ParallelClassifier
-
-__getattr__, __dir__, __all__ = lazy_exports(__name__)
+__getattr__, __dir__, __all__ = lazy_exports(
+    __name__,
+    {
+        "parallel_classification": ["ParallelClassifier"],
+    },
+)

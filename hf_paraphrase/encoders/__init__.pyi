@@ -1,0 +1,32 @@
+# Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
+
+from hf_paraphrase import join_encoders, train_encoder
+
+from .distillation import DistillationTrainer, DistillationTrainingArguments
+from .encoded_pairs import EncodedPairs, encode_pairs
+from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
+from .kinds import EncoderKind, new_encoder
+from .losses import ContrastiveLoss, MarginLoss, RankingLoss
+from .negatives import mine_hard_negatives
+from .sentence_encoder import SentenceEncoder
+from .trainer import EncoderTrainer, EncoderTrainingArguments
+
+__all__ = [
+    "ContrastiveLoss",
+    "DistillationTrainer",
+    "DistillationTrainingArguments",
+    "EncodedPairs",
+    "EncoderKind",
+    "EncoderTrainer",
+    "EncoderTrainingArguments",
+    "EncoderVocabulary",
+    "MarginLoss",
+    "RankingLoss",
+    "SentenceEncoder",
+    "encode_pairs",
+    "join_encoders",
+    "mine_hard_negatives",
+    "new_encoder",
+    "train_encoder",
+    "word_level_vocabulary",
+]

@@ -1,0 +1,26 @@
+# Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
+
+from hf_paraphrase import filter_pairs, score
+
+from .measures import Measure
+from .measuring import Measures, PairScorer, add_measures
+from .pair_batch import PairBatch
+from .row_choice import FilterSteps, PairFilter, choose_rows, kept_batches
+from .selections import Selection, apply_selection, parse_selection
+
+__all__ = [
+    "FilterSteps",
+    "Measure",
+    "Measures",
+    "PairBatch",
+    "PairFilter",
+    "PairScorer",
+    "Selection",
+    "add_measures",
+    "apply_selection",
+    "choose_rows",
+    "filter_pairs",
+    "kept_batches",
+    "parse_selection",
+    "score",
+]

@@ -1,0 +1,45 @@
+# Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
+
+from .configuration_avg import AvgConfig
+from .configuration_concatenation import ConcatenationConfig
+from .configuration_gran import GranConfig
+from .configuration_parallel_bigru import ParallelBiGruConfig
+from .configuration_recurrent import RecurrentConfig
+from .configuration_reference_classifier import ReferenceClassifierConfig
+from .configuration_rnn_search import RnnSearchConfig
+from .configuration_sdae import SdaeConfig
+from .configuration_sentence_classifier import SentenceClassifierConfig
+from .modeling_avg import AvgModel
+from .modeling_concatenation import ConcatenationModel
+from .modeling_gran import GranModel
+from .modeling_parallel_bigru import ParallelBiGruModel
+from .modeling_recurrent import RecurrentModel
+from .modeling_reference_classifier import ReferenceClassifier
+from .modeling_rnn_search import RnnSearchForConditionalGeneration
+from .modeling_sdae import SdaeModel
+from .modeling_sentence_classifier import SentenceClassifier
+from .tokenization_concatenation import ConcatenationTokenizer
+from .tokenization_rnn_search import RnnSearchTokenizer
+
+__all__ = [
+    "AvgConfig",
+    "AvgModel",
+    "ConcatenationConfig",
+    "ConcatenationModel",
+    "ConcatenationTokenizer",
+    "GranConfig",
+    "GranModel",
+    "ParallelBiGruConfig",
+    "ParallelBiGruModel",
+    "RecurrentConfig",
+    "RecurrentModel",
+    "ReferenceClassifier",
+    "ReferenceClassifierConfig",
+    "RnnSearchConfig",
+    "RnnSearchForConditionalGeneration",
+    "RnnSearchTokenizer",
+    "SdaeConfig",
+    "SdaeModel",
+    "SentenceClassifier",
+    "SentenceClassifierConfig",
+]

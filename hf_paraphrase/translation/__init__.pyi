@@ -1,0 +1,27 @@
+# Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
+
+from hf_paraphrase import back_translate, estimate_lexical_table, evaluate_translation, train_translation
+
+from .back_translation import BackTranslator
+from .beam_search import Hypothesis, translate, translate_batch
+from .evaluate import corpus_scores
+from .loading import load_translation_model
+from .scoring import score_translations
+from .search_settings import SearchOptions
+from .translator import Translator
+
+__all__ = [
+    "BackTranslator",
+    "Hypothesis",
+    "SearchOptions",
+    "Translator",
+    "back_translate",
+    "corpus_scores",
+    "estimate_lexical_table",
+    "evaluate_translation",
+    "load_translation_model",
+    "score_translations",
+    "train_translation",
+    "translate",
+    "translate_batch",
+]
