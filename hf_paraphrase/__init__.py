@@ -30,7 +30,7 @@ __getattr__, __dir__, _names = lazy_exports(
         "encoders.join": ["join_encoders"],
         "encoders.sentence_encoder": ["SentenceEncoder"],
         "encoders.train": ["train_encoder"],
-        "encoders.vectors": ["quantize_embeddings"],
+        "vectors.quantization": ["quantize_embeddings"],
         "errors": ["HfParaphraseError", "HubError", "InputError", "ModelError", "OutputError", "UsageError"],
         "evaluation.run": ["evaluate"],
         "export.run": ["export_encoder"],

@@ -16,7 +16,6 @@ from .data.sources.preparation import prepare
 from .deduplication.deduplicate import deduplicate
 from .encoders.encode_file import SentenceEmbedder
 from .encoders.sentence_encoder import SentenceEncoder
-from .encoders.vectors import quantize_embeddings
 from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
 from .evaluation.run import Evaluation
 from .export.run import Exported
@@ -55,6 +54,7 @@ from .translation.back_translation import BackTranslator
 from .translation.evaluate import EvaluatedTranslation
 from .translation.lexical_table import LexicalTable
 from .translation.search_settings import SearchOptions
+from .vectors.quantization import quantize_embeddings
 
 class _Table(Protocol):
     """A `Dataset`, a `DatasetDict` or a data frame."""

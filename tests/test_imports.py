@@ -35,10 +35,7 @@ LAYERS = (
 """What may import what, inside functions too: its own layer, without cycles, and those below."""
 
 EXCEPTIONS = {
-    ("classification", "evaluation"): "correlations move into vectors",
-    ("encoders", "evaluation"): "the dev set of training and join moves below encoders",
     ("encoders", "hub"): "push_to_hub of an encoder",
-    ("filtering", "evaluation"): "the dev set of tune moves below filtering",
     ("mining", "studies"): "the parallel-sentence classifier moves into classification",
 }
 """Imports between subpackages that point upwards for now, each with its reason; one that is gone leaves this list."""

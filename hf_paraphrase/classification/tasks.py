@@ -18,10 +18,10 @@ from ..data.folder import DataFolder
 from ..data.row_selection import hold_out, text_keys
 from ..data.schema import require_texts
 from ..errors import InputError, UsageError
-from ..evaluation.correlation import correlations
 from ..settings import setting
 from ..tables import format_table, number
 from ..training.run import TrainingRunSettings
+from ..vectors.metrics import correlations
 
 Scores = dict[str, Any]
 TRAIN, DEV, TEST = "train", "dev", "test"

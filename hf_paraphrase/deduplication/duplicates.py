@@ -16,9 +16,9 @@ from ..data.fingerprints import as_texts
 from ..data.row_selection import text_keys
 from ..data.same_text import has_words, same_texts
 from ..encoders.known_texts import KnownTexts
-from ..encoders.nearest_neighbours import cosine_of_rows
 from ..training.threads import one_blas_thread
-from .near_vectors import NearVectors, PlacedVectors
+from ..vectors.ivf_index import NearVectors, PlacedVectors
+from ..vectors.similarity import unit_row_cosines
 
 if TYPE_CHECKING:
     from ..encoders.sentence_encoder import SentenceEncoder
@@ -232,7 +232,7 @@ class _Comparison:
         for start in range(0, len(linked), _BLOCK_TEXTS):
             part = slice(start, start + _BLOCK_TEXTS)
             pairs = (self.near.vectors(places[side[part]]) for side in (linked, firsts))
-            self.similarities[linked[part]] = cosine_of_rows(*pairs)
+            self.similarities[linked[part]] = unit_row_cosines(*pairs)
 
     def look_below(self, threshold: float) -> None:
         """Finds for a sample of those that stay the nearest one before that stays, to 0.1 below the threshold."""

@@ -4,7 +4,7 @@ Pairs of sentences go in, an encoder comes out: `train` is the recipe, `trainer`
 section 4.2), `kinds` and `losses` what can be trained and with what. From the
 encoders of others and plain text one comes out, too: `distillation`; and `join` puts averages side by side. Texts go
 in, embeddings come out: `sentence_encoder` opens every encoder, as `static_tables`, `pooled_transformer` or
-`onnx_encoder`; `nearest_neighbours` compares them, for the whole package.
+`onnx_encoder`.
 """
 
 from __future__ import annotations

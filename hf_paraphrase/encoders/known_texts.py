@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .nearest_neighbours import nearest_neighbours
+from ..vectors.checks import checked_vectors
+from ..vectors.exact_search import find_nearest
 from .sentence_encoder import SentenceEncoder
-from .vectors import checked_vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ class SimilarSentences:
         vectors = self._embedder.embed(texts.to_pylist())
         rows_by_set = {}
         for name, known in self._sets.items():
-            rows, cosines = nearest_neighbours(vectors, known, 1, skip_zero=True, query_block=4096)
+            rows, cosines = find_nearest(vectors, known, 1, skip_zero=True, query_block=4096)
             near = np.flatnonzero((rows >= 0) & (cosines >= self._threshold) if len(known) else np.empty(0))
             if len(near):
                 rows_by_set[name] = near

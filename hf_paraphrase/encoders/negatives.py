@@ -16,9 +16,9 @@ from torch import Tensor
 from ..data.pair_rows import PairRows, PairSource
 from ..errors import InputError
 from ..messages import log
-from .nearest_neighbours import nearest_neighbours
+from ..vectors.exact_search import find_nearest
+from ..vectors.similarity import unit_rows
 from .sentence_encoder import SentenceEncoder
-from .vectors import normalized
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -154,8 +154,8 @@ def mine_hard_negatives(pairs: PairSource, encoder: Any, *, max_pairs: int | Non
     (queries, query_of), (corpus, row_of) = (
         np.unique(np.array(side, object), return_inverse=True) for side in (first, second)
     )
-    query_vectors, corpus_vectors = (normalized(encoder.encode(side.tolist())) for side in (queries, corpus))
-    nearest, cosines = nearest_neighbours(query_vectors, corpus_vectors, _NEIGHBOURS)
+    query_vectors, corpus_vectors = (unit_rows(encoder.encode(side.tolist())) for side in (queries, corpus))
+    nearest, cosines = find_nearest(query_vectors, corpus_vectors, _NEIGHBOURS)
     limits = _SHARE * (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)
     negatives: list[str | None] = []
     for one, other, query, limit in zip(first, second, query_of, limits, strict=True):

@@ -26,13 +26,15 @@ from ..messages import log
 from ..registry import TRUST_REMOTE_CODE
 from ..tokenization.token_ids import TokenIds
 from ..training.threads import available_threads, in_threads
+from ..vectors.checks import check_counts, check_finite
+from ..vectors.quantization import Precision, check_precision, quantize_embeddings
+from ..vectors.similarity import unit_rows
 from .kinds import encoder_class, is_of_transformers, third_party_type
 from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
 from .padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
 from .sentence_transformers_files import check_module_types, optional_json, read_options
 from .static_tables import VectorTable, read_static
 from .text_tokens import Reading, TextTokens
-from .vectors import Precision, check_counts, check_finite, check_precision, normalized, quantize_embeddings
 from .word_averages import TableAverages, averages_of_model, embed_averages
 
 if TYPE_CHECKING:
@@ -437,8 +439,8 @@ class SentenceEncoder:
         normalize = normalize or (self.reading.normalizes and self.reading.cuts_first)
 
         def finish(whole: NDArray[np.float32]) -> NDArray[np.float32]:
-            part = (normalized(whole) if normalizes_whole else whole)[:, : vectors.shape[1]]
-            return normalized(part) if normalize else part
+            part = (unit_rows(whole) if normalizes_whole else whole)[:, : vectors.shape[1]]
+            return unit_rows(part) if normalize else part
 
         if self._model is None and self._averages is None:
             size = self._whole_dimension if normalizes_whole else self.dimension
@@ -499,7 +501,7 @@ class SentenceEncoder:
                 if array.ndim not in (1, 2):
                     raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
                 check_finite("embeddings", np.atleast_2d(array))
-                return normalized(np.atleast_2d(array).astype(np.float32, copy=False))
+                return unit_rows(np.atleast_2d(array).astype(np.float32, copy=False))
         texts = [side] if isinstance(side, str) else side
         vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
         return vectors

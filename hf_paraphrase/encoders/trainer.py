@@ -27,6 +27,7 @@ from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
+from ..vectors.similarity import unit_rows
 from .encoded_pairs import LABEL, SCORE, EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import trainable, untrained_encoder
 from .kinds import DROPOUTS
@@ -37,7 +38,6 @@ from .padded_batches import evaluation_mode
 from .pooled_transformer import PooledTransformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
-from .vectors import normalized
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -345,7 +345,7 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
 
 def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
     """Scores the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100)."""
-    from ..evaluation.correlation import average_precision, pearson
+    from ..vectors.metrics import average_precision, pearson
 
     rows = PairRows(pairs)
     column = next((name for name in (LABEL, SCORE) if name in rows.columns), None)
@@ -354,7 +354,7 @@ def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
     batches = [batch for _, batch in rows.batches([*rows.sides, column])]
     texts, labels = map(rows.texts, batches), [batch.column(column).to_pylist() for batch in batches]
     sides = [[*chain(*side)] for side in zip(*texts, strict=True)] or [[], []]
-    first, second = (normalized(encoder.encode(side)) for side in sides)
+    first, second = (unit_rows(encoder.encode(side)) for side in sides)
     measure = average_precision if column == LABEL else pearson
     return {DEV_SCORE: 100 * float(measure((first * second).sum(1), np.array([*chain(*labels)])))}
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from ..encoders.vectors import checked_vectors
+from ..vectors.checks import checked_vectors
 
 HIDDEN = 200
 """Units of the hidden layer."""

@@ -29,8 +29,8 @@ from ..encoders.dev_sets.pair_sets import (
 from ..encoders.dev_sets.pair_tables import chosen_split
 from ..errors import InputError
 from ..tables import format_table, number, short_names
+from ..vectors.similarity import cosine_similarities
 from .baselines import Scorer
-from .correlation import cosine_similarities
 from .suite import NOTHING_TRAINED, Benchmark, Scores, Suite, has_columns, named_folders
 
 if TYPE_CHECKING:

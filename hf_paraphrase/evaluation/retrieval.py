@@ -18,9 +18,9 @@ import numpy as np
 from ..artefacts.card_heads import Measurement
 from ..data.text_files import numbered_lines
 from ..encoders.dev_sets.pair_sets import encode_once
-from ..encoders.nearest_neighbours import nearest_neighbours
 from ..errors import InputError
 from ..searching.bm25 import Bm25
+from ..vectors.exact_search import find_nearest
 from .baselines import Scorer
 from .suite import Benchmark, Scores, Suite, format_measurements
 
@@ -112,7 +112,7 @@ def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
         for encode, texts in sides
     )
     names = list(data.documents)
-    rows = nearest_neighbours(queries, documents, min(DEPTH + 1, len(names)))[0]
+    rows = find_nearest(queries, documents, min(DEPTH + 1, len(names)))[0]
     return [_without(query, [names[row] for row in own]) for query, own in zip(data.queries, rows, strict=True)]
 
 

@@ -17,14 +17,15 @@ from scipy.special import expit
 from tqdm.auto import tqdm
 
 from ..encoders.known_texts import KnownTexts
-from ..encoders.nearest_neighbours import cosine_of_rows, nearest_neighbours
 from ..encoders.sentence_encoder import SentenceEncoder
-from ..encoders.vectors import npy_writer, open_vectors
 from ..errors import InputError
 from ..registry import MULTILINGUAL
 from ..settings import Settings, setting
 from ..studies.mining.parallel_classification import ParallelClassifier
 from ..training.devices import DeviceSettings
+from ..vectors.exact_search import find_nearest
+from ..vectors.files import npy_writer, open_vectors
+from ..vectors.similarity import unit_row_cosines
 from .collections import Collection
 from .curves import Curve
 from .margins import margin_scores, one_to_one_pairs
@@ -150,7 +151,7 @@ class MiningRun:
         for start in range(0, len(cosines), _PAIRS_AT_A_TIME):
             part = slice(start, start + _PAIRS_AT_A_TIME)
             sides = source[self.source_rows[part]], target[self.target_rows[part]]
-            cosines[part] = cosine_of_rows(*sides)
+            cosines[part] = unit_row_cosines(*sides)
         return cosines.astype(np.float64)
 
     def margins(self, kind: str = "ratio", encoders: str = FILTER) -> NDArray[np.float64]:
@@ -211,5 +212,5 @@ def nearest_targets(
     names = "the source vectors", "the target vectors"
     for start in tqdm(range(0, len(rows), _SOURCES_AT_A_TIME), unit="block", desc="candidates", disable=None):
         part = slice(start, start + _SOURCES_AT_A_TIME)
-        rows[part], cosines[part] = nearest_neighbours(source[part], target, size, skip_zero=True, names=names)
+        rows[part], cosines[part] = find_nearest(source[part], target, size, skip_zero=True, names=names)
     return rows, cosines

@@ -26,16 +26,17 @@ from ..data.same_text import is_blank, same_texts
 from ..data.schema import int64_array
 from ..data.sentences import SentenceCorpus
 from ..encoders.known_texts import KnownTexts
-from ..encoders.nearest_neighbours import cosine_of_rows, nearest_neighbours
 from ..encoders.sentence_encoder import SentenceEncoder
-from ..encoders.vectors import NpyWriter, check_counts, npy_writer, open_vectors
 from ..errors import InputError, ModelError, OutputError, UsageError
 from ..settings import Constraints, Settings
 from ..tokenization.token_lookup import list_of_texts
-from .approximate import LISTS_FILE, InvertedLists, build_lists
+from ..vectors.checks import check_counts
+from ..vectors.exact_search import Pairs, ScoredPairs, find_nearest, find_similar_pairs, keep_best_pairs
+from ..vectors.faiss_index import LISTS_FILE, InvertedLists, build_lists
+from ..vectors.files import NpyWriter, npy_writer, open_vectors
+from ..vectors.similarity import unit_row_cosines
 from .bm25 import Bm25, reciprocal_rank_fusion
 from .filters import passing_rows
-from .semantic_search import MinedPairs, Pairs, best_pairs, similar_pairs
 from .snippets import best_passages
 
 ENCODER_FOLDER = "encoder"
@@ -193,7 +194,7 @@ class SearchIndex:
             if is_same:
                 # Zero vectors have cosine 0 with themselves.
                 are_zero = ~(stored.any(axis=1) | now.any(axis=1))
-                is_same = bool(((cosine_of_rows(stored, now) >= _SAME_VECTOR) | are_zero).all())
+                is_same = bool(((unit_row_cosines(stored, now) >= _SAME_VECTOR) | are_zero).all())
             if not is_same:
                 remedy = "search with the encoder that the index was built with, or build it again"
                 what = "the encoder gives other vectors than those in the index"
@@ -305,11 +306,11 @@ class SearchIndex:
             check_counts(probes=probes)
             return lists.search(vectors, min(k, len(self)), probes)
         names = "queries", "the vectors of the index"
-        return nearest_neighbours(vectors, self.vectors, k, among=among, skip_zero=True, are_units=True, names=names)
+        return find_nearest(vectors, self.vectors, k, candidate_rows=among, skip_zero=True, are_unit=True, names=names)
 
     def mine(
         self, threshold: float = 0.8, *, max_pairs: int = 1_000_000, show_progress_bar: bool = False
-    ) -> MinedPairs:
+    ) -> ScoredPairs:
         """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine, above 0 to 1.
 
         All are compared with all. Pairs whose sides are the same but for case and spacing are left out. Of more than
@@ -321,11 +322,13 @@ class SearchIndex:
         Constraints(above=0, at_most=1).check("threshold", threshold)
 
         def pairs() -> Iterator[Pairs]:
-            for first, second, scores in similar_pairs(self.vectors, threshold, show_progress_bar=show_progress_bar):
+            for first, second, scores in find_similar_pairs(
+                self.vectors, threshold, show_progress_bar=show_progress_bar
+            ):
                 differ = self.keys[first] != self.keys[second]
                 yield first[differ], second[differ], scores[differ]
 
-        return best_pairs(pairs(), max_pairs)
+        return keep_best_pairs(pairs(), max_pairs)
 
     def add(
         self,

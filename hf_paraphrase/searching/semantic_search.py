@@ -5,90 +5,23 @@ For a corpus that is searched more than once, or does not fit in memory: :class:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from ..encoders.nearest_neighbours import cosine_of_rows, float32_error, nearest_neighbours, unit_vectors
-from ..encoders.vectors import check_counts
 from ..errors import UsageError
 from ..tokenization.token_lookup import list_of_texts
+from ..vectors.checks import check_counts
+from ..vectors.exact_search import Pairs, find_nearest, keep_best_pairs
+from ..vectors.similarity import exact_unit_rows
 
 if TYPE_CHECKING:
     import torch
 
     Embeddings = NDArray[np.floating] | torch.Tensor
-
-
-Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""First rows, second rows, cosines, each (pairs,)."""
-_ROWS = 2048
-
-
-@dataclass(frozen=True)
-class MinedPairs:
-    """Pairs of rows of an index and their cosines, each (pairs,), the greatest cosine and the earlier row first.
-
-    `found` says how many pairs there were before the best were kept.
-    """
-
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    found: int
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-
-def best_pairs(blocks: Iterable[Pairs], limit: int) -> MinedPairs:
-    """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many."""
-    check_counts(max_pairs=limit)
-    found = held = 0
-    lowest = -np.inf
-    parts: list[Pairs] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-
-    def best() -> Pairs:
-        first, second, scores = map(np.concatenate, zip(*parts, strict=True))
-        order = np.lexsort((second, first, -scores))[:limit]
-        return first[order], second[order], scores[order]
-
-    for first, second, scores in blocks:
-        found += len(scores)
-        # What is below the worst of a full list need not be held until the next clearing.
-        good = scores >= lowest
-        held += int(good.sum())
-        parts.append((first[good], second[good], scores[good]))
-        if held > 2 * limit:
-            parts = [best()]
-            held, lowest = limit, float(parts[0][2][-1])
-    return MinedPairs(*best(), found)
-
-
-def similar_pairs(
-    vectors: NDArray[np.float32], threshold: float, *, show_progress_bar: bool = False
-) -> Iterator[Pairs]:
-    """Compares all vectors (rows, dim) with all others, block by block, and yields the pairs that reach a cosine.
-
-    Each pair comes once, the smaller row first.
-    """
-    starts = range(0, len(vectors), _ROWS)
-    for start in tqdm(starts, desc="mine", unit=" blocks", disable=not show_progress_bar or None):
-        block = unit_vectors(vectors[start : start + _ROWS], first=start)
-        for other in range(start, len(vectors), _ROWS):
-            part = block if other == start else unit_vectors(vectors[other : other + _ROWS], first=other)
-            products = block.astype(np.float32) @ part.astype(np.float32).T
-            near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
-            for few in np.array_split(near, 1 + len(near) // _ROWS):
-                first, second = np.divmod(few, len(part))
-                scores = cosine_of_rows(block[first], part[second])
-                # A pair within a block is found from both of its sides.
-                kept = (scores >= threshold) & (first + start < second + other)
-                yield first[kept] + start, second[kept] + other, scores[kept]
 
 
 def semantic_search(
@@ -108,7 +41,7 @@ def semantic_search(
     check_counts(query_chunk_size=query_chunk_size, corpus_chunk_size=corpus_chunk_size, top_k=top_k)
     names = ("query_embeddings", "corpus_embeddings")
     queries, corpus = map(_array, names, (query_embeddings, corpus_embeddings))
-    rows, cosines = nearest_neighbours(
+    rows, cosines = find_nearest(
         np.atleast_2d(queries),
         corpus,
         top_k,
@@ -147,19 +80,19 @@ def paraphrase_mining(
         raise UsageError(f"the sentences are one string, {sentences!r}", remedy="give a list of sentences")
     options = {**options, "batch_size": batch_size, "show_progress_bar": show_progress_bar}
     encoded = model.encode(list_of_texts(sentences), **options)
-    vectors = unit_vectors(_array("embeddings", encoded), "embeddings").astype(np.float32)
+    vectors = exact_unit_rows(_array("embeddings", encoded), "embeddings").astype(np.float32)
 
     def pairs() -> Iterator[Pairs]:
         starts = range(0, len(vectors), query_chunk_size)
         for start in tqdm(starts, desc="compare", unit=" blocks", disable=not show_progress_bar or None):
             queries = vectors[start : start + query_chunk_size]
-            rows, cosines = nearest_neighbours(queries, vectors, top_k + 1, corpus_block=corpus_chunk_size)
+            rows, cosines = find_nearest(queries, vectors, top_k + 1, corpus_block=corpus_chunk_size)
             own = np.arange(start, start + len(queries))[:, None]
             others = rows != own
             yield np.minimum(rows, own)[others], np.maximum(rows, own)[others], cosines[others]
 
     # Most pairs are found from both of their sides.
-    mined = best_pairs(pairs(), 2 * max_pairs)
+    mined = keep_best_pairs(pairs(), 2 * max_pairs)
     _, places = np.unique(mined.first * len(vectors) + mined.second, return_index=True)
     places = np.sort(places)[:max_pairs]
     columns = (mined.scores[places], mined.first[places], mined.second[places])

@@ -22,12 +22,12 @@ import numpy as np
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.provenance import read_provenance
 from ..encoders.sentence_encoder import SentenceEncoder
-from ..encoders.vectors import normalized
 from ..errors import UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from ..tokenization.token_lookup import list_of_texts
 from ..training.devices import DeviceSettings
+from ..vectors.similarity import unit_rows
 from .index import SearchIndex
 
 HOST = "127.0.0.1"
@@ -91,7 +91,7 @@ class Service:
             raise UsageError(f"encoding_format is {encoding!r}, not float or base64")
         with self._lock:
             ids = self._encoder.token_ids(texts)
-            vectors = normalized(self._encoder.encode_token_ids(ids)[:, :dimensions])
+            vectors = unit_rows(self._encoder.encode_token_ids(ids)[:, :dimensions])
         if not np.isfinite(vectors).all():
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
         embeddings = (

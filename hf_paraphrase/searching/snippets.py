@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.same_text import combining_marks
-from ..encoders.nearest_neighbours import cosine_of_rows
+from ..vectors.similarity import unit_row_cosines
 from .bm25 import words_and_marks
 
 _MOST_CHARACTERS = 200
@@ -83,7 +83,7 @@ def best_passages(
         if vector.any():
             rows = embedded[[numbers[item] for item in items]]
             # What has no known word is no answer.
-            scores = np.where(rows.any(axis=1), cosine_of_rows(rows, np.broadcast_to(vector, rows.shape)), -1)
+            scores = np.where(rows.any(axis=1), unit_row_cosines(rows, np.broadcast_to(vector, rows.shape)), -1)
         else:
             words = set(words_and_marks(query))
             scores = np.array([len(words.intersection(words_and_marks(item))) for item in items])

@@ -16,9 +16,10 @@ from hf_paraphrase import SentenceEncoder, deduplicate, deduplicate_files
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.same_text import is_blank, same_text
-from hf_paraphrase.deduplication import duplicates, near_vectors
+from hf_paraphrase.deduplication import duplicates
 from hf_paraphrase.deduplication.duplicates import find_duplicates
 from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.vectors import ivf_index
 
 QUESTIONS = ["How do I reset my password?", "how do I reset my  password?", "How can I reset my password?", "So what?"]
 
@@ -108,10 +109,10 @@ def naive_components(texts, encoder, threshold):
 def way(request, monkeypatch):
     """Compares all vectors, or shortened ones, or in lists that are all looked in."""
     if request.param != "all with all":
-        monkeypatch.setattr(near_vectors, "COMPONENTS", 4)
+        monkeypatch.setattr(ivf_index, "COMPONENTS", 4)
     if request.param == "in lists":
-        monkeypatch.setattr(near_vectors, "MOST_EXACT", 0)
-        monkeypatch.setattr(near_vectors, "PROBES", 1000)
+        monkeypatch.setattr(ivf_index, "MOST_EXACT", 0)
+        monkeypatch.setattr(ivf_index, "PROBES", 1000)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -151,10 +152,10 @@ def test_earlier_texts_all_stay_and_new_ones_near_them_go(way, monkeypatch):
 
 @pytest.mark.parametrize("lists", [7, 12, 40, 503])
 def test_the_twelve_nearest_lists_are_looked_in_and_not_many_more(lists, monkeypatch):
-    monkeypatch.setattr(near_vectors, "MOST_EXACT", 0)
-    monkeypatch.setattr(near_vectors, "_MOST_LISTS", lists)
+    monkeypatch.setattr(ivf_index, "MOST_EXACT", 0)
+    monkeypatch.setattr(ivf_index, "_MOST_LISTS", lists)
     vectors = np.random.default_rng(1).standard_normal((2000, 8)).astype(np.float32)
-    near = near_vectors.NearVectors(vectors, 0.9, 100_000)
+    near = ivf_index.NearVectors(vectors, 0.9, 100_000)
     placed = near.place(vectors)
     cosines = vectors @ near._centroids.T
     assert (placed.own == cosines.argmax(axis=1)).all()
@@ -168,8 +169,8 @@ def test_what_lists_miss_is_counted(monkeypatch):
     texts, encoder = random_texts(1, 400)
     exact = find_duplicates(texts, encoder, threshold=0.85)
     assert "missed" not in exact.counts
-    monkeypatch.setattr(near_vectors, "MOST_EXACT", 0)
-    monkeypatch.setattr(near_vectors, "PROBES", 1)
+    monkeypatch.setattr(ivf_index, "MOST_EXACT", 0)
+    monkeypatch.setattr(ivf_index, "PROBES", 1)
     monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 20)
     found = find_duplicates(texts, encoder, threshold=0.85)
     _, cosines = cosines_of(texts.to_pylist(), encoder)

@@ -15,9 +15,9 @@ from hf_paraphrase.evaluation.baselines import (
     character_trigrams,
     english_trigram_frequencies,
 )
-from hf_paraphrase.evaluation.correlation import cosine_similarities
 from hf_paraphrase.evaluation.sts import evaluate_scored
 from hf_paraphrase.searching.bm25 import words_and_marks
+from hf_paraphrase.vectors.similarity import cosine_similarities
 
 TEXTS = st.lists(st.text(alphabet="abc .,é", max_size=20), min_size=8, max_size=8)
 

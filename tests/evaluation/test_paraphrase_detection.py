@@ -8,7 +8,6 @@ from small_runs import write_rows
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.evaluation import pair_classifier
 from hf_paraphrase.evaluation.baselines import Scorer
-from hf_paraphrase.evaluation.correlation import cosine_similarities
 from hf_paraphrase.evaluation.pair_classifier import predict_paraphrases
 from hf_paraphrase.evaluation.paraphrase import (
     detection_measurements,
@@ -19,6 +18,7 @@ from hf_paraphrase.evaluation.paraphrase import (
 )
 from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
+from hf_paraphrase.vectors.similarity import cosine_similarities
 
 
 @pytest.fixture(autouse=True)

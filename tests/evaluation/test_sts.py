@@ -11,7 +11,6 @@ from scipy import stats
 from hf_paraphrase.encoders.dev_sets.pair_sets import GradedSet, ScoredSet, score_with_similarity
 from hf_paraphrase.encoders.dev_sets.sts_files import STS_TASKS
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.evaluation.correlation import cosine_similarities, pearson, spearman
 from hf_paraphrase.evaluation.sts import (
     MEAN_GROUPS,
     PROTOCOLS,
@@ -23,6 +22,8 @@ from hf_paraphrase.evaluation.sts import (
     sts_measurements,
 )
 from hf_paraphrase.evaluation.suite import Scores
+from hf_paraphrase.vectors.metrics import pearson, spearman
+from hf_paraphrase.vectors.similarity import cosine_similarities
 
 TWENTY_FIVE = [f"{year} {name}" for year in YEARS for name in STS_TASKS[year]]
 SEVEN_TASKS = [*(key for key in TWENTY_FIVE if key != "STS13 SMT"), "STS-B test", "SICK test"]

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
-from hf_paraphrase.encoders.nearest_neighbours import nearest_neighbours
-from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.mining.candidates import CandidateSettings, MiningRun
 from hf_paraphrase.mining.collections import Collection, TaskPart, read_collection, read_gold, write_side
@@ -20,6 +18,8 @@ from hf_paraphrase.mining.curves import Curve, measures
 from hf_paraphrase.mining.margins import margin_scores, one_to_one_pairs
 from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_comparable, prepare_comparable
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
+from hf_paraphrase.vectors.exact_search import find_nearest
+from hf_paraphrase.vectors.files import open_vectors
 
 
 def test_ids_that_were_read_as_words_are_refused_with_the_flag_that_reads_them(tmp_path):
@@ -63,7 +63,7 @@ def test_ratio_margin_is_the_formula_of_artetxe_and_schwenk():
     k = 3
     near = [np.sort(cosines, axis=1)[:, -k:].sum(1) / (2 * k), np.sort(cosines, axis=0)[-k:].sum(0) / (2 * k)]
     wanted = cosines / (near[0][:, None] + near[1][None])
-    means = [nearest_neighbours(*sides, k)[1].mean(axis=1) for sides in ((source, target), (target, source))]
+    means = [find_nearest(*sides, k)[1].mean(axis=1) for sides in ((source, target), (target, source))]
     rows, columns = np.divmod(np.arange(99), 11)
     found = margin_scores(cosines.reshape(-1), means[0][rows], means[1][columns])
     np.testing.assert_allclose(found, wanted.reshape(-1), rtol=1e-5)

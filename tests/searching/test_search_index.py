@@ -13,8 +13,8 @@ from tiny_encoders import write_average
 from hf_paraphrase.encoders.known_texts import KnownTexts
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
-from hf_paraphrase.searching.approximate import LISTS_FILE
 from hf_paraphrase.searching.index import SearchIndex, build_index
+from hf_paraphrase.vectors.faiss_index import LISTS_FILE
 
 WORDS = [f"w{number}" for number in range(40)]
 

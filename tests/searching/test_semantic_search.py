@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoders.vectors import open_vectors
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.searching.semantic_search import best_pairs, semantic_search, similar_pairs
+from hf_paraphrase.searching.semantic_search import semantic_search
+from hf_paraphrase.vectors.exact_search import find_similar_pairs, keep_best_pairs
+from hf_paraphrase.vectors.files import open_vectors
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -23,7 +24,7 @@ def test_vectors_with_nan_or_infinity_are_refused_by_the_name_of_their_side(side
 
 @pytest.mark.parametrize("rows", [4096, 64, 7])
 def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, rows):
-    monkeypatch.setattr("hf_paraphrase.searching.semantic_search._ROWS", rows)
+    monkeypatch.setattr("hf_paraphrase.vectors.exact_search._ROWS_PER_BLOCK", rows)
     unit = np.random.default_rng(0).normal(size=(300, 6)).astype(np.float32)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     unit[200] = unit[3]
@@ -32,7 +33,7 @@ def test_mining_equals_brute_force_in_blocks_of_any_size(tmp_path, monkeypatch, 
     expected = set(zip(*np.nonzero(cosines >= 0.7), strict=True))
     pairs = [
         (i, j)
-        for one, two, _ in similar_pairs(open_vectors(tmp_path / "v.npy"), 0.7)
+        for one, two, _ in find_similar_pairs(open_vectors(tmp_path / "v.npy"), 0.7)
         for i, j in zip(one, two, strict=True)
     ]
     assert len(pairs) == len(set(pairs)) > 300 and set(pairs) == expected
@@ -47,6 +48,6 @@ def test_the_best_pairs_of_a_stream_are_those_of_a_sort(blocks, limit):
         row += len(scores)
         parts.append((first, first + 1, np.array(scores)))
         every += zip((-score for score in scores), first.tolist(), strict=True)
-    mined = best_pairs(parts, limit)
+    mined = keep_best_pairs(parts, limit)
     assert list(zip((-mined.scores).tolist(), mined.first.tolist(), strict=True)) == sorted(every)[:limit]
     assert mined.found == len(every) and (mined.second == mined.first + 1).all()

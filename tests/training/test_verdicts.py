@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import t as student
 from scipy.stats import ttest_ind, ttest_rel
 
-from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.training.verdicts import (
     Difference,
     Interval,
@@ -16,6 +15,7 @@ from hf_paraphrase.training.verdicts import (
     mean_difference,
     spread,
 )
+from hf_paraphrase.vectors.metrics import pearson
 
 
 def by_seed(values):

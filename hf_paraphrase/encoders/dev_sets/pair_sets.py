@@ -17,8 +17,8 @@ import pyarrow as pa
 from ...data.fingerprints import normalise
 from ...data.text_files import Field
 from ...errors import InputError, ModelError
-from ...evaluation.correlation import cosine_similarities
-from ..vectors import checked_vectors
+from ...vectors.checks import checked_vectors
+from ...vectors.similarity import cosine_similarities
 from .pair_tables import read_columns
 
 Encode = Callable[[list[str]], np.ndarray]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ...data.folder import DataFolder
 from ...errors import InputError
-from ...evaluation.correlation import average_precision, cosine_similarities, pearson
+from ...vectors.metrics import average_precision, pearson
+from ...vectors.similarity import cosine_similarities
 from .pair_sets import (
     Encode,
     GradedSet,

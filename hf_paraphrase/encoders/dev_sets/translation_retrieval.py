@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...data.fingerprints import normalise_all
-from ..nearest_neighbours import nearest_neighbours
+from ...vectors.exact_search import find_nearest
 
 _NEIGHBOURS = 4
 """How many neighbours the margin compares with (Artetxe and Schwenk 2019)."""
@@ -44,7 +44,7 @@ def translation_retrieval(
     width = int(keys[1].max()) + 1
     pair_keys = np.unique(keys[0] * width + keys[1])
     sides = source_vectors, target_vectors
-    found = [nearest_neighbours(sides[way], sides[1 - way], _NEIGHBOURS) for way in (0, 1)]
+    found = [find_nearest(sides[way], sides[1 - way], _NEIGHBOURS) for way in (0, 1)]
     scales = [cosines.mean(axis=1) for _, cosines in found]
     by_cosine: list[float] = []
     with_margin: list[float] = []

@@ -20,8 +20,8 @@ from ...artefacts.files import check_no_links, locked
 from ...artefacts.provenance import fingerprint
 from ...errors import ModelError, OutputError
 from ...messages import log
+from ...vectors.similarity import unit_rows
 from ..sentence_encoder import SentenceEncoder
-from ..vectors import normalized
 
 if TYPE_CHECKING:
     from .texts import Texts
@@ -55,7 +55,7 @@ class UnitVectors:
         if self.mean is not None:
             # A text of which the teacher knows no word stays without a direction.
             known = vectors.any(axis=1, keepdims=True)
-            vectors = normalized(np.where(known, vectors - self.mean, 0))
+            vectors = unit_rows(np.where(known, vectors - self.mean, 0))
         vectors[rows < 0] = 0
         return vectors
 
@@ -143,7 +143,7 @@ def _add(place: Path, encoder: SentenceEncoder, teacher: str, texts: Texts, miss
                     what = f"its vector is not finite for the text `{listed[wrong[0]][:60]}`"
                     remedy = "use another teacher, or --teacher-precision fp32"
                     raise ModelError(what, path=teacher, remedy=remedy)
-                for stream, part in ((vectors, normalized(found).astype(np.float16)), (keys, texts.keys[numbers])):
+                for stream, part in ((vectors, unit_rows(found).astype(np.float16)), (keys, texts.keys[numbers])):
                     stream.write(np.ascontiguousarray(part).tobytes())
                     stream.flush()
                     os.fsync(stream.fileno())

@@ -18,7 +18,7 @@ from ...data.folder import DataFolder
 from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
 from ...encoders.dev_sets.scorer import dev_scorer
 from ...encoders.train_settings import EncoderSettings
-from ...evaluation.correlation import pearson
+from ...vectors.metrics import pearson
 from ..pair_batch import SIDES
 from ..row_choice import FilterSteps, check_any_left, choose_rows
 from .results import Cell, TuningRun

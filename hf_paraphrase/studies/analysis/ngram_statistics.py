@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.correlation import spearman
 from ...filtering.measures.wording import SHORTEST_WORD
 from ...filtering.tokens import TokenSpans, tokenize
 from ...training.verdicts import Difference, Interval
+from ...vectors.metrics import spearman
 
 ORDERS = (1, 3)
 REPLICATES = 200

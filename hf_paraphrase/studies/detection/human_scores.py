@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ...data.folder import DataFolder, check_split_name
 from ...encoders.dev_sets.pair_sets import GradedSet, read_graded_folder, score_with_encoder
 from ...errors import InputError
-from ...evaluation.correlation import is_constant, spearman
 from ...settings import recipe, setting
 from ...tables import format_table, number
+from ...vectors.metrics import is_constant, spearman
 from ..figures import COLOURS, new_figure, plot_label, save_plot
 from ..report import report
 from .neighbours import ComparisonSettings, distinct_names

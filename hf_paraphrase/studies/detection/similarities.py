@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...encoders.known_texts import KnownTexts
-from ...encoders.nearest_neighbours import unit_vectors
 from ...errors import InputError
 from ...searching.index import SearchIndex
 from ...settings import recipe
 from ...tables import format_table, plain_markdown, short_names
+from ...vectors.similarity import exact_unit_rows
 from ..figures import COLOURS, new_figure, plot_label, save_plot
 from ..report import report
 from .neighbours import QuerySettings
@@ -79,13 +79,13 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
 
 def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yields the number of each query with a known word, and its cosines with all sentences that have one."""
-    vectors = unit_vectors(KnownTexts(index.encoder.for_task("query")).embed(queries))
+    vectors = exact_unit_rows(KnownTexts(index.encoder.for_task("query")).embed(queries))
     known = np.flatnonzero(vectors.any(axis=1))
     for first in range(0, len(known), _QUERIES_AT_A_TIME):
         numbers = known[first : first + _QUERIES_AT_A_TIME]
         cosines = []
         for start in range(0, len(index), _ROWS_AT_A_TIME):
-            block = unit_vectors(index.vectors[start : start + _ROWS_AT_A_TIME])
+            block = exact_unit_rows(index.vectors[start : start + _ROWS_AT_A_TIME])
             cosines.append(np.clip(vectors[numbers] @ block[block.any(axis=1)].T, -1.0, 1.0))
         yield from zip(numbers.tolist(), np.concatenate(cosines, axis=1), strict=True)
 

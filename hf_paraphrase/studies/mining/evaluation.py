@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
-from ...encoders.nearest_neighbours import nearest_neighbours
 from ...errors import UsageError
 from ...messages import log
 from ...mining.candidates import FILTER, CandidateSettings, MiningRun, open_pair
@@ -22,6 +21,7 @@ from ...mining.collections import TaskPart
 from ...mining.curves import Curve
 from ...settings import recipe, setting
 from ...tables import format_table, short_names
+from ...vectors.exact_search import find_nearest
 from ..report import Report
 from .parallel_classification import ParallelClassifier
 
@@ -196,7 +196,7 @@ def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: N
     candidates and is none.
     """
     rows, place = np.unique(gold[:, 0], return_inverse=True)
-    target_rows, _ = nearest_neighbours(source[rows], target, _SIZES[-1], skip_zero=True)
+    target_rows, _ = find_nearest(source[rows], target, _SIZES[-1], skip_zero=True)
     ranks = np.full(len(gold), _SIZES[-1] + 1, np.int64)
     pair, rank = np.nonzero(target_rows[place.reshape(-1)] == gold[:, 1:])
     ranks[pair] = rank + 1

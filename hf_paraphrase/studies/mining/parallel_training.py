@@ -14,7 +14,6 @@ from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
 from ...data.sentences import naming
-from ...encoders.nearest_neighbours import nearest_neighbours
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import is_main_process, log
@@ -22,6 +21,7 @@ from ...mining.candidates import EncoderPairSettings, open_pair
 from ...settings import recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
+from ...vectors.exact_search import find_nearest
 from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
 from .parallel_examples import (
     HARD_SHARE,
@@ -173,7 +173,7 @@ def hard_candidates(
             raise InputError(
                 f"no word of the {name} side is in the encoder's vocabulary", remedy="swap the encoders, or retrain"
             )
-    rows, _ = nearest_neighbours(sources, targets, n + _SPARE, skip_zero=True)
+    rows, _ = find_nearest(sources, targets, n + _SPARE, skip_zero=True)
     is_listed = (rows >= 0) & ~examples.are_parallel(np.arange(len(sources))[:, None], rows)
     # Stable: what stays keeps its order.
     order = (~is_listed).argsort(axis=1, kind="stable")[:, :n]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from small_runs import lettered, record, run, write
 
-from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.tuning.runs import TuningRuns
+from hf_paraphrase.vectors.metrics import pearson
 
 
 def graded(folder, seed, split):

@@ -7,7 +7,6 @@ from small_runs import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.evaluation.correlation import pearson
 from hf_paraphrase.filtering.row_choice import FilterSteps, choose_rows
 from hf_paraphrase.filtering.tuning.grid_search import GRIDS, filter_ranges
 from hf_paraphrase.filtering.tuning.results import (
@@ -21,6 +20,7 @@ from hf_paraphrase.filtering.tuning.results import (
 )
 from hf_paraphrase.filtering.tuning.runs import SelectionPool
 from hf_paraphrase.training.verdicts import Difference, bootstrap_means
+from hf_paraphrase.vectors.metrics import pearson
 
 SIZES = {"sick": 40, "twitter": 25}
 NOTHING = Difference(0.0, ((0.0, 2),))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoders.nearest_neighbours import nearest_neighbours
 from ..errors import InputError, UsageError
+from .exact_search import find_nearest
 
 LISTS_FILE = "index.faiss"
 _REMEDY = "build it again with --method approximate, or search exactly (--method exact)"
@@ -86,7 +86,7 @@ class InvertedLists:
         rows, cosines = np.full(listed.shape, -1, np.int64), np.zeros(listed.shape)
         for place, found in enumerate(listed):
             query, among = queries[place : place + 1], np.sort(found[found >= 0])
-            best = nearest_neighbours(query, self._vectors, k, among=among, skip_zero=True, are_units=True)
+            best = find_nearest(query, self._vectors, k, candidate_rows=among, skip_zero=True, are_unit=True)
             rows[place, : len(among)], cosines[place, : len(among)] = best[0][0], best[1][0]
         return rows, cosines
 
@@ -101,7 +101,7 @@ def measure_recall(vectors: NDArray[np.float32], lists: InvertedLists, probes: i
     k = min(_RECALL_NEIGHBOURS, len(vectors) - 1)
     if not k or not len(own):
         return 1.0
-    _, true_cosines = nearest_neighbours(vectors[own], vectors, k + 1)
+    _, true_cosines = find_nearest(vectors[own], vectors, k + 1)
     rows, cosines = lists.search(vectors[own], k + 1, probes)
     # The query itself is the nearest, or one of several that are equal to it.
     good = (rows >= 0) & (rows != own[:, None]) & (cosines >= true_cosines[:, k, None] - 1e-5)

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoders.nearest_neighbours import cosine_of_rows, float32_error
 from ..training.threads import available_threads, in_threads
+from .similarity import float32_error, unit_row_cosines
 
 MOST_EXACT = 100_000
 """Up to so many vectors all are compared with all."""
@@ -158,7 +158,7 @@ class NearVectors:
             read, places = np.unique(old[pairs], return_inverse=True)
             one, other = placed.vectors[new[pairs]], self.vectors(read)[places]
             left = np.flatnonzero(np.einsum("ij,ij->i", one, other) >= self._least(threshold))
-            cosines[first + left] = cosine_of_rows(one[left], other[left])
+            cosines[first + left] = unit_row_cosines(one[left], other[left])
         return _reaching(new, old, cosines, threshold)
 
     def near_within(self, placed: PlacedVectors, rows: NDArray[np.int64], before: NDArray[np.int64]) -> Pairs:
@@ -172,7 +172,7 @@ class NearVectors:
         later, earlier = (np.concatenate(side) for side in zip(*sides, strict=True))
         is_before = earlier < later
         later, earlier = later[is_before], earlier[is_before]
-        cosines = cosine_of_rows(placed.vectors[later], placed.vectors[earlier])
+        cosines = unit_row_cosines(placed.vectors[later], placed.vectors[earlier])
         return _reaching(later, earlier, cosines, self._threshold)
 
     def vectors(self, numbers: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -1,22 +1,8 @@
-"""Cosine similarity and the two correlation coefficients, defined also where the formulas divide by zero."""
+"""Correlation coefficients and average precision, defined also where the formulas divide by zero."""
 
 from __future__ import annotations
 
 import numpy as np
-
-from ..encoders.vectors import checked_vectors
-from ..errors import ModelError
-
-
-def cosine_similarities(vectors1: np.ndarray, vectors2: np.ndarray) -> np.ndarray:
-    """Computes the cosine of each pair of rows (n, dim) in double precision; 0 where either vector is zero."""
-    count = len(vectors1)
-    vectors1, vectors2 = (checked_vectors(side, count).astype(np.float64) for side in (vectors1, vectors2))
-    if vectors1.shape != vectors2.shape:
-        raise ModelError(f"the encoder gave arrays of different shapes, {vectors1.shape} and {vectors2.shape}")
-    products = np.einsum("nd,nd->n", vectors1, vectors2)
-    norms = np.linalg.norm(vectors1, axis=1) * np.linalg.norm(vectors2, axis=1)
-    return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float:
@@ -38,7 +24,7 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def average_precision(similarities: np.ndarray, labels: np.ndarray) -> float:
-    """Computes the average precision of similarities (n,) for labels of 1 and 0 (n,), equal ones taken together."""
+    """Computes the average precision of similarities (n,) for labels of 1 and 0 (n,); equal ones together."""
     order = np.argsort(-similarities, kind="stable")
     hits, ends = labels[order].cumsum(), np.flatnonzero(np.diff(similarities[order], append=-np.inf))
     if not len(hits) or not hits[-1]:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.encoders.nearest_neighbours import cosine_of_rows, nearest_neighbours
+from hf_paraphrase.vectors.exact_search import find_nearest
+from hf_paraphrase.vectors.similarity import unit_row_cosines
 
 
 def vectors(rows, dimension=8, seed=0, scale=1.0):
@@ -29,7 +30,7 @@ def test_equals_a_full_sort_whatever_the_blocks(seed, queries, rows, k, block):
     generator = np.random.default_rng(seed)
     # Signs only: cosines are exact multiples of 1/4, so there are many ties.
     first, corpus = (generator.choice([-1.0, 1.0], (n, 4)).astype(np.float32) for n in (queries, rows))
-    result = nearest_neighbours(first, corpus, k, query_block=3, corpus_block=block)
+    result = find_nearest(first, corpus, k, query_block=3, corpus_block=block)
     for found, expected in zip(result, by_sorting(first, corpus, k), strict=True):
         np.testing.assert_array_equal(found, expected)
 
@@ -41,7 +42,7 @@ def test_equals_a_full_sort_with_zero_and_repeated_vectors(k, block):
     queries[3], queries[7] = corpus[9], 0
     corpus[100:140] = corpus[9]
     corpus[200] = 0
-    rows, cosines = nearest_neighbours(queries, corpus, k, query_block=10, corpus_block=block)
+    rows, cosines = find_nearest(queries, corpus, k, query_block=10, corpus_block=block)
     expected, values = by_sorting(queries, corpus, k)
     np.testing.assert_array_equal(rows, expected)
     np.testing.assert_allclose(cosines, values, atol=1e-12)
@@ -51,14 +52,14 @@ def test_equals_a_full_sort_with_zero_and_repeated_vectors(k, block):
 def test_negative_cosines_and_differences_below_float32_are_in_order(sides):
     queries = np.abs(vectors(15, 6, 4)) * sides[0]
     corpus = (np.abs(vectors(1, 6, 5)) + vectors(100, 6, 6, scale=1e-6)) * np.float32(sides[1])
-    rows, _ = nearest_neighbours(queries, corpus, 10, corpus_block=32)
+    rows, _ = find_nearest(queries, corpus, 10, corpus_block=32)
     np.testing.assert_array_equal(rows, by_sorting(queries, corpus, 10)[0])
 
 
 def test_zero_vectors_are_left_out():
     queries, corpus = vectors(20), vectors(90, seed=1)
     corpus[::7] = queries[4] = 0
-    rows, cosines = nearest_neighbours(queries, corpus, 80, skip_zero=True, corpus_block=16)
+    rows, cosines = find_nearest(queries, corpus, 80, skip_zero=True, corpus_block=16)
     expected, _ = by_sorting(queries, corpus, 90)
     for query, (row, values) in enumerate(zip(rows, cosines, strict=True)):
         kept = [item for item in expected[query] if item % 7] if query != 4 else []
@@ -68,6 +69,6 @@ def test_zero_vectors_are_left_out():
 
 def test_the_cosine_of_a_pair_does_not_depend_on_its_company():
     one, two = vectors(100, 33), vectors(100, 33, seed=1)
-    together = cosine_of_rows(one, two)
-    alone = [cosine_of_rows(one[i : i + 1], two[i : i + 1])[0] for i in range(100)]
+    together = unit_row_cosines(one, two)
+    alone = [unit_row_cosines(one[i : i + 1], two[i : i + 1])[0] for i in range(100)]
     np.testing.assert_array_equal(together, alone)

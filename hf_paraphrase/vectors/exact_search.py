@@ -1,66 +1,38 @@
-"""The exact nearest neighbours by cosine: the one search of search, mining, detection and deduplication.
+"""Exact search by cosine: the nearest rows of a corpus, and all pairs of rows above a threshold.
 
-A product in float32 only rules out: with a bound e on what it can be off, a row whose product is below t - e cannot
-have a cosine of t. While blocks of the corpus go by, t is the k-th best cosine of those seen so far; the few rows that
-are not ruled out are computed again in double precision, and the result is the same as if all had been.
+A product in single precision only rules rows out. With a bound e on its error, a row whose product is below t - e
+cannot have the cosine t. While blocks of the corpus are read, t is the k-th best cosine so far. The few rows that are
+not ruled out are computed again in double precision, so the result is the same as if all rows had been.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm.auto import tqdm
 
 from ..errors import UsageError
-from .vectors import check_counts, check_finite
+from .checks import check_counts
+from .similarity import exact_unit_rows, float32_error, unit_row_cosines
 
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""First rows, second rows and cosines, each (pairs,)."""
 _PAIRS_AT_A_TIME = 256  # few enough for the cache of the processor
-_COSINES_AT_A_TIME = 8192
+_ROWS_PER_BLOCK = 2048
 
 
-def float32_error(dimension: int) -> float:
-    """Bounds how far a product of unit vectors in float32 can be from their cosine, with room to spare."""
-    return 2.0**-22 * (dimension + 4)
-
-
-def unit_vectors(vectors: NDArray[np.floating], name: str = "vectors", first: int = 0) -> NDArray[np.float64]:
-    """Divides each row (rows, dim) by its length, in double precision: the square of 1e30 is no float32.
-
-    Zero rows stay zero. An error calls the rows, the first of which has the number `first`, by `name`.
-    """
-    exact = np.array(vectors, np.float64)
-    lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-    check_finite(name, lengths[:, None], first, path=getattr(vectors, "filename", None))
-    exact /= np.where(lengths == 0, 1.0, lengths)[:, None]
-    return exact
-
-
-def cosine_of_rows(
-    first: NDArray[np.float32] | NDArray[np.float64], second: NDArray[np.float32] | NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Computes the cosine of each pair of rows (pairs, dim) of unit (or zero) length, in double precision.
-
-    Unlike a matrix product, whose rounding depends on the sizes of the matrices, it gives the same number for a pair
-    whatever else is computed with it.
-    """
-    cosines = np.empty(len(first))
-    for start in range(0, len(first), _COSINES_AT_A_TIME):
-        rows = slice(start, start + _COSINES_AT_A_TIME)
-        products = np.multiply(first[rows], second[rows], dtype=np.float64)
-        cosines[rows] = np.ascontiguousarray(products).sum(axis=1)
-    return np.clip(cosines, -1.0, 1.0)
-
-
-def nearest_neighbours(
+def find_nearest(
     queries: NDArray[np.float32],
     corpus: NDArray[np.float32],
     k: int,
     *,
-    among: NDArray[np.int64] | None = None,
+    candidate_rows: NDArray[np.int64] | None = None,
     skip_zero: bool = False,
-    are_units: bool = False,
+    are_unit: bool = False,
     names: Sequence[str] = ("queries", "corpus"),
     query_block: int = 1024,
     corpus_block: int = 4096,
@@ -74,9 +46,9 @@ def nearest_neighbours(
         queries: float32 (queries, dim).
         corpus: float32 (rows, dim).
         k: How many neighbours; fewer are given if the corpus is smaller.
-        among: The rows of the corpus to compare, in rising order; None for all.
+        candidate_rows: The rows of the corpus to compare, in rising order; None for all.
         skip_zero: Zero vectors have no neighbours and are none; otherwise they have cosine 0 with everything.
-        are_units: The rows of the corpus have the length 1 or 0 already, so that few of them are divided by it.
+        are_unit: The rows of the corpus have the length 1 or 0 already, so that few of them are divided by it.
         names: What errors call the two sides.
         query_block: Queries in a block.
         corpus_block: Corpus rows in a block.
@@ -89,12 +61,12 @@ def nearest_neighbours(
     if queries.ndim != 2 or corpus.ndim != 2 or queries.shape[1] != corpus.shape[1]:
         what = f"{names[0]} {queries.shape} and {names[1]} {corpus.shape} must be matrices of one dimension"
         raise UsageError(what, remedy="give a row for each text, all from one encoder")
-    size = len(corpus) if among is None else len(among)
+    size = len(corpus) if candidate_rows is None else len(candidate_rows)
     k = min(k, size)
     rows = np.full((len(queries), k), -1, np.int64)
     cosines = np.zeros((len(queries), k))
     for first in range(0, len(queries), query_block):
-        units = unit_vectors(queries[first : first + query_block], names[0], first)
+        units = exact_unit_rows(queries[first : first + query_block], names[0], first)
         compared = units.any(axis=1)
         if not skip_zero:
             # To a zero vector all rows are equal, so none of them would ever be ruled out.
@@ -104,14 +76,14 @@ def nearest_neighbours(
             best = _RunningBest(units[compared], k)
             for start in range(0, size, corpus_block):
                 block = slice(start, start + corpus_block)
-                part = corpus[block] if among is None else corpus[among[block]]
-                best.add(part if are_units else unit_vectors(part, names[1], start), names[1], start, skip_zero)
+                part = corpus[block] if candidate_rows is None else corpus[candidate_rows[block]]
+                best.add(part if are_unit else exact_unit_rows(part, names[1], start), names[1], start, skip_zero)
             rows[places], cosines[places] = best.result()
-    return rows if among is None or not size else np.where(rows < 0, -1, among[rows]), cosines
+    return rows if candidate_rows is None or not size else np.where(rows < 0, -1, candidate_rows[rows]), cosines
 
 
 class _RunningBest:
-    """The k best rows of each query among the blocks of a corpus that it has seen."""
+    """The k best rows of each query among the blocks of a corpus so far."""
 
     def __init__(self, queries: NDArray[np.float64], k: int) -> None:
         self._queries, self._k = queries, k
@@ -129,7 +101,7 @@ class _RunningBest:
         """
         products = self._rounded @ np.asarray(part, np.float32).T
         if not np.isfinite(products).all():
-            unit_vectors(part, name, start)  # says which row is not finite
+            exact_unit_rows(part, name, start)  # says which row is not finite
         if skip_zero:
             products[:, _zero_rows(part)] = -np.inf
         is_full = np.isfinite(self._worst)
@@ -147,8 +119,8 @@ class _RunningBest:
         for first in range(0, len(query), _PAIRS_AT_A_TIME):
             pairs = slice(first, first + _PAIRS_AT_A_TIME)
             rows = part[column[pairs]]
-            exact = rows if rows.dtype == np.float64 else unit_vectors(rows)
-            cosines[pairs] = cosine_of_rows(self._queries[query[pairs]], exact)
+            exact = rows if rows.dtype == np.float64 else exact_unit_rows(rows)
+            cosines[pairs] = unit_row_cosines(self._queries[query[pairs]], exact)
         self._new.append((query, column + start, cosines))
         # Each merge costs a sort and raises what the rest must reach.
         if not is_full.all() or sum(len(new[0]) for new in self._new) > len(self._kept[0]):
@@ -185,3 +157,65 @@ def _places_within(groups: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Numbers the members of each of `count` groups from 0, where equal groups stand together in rising order."""
     counts = np.bincount(groups, minlength=count)
     return np.arange(len(groups)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """Pairs of rows of an index and their cosines, each (pairs,), the greatest cosine and the earlier row first.
+
+    `found` says how many pairs there were before the best were kept.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    found: int
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+def keep_best_pairs(blocks: Iterable[Pairs], limit: int) -> ScoredPairs:
+    """Keeps the pairs of the greatest score of a stream of any length, in memory for twice as many."""
+    check_counts(max_pairs=limit)
+    found = held = 0
+    lowest = -np.inf
+    parts: list[Pairs] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+
+    def best() -> Pairs:
+        first, second, scores = map(np.concatenate, zip(*parts, strict=True))
+        order = np.lexsort((second, first, -scores))[:limit]
+        return first[order], second[order], scores[order]
+
+    for first, second, scores in blocks:
+        found += len(scores)
+        # What is below the worst of a full list need not be held until the next clearing.
+        good = scores >= lowest
+        held += int(good.sum())
+        parts.append((first[good], second[good], scores[good]))
+        if held > 2 * limit:
+            parts = [best()]
+            held, lowest = limit, float(parts[0][2][-1])
+    return ScoredPairs(*best(), found)
+
+
+def find_similar_pairs(
+    vectors: NDArray[np.float32], threshold: float, *, show_progress_bar: bool = False
+) -> Iterator[Pairs]:
+    """Compares all vectors (rows, dim) with all others, block by block, and yields the pairs that reach a cosine.
+
+    Each pair comes once, the smaller row first.
+    """
+    starts = range(0, len(vectors), _ROWS_PER_BLOCK)
+    for start in tqdm(starts, desc="mine", unit=" blocks", disable=not show_progress_bar or None):
+        block = exact_unit_rows(vectors[start : start + _ROWS_PER_BLOCK], first=start)
+        for other in range(start, len(vectors), _ROWS_PER_BLOCK):
+            part = block if other == start else exact_unit_rows(vectors[other : other + _ROWS_PER_BLOCK], first=other)
+            products = block.astype(np.float32) @ part.astype(np.float32).T
+            near = np.flatnonzero(products >= threshold - float32_error(vectors.shape[1]))
+            for few in np.array_split(near, 1 + len(near) // _ROWS_PER_BLOCK):
+                first, second = np.divmod(few, len(part))
+                scores = unit_row_cosines(block[first], part[second])
+                # A pair within a block is found from both of its sides.
+                kept = (scores >= threshold) & (first + start < second + other)
+                yield first[kept] + start, second[kept] + other, scores[kept]
