@@ -15,6 +15,7 @@ from transformers.utils import can_return_tuple
 from .base_configuration import RecurrentLayersConfig as RecurrentLayersConfig
 from .configuration_gran import GranConfig
 from .packed_sentences import PackedSentences
+from .recurrent_cells import BiaslessGateGru as BiaslessGateGru
 from .recurrent_layers import RecurrentWordModel
 from .word_vectors import counted_tokens
 

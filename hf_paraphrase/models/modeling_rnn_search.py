@@ -16,6 +16,9 @@ from transformers.utils import can_return_tuple
 # A file that only an imported file imports must be imported here too, or it would not travel with the weights.
 from .base_configuration import ModelConfig as ModelConfig
 from .configuration_rnn_search import RnnSearchConfig
+from .packed_sentences import PackedSentences as PackedSentences
+from .recurrent_cells import BiaslessGateGru
+from .stepwise_decoder import AttentionStep, SourceProjections, StepwiseDecoder, maxout
 
 
 @dataclass
@@ -34,17 +37,13 @@ class RnnSearchEncoderOutput(BaseModelOutput):
 
 
 class RnnSearchCache:
-    """What the decoder carries from one generated token to the next; `generate` reorders it with the beams.
-
-    It is the state s_{i-1} (rows, hidden), the projected context of the last step (rows, 3 * hidden), which is its
-    part in the GRU's pre-activations, and the number of decoder positions that have been read.
-    """
+    """What the decoder passes from one generated token to the next; `generate` reorders it with the beams."""
 
     is_compileable = False
 
-    def __init__(self, state: Tensor, context: Tensor, length: int) -> None:
-        self.state = state
-        self.context = context
+    def __init__(self, decoder: StepwiseDecoder, step: AttentionStep, length: int) -> None:
+        self.decoder = decoder
+        self.step = step
         self.length = length
 
     def get_seq_length(self, layer_idx: int = 0) -> int:
@@ -52,44 +51,14 @@ class RnnSearchCache:
         return self.length
 
     def reorder_cache(self, beam_idx: Tensor) -> None:
-        """Takes over, for every row, the state of the hypothesis that it continues."""
-        self.state = self.state.index_select(0, beam_idx)
-        self.context = self.context.index_select(0, beam_idx)
+        """Replaces every row by the one of the hypothesis that it continues."""
+        self.step = self.step.select(beam_idx)
 
 
-class RnnSearchGru(nn.Module):
-    """One gated recurrent layer in the reference's form.
+class RnnSearchGru(BiaslessGateGru):
+    """The GRU of RNNsearch; the parameters are named as in folders of version 0.1."""
 
-    r = σ(W_r x + U_r h), z = σ(W_z x + U_z h), h~ = tanh(W x + U (r ⊙ h) + b), h' = z ⊙ h~ + (1 - z) ⊙ h.
-    The reset gate acts before the recurrent matrix and only the candidate has a bias, so `torch.nn.GRU` is not this
-    layer.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int) -> None:
-        super().__init__()
-        self.hidden_size = hidden_size
-        self.input_weight = nn.Parameter(torch.empty(3 * hidden_size, input_size))
-        self.gate_weight = nn.Parameter(torch.empty(2 * hidden_size, hidden_size))
-        self.candidate_weight = nn.Parameter(torch.empty(hidden_size, hidden_size))
-        self.candidate_bias = nn.Parameter(torch.empty(hidden_size))
-
-    def project_inputs(self, inputs: Tensor) -> Tensor:
-        """Computes the inputs' part of the pre-activations, (…, 3 * hidden): reset, update, candidate."""
-        projected = functional.linear(inputs, self.input_weight)
-        bias = torch.cat([self.candidate_bias.new_zeros(2 * self.hidden_size), self.candidate_bias])
-        return projected + bias.to(projected.dtype)
-
-    def step(self, projected: Tensor, state: Tensor, gates: Tensor | None = None) -> Tensor:
-        """Takes one step from a state (rows, hidden); `projected` (rows, 3 * hidden) does not depend on it.
-
-        `gates` is the state's part of the gates' pre-activations, (rows, 2 * hidden), if it is known already.
-        """
-        if gates is None:
-            gates = functional.linear(state, self.gate_weight)
-        from_gates, from_candidate = projected.split([2 * self.hidden_size, self.hidden_size], dim=-1)
-        reset, update = torch.sigmoid(from_gates + gates).chunk(2, dim=-1)
-        candidate = torch.tanh(from_candidate + functional.linear(reset * state, self.candidate_weight))
-        return torch.lerp(state, candidate.to(state.dtype), update.to(state.dtype))
+    names = ("input_weight", "gate_weight", "candidate_weight", "candidate_bias")
 
 
 class RnnSearchEncoder(nn.Module):
@@ -105,7 +74,7 @@ class RnnSearchEncoder(nn.Module):
         self.backward_gru = RnnSearchGru(config.embedding_size, config.hidden_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> RnnSearchEncoderOutput:
-        """Computes the annotations of source units (batch, source length); all are real without a mask."""
+        """Computes the annotations of source tokens (batch, source length); all are real without a mask."""
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         embedded = self.dropout(self.embeddings(input_ids))
@@ -120,17 +89,19 @@ class RnnSearchEncoder(nn.Module):
     def _read(gru: RnnSearchGru, embedded: Tensor, mask: Tensor, steps: Any) -> list[Tensor]:
         # `unbind` has one backward for all steps, where indexing has a full-size one for each.
         projected, present = gru.project_inputs(embedded).unbind(1), mask.unbind(1)
-        state = embedded.new_zeros(embedded.shape[0], gru.hidden_size)
+        _, weight_gates, weight_candidate, _ = gru.weights
+        state = embedded.new_zeros(embedded.shape[0], gru.size)
         states = []
         for position in steps:
+            gates = functional.linear(state, weight_gates)
             # A padded step copies the state, so padding on either side never changes a result.
-            state = torch.lerp(state, gru.step(projected[position], state), present[position])
+            state = torch.lerp(state, gru.step(projected[position], gates, state, weight_candidate), present[position])
             states.append(state)
         return states
 
 
 class RnnSearchDecoder(nn.Module):
-    """Attends, predicts and then reads the chosen word, one GRU step a word.
+    """The parameters of the decoder, which attends, predicts and then reads the chosen word, one GRU step per word.
 
     The word y_i is predicted from the state s_{i-1}, which has read all words before it, the context c_i that s_{i-1}
     attends to, and the embedding of y_{i-1}; only then s_i = GRU(s_{i-1}; y_i, c_i). Before the first word there is no
@@ -169,10 +140,6 @@ class RnnSearchDecoder(nn.Module):
         penalty = (1.0 - mask.to(torch.float32)) * torch.finfo(torch.float32).min
         return keys, values, penalty
 
-    def start_state(self, annotations: Tensor) -> Tensor:
-        """Computes s_0 = tanh(W h←_1 + b) from the backward state at the first position, (rows, hidden)."""
-        return torch.tanh(self.start(annotations[:, 0, self.hidden_size :])).to(annotations.dtype)
-
     def forward(
         self,
         decoder_input_ids: Tensor,
@@ -182,51 +149,39 @@ class RnnSearchDecoder(nn.Module):
     ) -> tuple[Tensor, RnnSearchCache, Tensor]:
         """Computes, for every given decoder position, the vector that the output layer turns into logits.
 
-        `decoder_input_ids` (rows, steps) are previous words of batch * beams rows; without a cache the first one is
-        the start token, whose embedding is not used. From `annotations` (rows, source length, 2 * hidden) the start
-        state is computed; `projections` have batch rows, which the beams of a sentence share. Returned are output
-        vectors (rows, steps, embedding), the cache, and the attention weights (rows, steps, source length).
+        Args:
+            decoder_input_ids: Previous words (rows, steps) of batch * beams rows; without a cache the first one is
+                the start token, whose embedding is not used.
+            annotations: (rows, source length, 2 * hidden), for the first state.
+            projections: See :meth:`project_annotations`; beams of a sentence share a row.
+            cache: That of the positions before.
+
+        Returns:
+            Output vectors (rows, steps, embedding), the cache, and the attention (rows, steps, source length).
         """
-        keys, values, penalty = projections
-        batch, rows, steps = keys.shape[0], decoder_input_ids.shape[0], decoder_input_ids.shape[1]
         embedded = self.dropout(self.embeddings(decoder_input_ids))
         if cache is None:
             embedded = torch.cat([torch.zeros_like(embedded[:, :1]), embedded[:, 1:]], dim=1)
-        projected = self.gru.project_inputs(embedded).unbind(1)
-        recurrent = torch.cat([self.gru.gate_weight, self.attention_query])
-        state, context = (self.start_state(annotations), None) if cache is None else (cache.state, cache.context)
-        gates = None
-        states, readouts, weights = [], [], []
-        for position in range(steps):
-            if context is not None:
-                state = self.gru.step(projected[position] + context, state, gates)
-            # One product serves the attention now and the gates of the next step.
-            gates, query = functional.linear(state, recurrent).split(
-                [2 * self.hidden_size, recurrent.shape[0] - 2 * self.hidden_size], dim=-1
+            # Joined weights are no leaves: autocast would round them again at every step.
+            kind = embedded.device.type
+            decoder = StepwiseDecoder(
+                self, dtype=torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
             )
-            weight = self._attend(query.view(batch, rows // batch, -1), keys, penalty)
-            value = torch.bmm(weight.to(values.dtype), values).view(rows, -1)
-            context, readout = value.split([3 * self.hidden_size, value.shape[1] - 3 * self.hidden_size], dim=-1)
-            states.append(state)
-            readouts.append(readout)
-            weights.append(weight.view(rows, -1))
-        output = self._read_out(torch.stack(states, 1), torch.stack(readouts, 1), embedded)
-        assert context is not None
-        length = steps + (0 if cache is None else cache.length)
-        return output, RnnSearchCache(state, context, length), torch.stack(weights, 1)
-
-    def _attend(self, query: Tensor, keys: Tensor, penalty: Tensor) -> Tensor:
-        """Computes α = softmax_j(v · tanh(B s + A h_j)), (batch, beams, source length)."""
-        hidden = torch.tanh(keys.unsqueeze(1) + query.unsqueeze(2))
-        energy = torch.matmul(hidden, self.attention_vector.to(hidden.dtype))
-        return torch.softmax(energy.float() + penalty.unsqueeze(1), dim=-1)
-
-    def _read_out(self, states: Tensor, contexts: Tensor, embedded: Tensor) -> Tensor:
-        """Computes the readout W_c c_i + W_s s_{i-1} + b + W_y y_{i-1}, halved by maxout and projected."""
-        readout = contexts + self.state_to_readout(states) + self.word_to_readout(embedded)
-        maxout = readout.unflatten(-1, (-1, 2)).amax(dim=-1)
-        projected: Tensor = self.readout_to_output(self.dropout(maxout))
-        return projected
+            state, step, length = decoder.start(annotations).to(annotations.dtype), None, 0
+        else:
+            decoder, step, length, state = cache.decoder, cache.step, cache.length, cache.step.state
+        source = SourceProjections(*projections)
+        word_gates, word_readouts = decoder.project_words(embedded)
+        readouts, weights = [], []
+        for gates in word_gates.unbind(1):
+            if step is not None:
+                state = decoder.next_state(step, gates)
+            step = decoder.attend(state, source)
+            readouts.append(step.readout)
+            weights.append(step.weights.flatten(0, 1))
+        assert step is not None
+        output = self.readout_to_output(self.dropout(maxout(torch.stack(readouts, 1) + word_readouts)))
+        return output, RnnSearchCache(decoder, step, length + len(readouts)), torch.stack(weights, 1)
 
 
 class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
@@ -263,11 +218,11 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
     def _init_weights(self, module: nn.Module) -> None:
         """Initialises one module: recurrent matrices orthogonal, biases zero, the rest as configured."""
         if isinstance(module, RnnSearchGru):
-            self._init_matrix(module.input_weight, gates=3)
-            for gate in module.gate_weight.chunk(2):
-                init.orthogonal_(gate)
-            init.orthogonal_(module.candidate_weight)
-            init.zeros_(module.candidate_bias)
+            weight_input, weight_gates, weight_candidate, bias = module.weights
+            self._init_matrix(weight_input, gates=3)
+            for matrix in (*weight_gates.chunk(2), weight_candidate):
+                init.orthogonal_(matrix)
+            init.zeros_(bias)
         elif isinstance(module, RnnSearchDecoder):
             deviation = self.config.attention_initializer_range
             self._init_matrix(module.attention_query, deviation=deviation)

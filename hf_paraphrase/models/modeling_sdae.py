@@ -16,7 +16,7 @@ from transformers.utils import can_return_tuple
 from .base_configuration import ModelConfig as ModelConfig
 from .configuration_sdae import SdaeConfig
 from .packed_sentences import PackedSentences
-from .recurrent_layers import SingleBiasGru
+from .recurrent_cells import SingleBiasGru
 from .word_vectors import WordVectorModel, counted_tokens, embedding_layer
 
 

@@ -1,9 +1,8 @@
-"""Translation: bitext in; RNNsearch models, their BLEU, n-best back-translations out (paper 000, §3).
+"""Translation: bitext in; translation models, their BLEU, and n-best back-translations out (paper 000, section 3).
 
-Start at `train.py` and `back_translation.py`, the recipes of the main verbs. RNNsearch is trained
-on a bitext (`bitext.py`) by `trainer.py`; any sequence-to-sequence model is opened (`loading.py`) and searched by beam
-(`translator.py`, `beam_search.py`, for RNNsearch down to `fast_search.py` and `decoder_steps.py`), over all units or a
-few candidates (`lexical_table.py`).
+Start at `train.py`, `evaluate.py` and `back_translation.py`, the functions of the main commands. `loading.py` opens
+any sequence-to-sequence model with its languages; `translator.py` and `beam_search.py` search for translations, for
+RNNsearch with `fast_search.py` and, over a few candidates, `lexical_table.py`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from transformers.generation import LogitNormalization
 
 from ..data.batch_function import Progress, no_progress
 from ..encoders.padded_batches import batches_of_like_length, evaluation_mode
+from ..models.stepwise_decoder import StepwiseDecoder
 from ..tokenization.token_lookup import list_of_texts
-from .decoder_steps import DecoderSteps
 from .fast_search import CUT, fast_beam_search, fast_search_applies
 from .loading import decoder_start, end_units, source_units, target_limit
 from .scoring import hypothesis_scores, padded_sources
@@ -90,7 +90,7 @@ def translate_batch(
     options: SearchOptions,
     *,
     scorer: PreTrainedModel | None = None,
-    steps: DecoderSteps | None = None,
+    steps: StepwiseDecoder | None = None,
 ) -> list[list[Hypothesis]]:
     """Translates a batch of tokenised sentences into n-best lists, best first.
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
-from .decoder_steps import Annotated, DecoderSteps
+from ..models.stepwise_decoder import SourceProjections, StepwiseDecoder
 from .loading import decoder_start
 
 CUT = -1e6
@@ -42,7 +42,7 @@ def fast_beam_search(
     limits: Sequence[int],
     ends: Sequence[int],
     length_penalty: float = 1.0,
-    steps: DecoderSteps | None = None,
+    steps: StepwiseDecoder | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Searches as `generate` does, faster; a width of 1 is greedy search.
 
@@ -58,13 +58,13 @@ def fast_beam_search(
     projections = model.decoder.project_annotations(annotations, attention_mask)
     dtype = torch.get_autocast_dtype(device.type) if torch.is_autocast_enabled(device.type) else None
     with torch.autocast(device.type, enabled=False):
-        steps = steps or DecoderSteps(model, dtype=dtype)
+        steps = steps or StepwiseDecoder.for_search(model, dtype=dtype)
         penalty = length_penalty if num_beams > 1 else 0.0
         beams = _Beams(num_beams, torch.tensor(limits, device=device), ends, penalty, decoder_start(model)[0])
-        annotated, state = Annotated.prepare(projections, steps.dtype), steps.start(annotations)
+        source, state = SourceProjections.for_search(projections, steps.dtype), steps.start(annotations)
         word_readout: Tensor | None = None
         while True:
-            attended = steps.attend(state, annotated)
+            attended = steps.attend(state, source)
             logits = steps.logits(attended.readout if word_readout is None else attended.readout + word_readout)
             offsets = beams.scores - log_normalizers(logits).view_as(beams.scores)
             continuations = best_continuations(logits, offsets, beams.kept)
@@ -73,7 +73,7 @@ def fast_beam_search(
             rows, kept = beams.advance(continuations)
             if not beams.active.numel():
                 return beams.lists()
-            annotated = annotated if kept is None else annotated.select(kept)
+            source = source if kept is None else source.select(kept)
             word_gates, word_readout = steps.read_words(beams.prefixes[:, :, -1].flatten())
             state = steps.next_state(attended.select(rows), word_gates)
 

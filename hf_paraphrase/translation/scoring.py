@@ -13,8 +13,8 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from ..data.same_text import is_blank
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from ..models.stepwise_decoder import AttentionStep, SourceProjections, StepwiseDecoder
 from ..tokenization.token_lookup import list_of_texts
-from .decoder_steps import Annotated, Attended, DecoderSteps
 from .fast_search import fast_search_applies, log_normalizers
 from .loading import decoder_start, end_units, padded, positions, source_limit, source_units
 
@@ -148,8 +148,9 @@ def prefix_tree_scores(
     """
     device, vocabulary = input_ids.device, int(model.config.vocab_size)
     annotations = model.encoder(input_ids, attention_mask).last_hidden_state
-    steps = DecoderSteps(model)
-    annotated = Annotated.prepare(model.decoder.project_annotations(annotations, attention_mask), steps.dtype)
+    steps = StepwiseDecoder.for_search(model)
+    projections = model.decoder.project_annotations(annotations, attention_mask)
+    source = SourceProjections.for_search(projections, steps.dtype)
 
     # One depth of the prefix tree after the other. `active` are the hypotheses that are longer than the depth, `rows`
     # the prefix of each, `owners` the sentence of each prefix, ascending.
@@ -164,7 +165,7 @@ def prefix_tree_scores(
     places: list[tuple[np.ndarray, np.ndarray]] = []
     parts: list[Tensor] = []
     for depth in range(int(lengths.max())):
-        attended = _attend(steps, state, owners, annotated)
+        attended = _attend(steps, state, owners, source)
         readout = attended.readout if word_readout is None else attended.readout + word_readout
         keys = rows * vocabulary + units[active, depth]
         distinct, place = np.unique(keys, return_inverse=True)
@@ -185,12 +186,12 @@ def prefix_tree_scores(
     return totals.tolist()
 
 
-def _attend(steps: DecoderSteps, state: Tensor, sentences: np.ndarray, annotated: Annotated) -> Attended:
+def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source: SourceProjections) -> AttentionStep:
     """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
     # So lists of one hypothesis take one call, and none of unequal lists is filled up.
-    length, size = annotated.keys.shape[1:]
+    length, size = source.keys.shape[1:]
     owners, first, counts = np.unique(sentences, return_index=True, return_counts=True)
-    parts: list[Attended] = []
+    parts: list[AttentionStep] = []
     order: list[np.ndarray] = []
     for count in np.unique(counts).tolist():
         chosen = np.flatnonzero(counts == count)
@@ -199,13 +200,15 @@ def _attend(steps: DecoderSteps, state: Tensor, sentences: np.ndarray, annotated
             some = chosen[start : start + together]
             rows = (first[some][:, None] + np.arange(count)).ravel()
             order.append(rows)
-            own = annotated.select(torch.from_numpy(owners[some]).to(state.device))
+            own = source.select(torch.from_numpy(owners[some]).to(state.device))
             parts.append(steps.attend(state[torch.from_numpy(rows).to(state.device)], own))
     back = torch.from_numpy(np.argsort(np.concatenate(order))).to(state.device)
-    return Attended(*(torch.cat(tensors).index_select(0, back) for tensors in zip(*parts, strict=True)))
+    columns = list(zip(*(part[:3] for part in parts), strict=True))
+    state, gates, readout = (torch.cat(tensors).index_select(0, back) for tensors in columns)
+    return AttentionStep(state, gates, readout, parts[0].weights[:0])
 
 
-def _log_probs(steps: DecoderSteps, readout: Tensor, rows: np.ndarray, units: np.ndarray) -> Tensor:
+def _log_probs(steps: StepwiseDecoder, readout: Tensor, rows: np.ndarray, units: np.ndarray) -> Tensor:
     """Computes the log-probabilities of units, (continuations,), after rows of readouts, which are ascending."""
     size = max(1, _LOGITS_AT_ONCE // len(steps.of_output[0]))
     parts: list[Tensor] = []

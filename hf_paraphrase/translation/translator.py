@@ -13,10 +13,10 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..data.batch_function import Progress, no_progress
 from ..data.same_text import is_blank
 from ..errors import InputError, ModelError, UsageError
+from ..models.stepwise_decoder import StepwiseDecoder
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
-from .decoder_steps import DecoderSteps
 from .fast_search import fast_search_applies
 from .lexical_table import CandidateVocabulary, LexicalTable, unit_fingerprint
 from .loading import source_limit, source_units
@@ -51,7 +51,7 @@ class Translator:
             self.vocabulary = _candidate_vocabulary(lexical_table, model, tokenizer, options)
         self.search_model = copy.deepcopy(model).to(torch.bfloat16) if options.bf16 else model
         is_fast, is_on_cpu = fast_search_applies(model), model.device.type == "cpu"
-        self.steps = DecoderSteps(self.search_model) if is_fast else None
+        self.steps = StepwiseDecoder.for_search(self.search_model) if is_fast else None
         # On a processor each thread of PyTorch works on a batch of its own.
         most = _MOST_THREADS if is_fast else _MOST_PLAIN_THREADS
         self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
@@ -97,7 +97,7 @@ class Translator:
                 progress(len(indices))
         return outcomes
 
-    def _searched(self, input_ids: list[list[int]], steps: DecoderSteps | None) -> list[list[Hypothesis] | str]:
+    def _searched(self, input_ids: list[list[int]], steps: StepwiseDecoder | None) -> list[list[Hypothesis] | str]:
         """Searches for a batch; where there is not enough memory for it, sentence by sentence."""
         try:
             nbest_lists = translate_batch(

@@ -30,9 +30,9 @@ from transformers import MarianConfig, MarianMTModel
 
 from hf_paraphrase.models.configuration_rnn_search import RnnSearchConfig
 from hf_paraphrase.models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from hf_paraphrase.models.stepwise_decoder import StepwiseDecoder
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.devices import is_bf16
-from hf_paraphrase.translation.decoder_steps import DecoderSteps
 from hf_paraphrase.translation.fast_search import fast_beam_search
 from hf_paraphrase.translation.scoring import prefix_tree_scores
 from hf_paraphrase.translation.search_settings import SearchOptions
@@ -127,7 +127,7 @@ def measure_search(arguments: argparse.Namespace, joeynmt: Peer) -> dict[str, fl
             limits=[steps] * len(sources),
             ends=[END],
             length_penalty=0.0,
-            steps=None if candidates is None else DecoderSteps(searched).restricted(candidates),
+            steps=None if candidates is None else StepwiseDecoder.for_search(searched).restricted(candidates),
         )
         if scorer is not None:
             rows = [row for row in range(len(sources)) for _ in range(beams)]

@@ -35,7 +35,7 @@ def batch(*, left=False, width=5):
 
 def naive_gru(gru, embedded, state, extra=None):
     """h' = z h~ + (1 - z) h; the reset acts on h before U; only the candidate has a bias."""
-    size = gru.hidden_size
+    size = gru.size
     w_reset, w_update, w = gru.input_weight[:size], gru.input_weight[size : 2 * size], gru.input_weight[2 * size :]
     u_reset, u_update = gru.gate_weight[:size], gru.gate_weight[size:]
     c_reset, c_update, c = (0.0, 0.0, 0.0) if extra is None else extra

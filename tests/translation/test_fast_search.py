@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from tiny_encoders import new_translator
 from transformers import LogitsProcessorList
 
-from hf_paraphrase.translation import decoder_steps, fast_search
+from hf_paraphrase.models import stepwise_decoder
+from hf_paraphrase.models.stepwise_decoder import SourceProjections, StepwiseDecoder
+from hf_paraphrase.translation import fast_search
 from hf_paraphrase.translation.beam_search import SentenceLengths
-from hf_paraphrase.translation.decoder_steps import Annotated, DecoderSteps
 from hf_paraphrase.translation.fast_search import CUT, best_continuations, fast_beam_search, log_normalizers
 
 START, END = 1, 2
@@ -91,7 +92,7 @@ def test_a_beam_wide_enough_finds_the_best_of_all_hypotheses_of_the_units_that_m
             units = (*body, END)
             steps = (logits + banned).log_softmax(-1)
             expected.append((units, steps[torch.arange(size), torch.tensor(units)].sum().item()))
-    steps = DecoderSteps(model).restricted(torch.tensor(list(allowed)))
+    steps = StepwiseDecoder.for_search(model).restricted(torch.tensor(list(allowed)))
     (found,) = search(model, batch, steps=steps, num_beams=180, limits=[3], length_penalty=0.0)
     assert_same([found], [sorted(expected, key=lambda item: -item[1])])
 
@@ -169,7 +170,7 @@ def case():
 
 
 def prepare(keys):
-    return Annotated.prepare((keys, keys, keys[:, :, 0]), torch.float32)
+    return SourceProjections.for_search((keys, keys, keys[:, :, 0]), torch.float32)
 
 
 @pytest.mark.parametrize(("key", "query", "doubled"), [(9.0, 9.0, True), (100.0, -100.5, False), (39.0, -40.5, True)])
@@ -188,11 +189,11 @@ def test_energies_depend_neither_on_the_block_nor_on_the_other_sentences(monkeyp
     expected = prepared.energies(query, vector)
     rows = torch.tensor([2, 0])
     assert torch.allclose(prepared.select(rows).energies(query[rows], vector), expected[rows], atol=1e-6)
-    monkeypatch.setattr(decoder_steps, "_ELEMENTS_AT_ONCE", 2 * 4 * 5 * 16)
+    monkeypatch.setattr(stepwise_decoder, "_MAX_ELEMENTS", 2 * 4 * 5 * 16)
     assert torch.allclose(prepared.energies(query, vector), expected, atol=1e-6)
 
 
 def test_steps_laid_out_once_serve_the_model_and_a_part_of_its_units():
-    steps, chosen = DecoderSteps(make().to(torch.bfloat16)), torch.tensor([2, 5, 11])
+    steps, chosen = StepwiseDecoder.for_search(make().to(torch.bfloat16)), torch.tensor([2, 5, 11])
     readout = torch.randn(5, steps.readout_size).bfloat16()
     assert torch.equal(steps.restricted(chosen).logits(readout), steps.logits(readout)[:, chosen])

@@ -1,0 +1,195 @@
+"""The decoder of RNNsearch, one position at a time: in training, in `generate` and in the fast search.
+
+It travels with the weights. Matrices with the same input are joined, so that a position takes fewer, larger products.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+_MAX_EXPONENT = 40.0
+"""Maximum absolute value of keys and queries for which exp(2x) is neither 0 nor infinite in fp32."""
+_MAX_ELEMENTS = 1 << 20
+"""Elements of the hidden layer (sentences * width * source length * attention) that are computed together."""
+
+
+class SourceProjections(NamedTuple):
+    """What the attention needs of a batch of source sentences, one row per sentence.
+
+    Attributes:
+        keys: (batch, source length, attention).
+        values: (batch, source length, 3 * hidden + readout).
+        penalty: Added to the energies, −inf or nearly for padding, fp32 (batch, source length).
+        doubled: exp(2 * keys) in fp32; None where :meth:`energies` computes the hyperbolic tangent itself.
+    """
+
+    keys: Tensor
+    values: Tensor
+    penalty: Tensor
+    doubled: Tensor | None = None
+
+    @classmethod
+    def for_search(cls, projections: tuple[Tensor, Tensor, Tensor], dtype: torch.dtype) -> SourceProjections:
+        """Prepares projections for many queries, without gradients."""
+        keys, values, penalty = projections
+        doubled = None
+        # On a GPU, looking at the values would wait for all work under way.
+        if keys.device.type == "cpu" and float(keys.abs().amax()) <= _MAX_EXPONENT:
+            doubled = torch.exp(2.0 * keys.float())
+        return cls(keys.to(dtype), values.to(dtype), penalty, doubled)
+
+    def select(self, rows: Tensor) -> SourceProjections:
+        """Selects sentences."""
+        return SourceProjections(*(None if tensor is None else tensor[rows] for tensor in self))  # type: ignore[arg-type]
+
+    def energies(self, query: Tensor, vector: Tensor) -> Tensor:
+        """Computes v · tanh(query + key) up to a constant, which the softmax over the source positions cancels.
+
+        tanh(q + k) = 1 - 2 / (1 + exp(2q) exp(2k)), so the exponentials of a sentence's keys serve all its queries,
+        and each pair of them costs a product, a sum and a reciprocal, all in fp32.
+        Queries are (batch, width, attention), the result is (batch, width, source length).
+        """
+        if self.doubled is None or float(query.abs().amax()) > _MAX_EXPONENT:
+            hidden = self.keys.unsqueeze(1) + query.unsqueeze(2)
+            return torch.matmul(hidden.tanh_(), vector)
+        batch, width, _ = query.shape
+        length, attention = self.doubled.shape[1:]
+        sentences = max(1, _MAX_ELEMENTS // (width * length * attention))
+        queries, weights = torch.exp(2.0 * query.float()).unsqueeze(2), -2.0 * vector.float()
+        result = torch.empty((batch, width, length))
+        scratch = torch.empty((min(sentences, batch), width, length, attention))
+        for start in range(0, batch, sentences):
+            keys = self.doubled[start : start + sentences].unsqueeze(1)
+            hidden = torch.mul(keys, queries[start : start + sentences], out=scratch[: keys.shape[0]])
+            hidden.add_(1.0).reciprocal_()
+            torch.matmul(hidden, weights, out=result[start : start + sentences])
+        return result
+
+
+class AttentionStep(NamedTuple):
+    """What follows from a decoder state alone, before the next word is known.
+
+    Attributes:
+        state: s_{i-1} (rows, hidden).
+        gates: The next GRU step's pre-activations without the word's part (rows, 3 * hidden).
+        readout: The readout without the previous word's part (rows, readout).
+        weights: The attention (batch, width, source length).
+    """
+
+    state: Tensor
+    gates: Tensor
+    readout: Tensor
+    weights: Tensor
+
+    def select(self, rows: Tensor) -> AttentionStep:
+        """Selects rows for the next GRU step, which needs neither readout nor attention."""
+        state, gates = self.state.index_select(0, rows), self.gates.index_select(0, rows)
+        return AttentionStep(state, gates, self.readout[:0], self.weights[:0])
+
+
+class StepwiseDecoder:
+    """The weights of an RNNsearch decoder, joined for its steps.
+
+    Args:
+        decoder: The `RnnSearchDecoder`.
+        output: The output layer, which :meth:`logits` needs.
+        dtype: The precision of the products; None for that of the weights.
+    """
+
+    def __init__(self, decoder: Any, output: Any = None, *, dtype: torch.dtype | None = None) -> None:
+        weight_input, weight_gates, weight_candidate, _ = decoder.gru.weights
+        self.dtype = dtype or weight_input.dtype
+        self.gru = decoder.gru
+        self.embeddings: Tensor = decoder.embeddings.weight
+        self.hidden_size: int = decoder.hidden_size
+        self.attention_size: int = decoder.attention_query.shape[0]
+        self.readout_size: int = decoder.state_to_readout.weight.shape[0]
+        zeros = weight_input.new_zeros
+        self.of_start = self._layer(decoder.start.weight, decoder.start.bias)
+        self.of_state = self._layer(
+            torch.cat([weight_gates, decoder.attention_query, decoder.state_to_readout.weight]),
+            torch.cat([zeros(2 * self.hidden_size + self.attention_size), decoder.state_to_readout.bias]),
+        )
+        self.of_word = self._layer(
+            torch.cat([weight_input, decoder.word_to_readout.weight]),
+            torch.cat([decoder.gru.input_bias, zeros(self.readout_size)]),
+        )
+        self.weight_candidate = weight_candidate.to(self.dtype)
+        self.of_maxout = self._layer(decoder.readout_to_output.weight)
+        self.of_output = None if output is None else self._layer(output.weight, output.bias)
+        self.attention_vector: Tensor = decoder.attention_vector.to(self.dtype)
+        self.candidates: Tensor | None = None
+
+    @classmethod
+    @torch.no_grad()
+    def for_search(cls, model: Any, *, dtype: torch.dtype | None = None) -> StepwiseDecoder:
+        """Joins the weights of a model with its output layer, without gradients, for all batches of a search."""
+        return cls(model.decoder, model.lm_head, dtype=dtype)
+
+    def _layer(self, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        return weight.to(self.dtype), None if bias is None else bias.to(self.dtype)
+
+    def restricted(self, candidates: Tensor) -> StepwiseDecoder:
+        """Returns a decoder whose output layer and softmax have distinct tokens alone, `candidates`."""
+        assert self.of_output is not None
+        decoder, (weight, bias) = copy.copy(self), self.of_output
+        assert bias is not None
+        decoder.candidates = candidates.to(weight.device)
+        decoder.of_output = weight.index_select(0, decoder.candidates), bias.index_select(0, decoder.candidates)
+        return decoder
+
+    def start(self, annotations: Tensor) -> Tensor:
+        """Computes s_0 = tanh(W h←_1 + b) (batch, hidden) from the backward state at the first source position."""
+        first = annotations[:, 0, self.hidden_size :].to(self.dtype)
+        return torch.tanh(linear(first, *self.of_start))
+
+    def project_words(self, embedded: Tensor) -> tuple[Tensor, Tensor]:
+        """Projects embeddings (..., embedding) for the GRU (..., 3 * hidden) and the readout (..., readout)."""
+        gates, readout = linear(embedded, *self.of_word).split([3 * self.hidden_size, self.readout_size], dim=-1)
+        return gates, readout
+
+    def read_words(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """Embeds and projects previous words (rows,)."""
+        distinct, position = words, words
+        if words.device.type == "cpu":
+            # In a long n-best list the same few words come again and again; how few, a GPU would be waited for.
+            distinct, position = torch.unique(words, return_inverse=True)
+            distinct = words if 2 * distinct.numel() > words.numel() else distinct
+        projected = linear(self.embeddings.index_select(0, distinct).to(self.dtype), *self.of_word)
+        if distinct is not words:
+            projected = projected.index_select(0, position)
+        gates, readout = projected.split([3 * self.hidden_size, self.readout_size], dim=-1)
+        return gates, readout
+
+    def next_state(self, previous: AttentionStep, word_gates: Tensor) -> Tensor:
+        """Makes one GRU step with the chosen words' part of the pre-activations (rows, 3 * hidden)."""
+        return self.gru.step(previous.gates + word_gates, None, previous.state, self.weight_candidate)  # type: ignore[no-any-return]
+
+    def attend(self, state: Tensor, source: SourceProjections) -> AttentionStep:
+        """Attends from states (batch * width, hidden), as many for every sentence, to their sentences."""
+        values, gate_size = source.values, 2 * self.hidden_size
+        gates, query, readout = linear(state, *self.of_state).split(
+            [gate_size, self.attention_size, self.readout_size], dim=-1
+        )
+        query = query.reshape(values.shape[0], -1, self.attention_size)
+        energy = source.energies(query, self.attention_vector)
+        weights = torch.softmax(energy.float() + source.penalty.unsqueeze(1), dim=-1)
+        value = torch.bmm(weights.to(values.dtype), values).view(state.shape[0], -1)
+        value[:, :gate_size] += gates
+        context, from_context = value.split([3 * self.hidden_size, self.readout_size], dim=-1)
+        return AttentionStep(state, context, from_context + readout, weights)
+
+    def logits(self, readout: Tensor) -> Tensor:
+        """Computes logits (rows, tokens) of complete readouts (rows, readout)."""
+        assert self.of_output is not None
+        return linear(linear(maxout(readout), *self.of_maxout), *self.of_output)
+
+
+def maxout(readout: Tensor) -> Tensor:
+    """Halves the last axis to the larger of each two neighbours."""
+    return readout.unflatten(-1, (-1, 2)).amax(dim=-1)
