@@ -7,8 +7,9 @@ tables and pictures go to WORK/sizes, or to its `output`. Studies that make diff
 `filters` and `translation`, each want a WORK of their own. A design has
 
 * `steps`: what is made first, `OUTPUT: VERB FLAGS`, `OUTPUT: SCRIPT.py WORDS`, both without `--output`, or
-  `OUTPUT: "! SHELL"`, which makes `$OUT`. An output that exists is not made again; one with `$SEED` in its name is
-  made for each seed, and one with the name of a variable of `each` for each of its values, which may set further
+  `OUTPUT: "! SHELL"`, which makes `$OUT`. An output is made again if its command, what the command reads or the
+  code has changed (`study_keys.py`; `--any-code` accepts outputs of other code). One with `$SEED` in its name is made
+  for each seed, and one with the name of a variable of `each` for each of its values, which may set further
   variables, or for that in the environment alone. `before` names designs whose steps come first.
 * `variables`, and `results`: `NAME: OUTPUT FIELD`, which are in the record of a step.
 * `train`, a verb with the flags of all models, and `models`: for each its number of `seeds` and its own flags,
@@ -23,7 +24,7 @@ tables and pictures go to WORK/sizes, or to its `output`. Studies that make diff
 
 `$NAME` is one of these variables or of the environment, which comes first; `$CONFIGS` is scripts/configs, and
 `$HELD_OUT` are the usual evaluation sets. What a run says of each test row is a file in `runs` of the design (default:
-`runs` in its output), and is not made again. All claims of a table are judged together (`evaluation/verdicts.py`).
+`runs` in its output), named by what made it. All claims of a table are judged together (`training/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ import contextlib
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,9 +51,11 @@ import yaml
 from hf_paraphrase.artefacts.files import written_whole
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from measures import Measures, run_verb
+from study_keys import StudyKeys, digest_of
 from study_tables import Cell, Claim, Column, Measured, cells_table, claims_table, draw_intervals, judge
 
 HERE = Path(__file__).resolve().parent
+KEY = "key"
 HELD_OUT = "data/sts data/sick data/stsbenchmark data/pit2015 data/held_out.sha256-16.txt.gz"
 
 
@@ -62,6 +66,7 @@ def main() -> int:
     parser.add_argument("work", type=Path, help="a folder for everything that is made, once")
     parser.add_argument("studies", nargs="+", metavar="STUDY", help="a file of designs/ without its ending")
     parser.add_argument("--most-seeds", type=int, default=1000, help="no more seeds of any model (default: all)")
+    parser.add_argument("--any-code", action="store_true", help="reuse outputs that other versions of the code made")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     if not (options.work / "data").exists():
@@ -69,7 +74,7 @@ def main() -> int:
     try:
         with contextlib.chdir(options.work):
             for name in options.studies:
-                Study(name, options.most_seeds).run_all()
+                Study(name, options.most_seeds, any_code=options.any_code).run_all()
     except HfParaphraseError as error:
         print(f"study: error: {error}", file=sys.stderr)
         return 2
@@ -97,8 +102,9 @@ def design_of(name: str) -> dict[str, Any]:
 class Study:
     """The steps of a design, its cells and their runs, in this folder."""
 
-    def __init__(self, name: str, most_seeds: int = 1000) -> None:
+    def __init__(self, name: str, most_seeds: int = 1000, *, any_code: bool = False) -> None:
         designs = designs_of(name)
+        self.keys = StudyKeys(any_code)
         content = self.content = designs[name]
         self.steps: dict[str, str] = {}
         self.variables: dict[str, str] = {"HELD_OUT": HELD_OUT, "CONFIGS": str(HERE.parent / "configs")}
@@ -137,7 +143,7 @@ class Study:
     def run_all(self) -> None:
         """Makes and trains what is not there yet, and writes the tables."""
         for output, words in self.step_commands():
-            make(output, words)
+            make(output, words, self.keys)
         if not self.tables:
             return
         self.train()
@@ -223,16 +229,26 @@ class Study:
 
     def run(self, cell: Cell, seed: int, values: Mapping[str, str]) -> dict[str, Any]:
         """Returns what a run says of the test rows; it is trained if it is not there."""
+        variables = {"SEED": str(seed), **values}
+        key = self.keys.make(
+            cell=str(cell),
+            seed=str(seed),
+            model=self.filled([self.common, self.models[cell.model]], variables),
+            data=self.filled(self.data[cell.data], variables),
+            measured=self.filled(self.content.get("measured", {})),
+            columns=[table["columns"] for table in self.tables.values()],
+        )
         name = " ".join([str(cell).replace(": ", " "), *values.values(), "seed", str(seed)])
-        path = self.runs / f"{name.replace(' ', '_')}.npz"
-        if not path.exists():
+        path = self.runs / f"{name.replace(' ', '_')}.{digest_of(key)}.npz"
+        if self.keys.differences(key, read_key(path)):
             self.runs.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self.runs) as folder:
-                said = self._trained(cell, Path(folder), {"SEED": str(seed), **values})
+                said = self._trained(cell, Path(folder), variables)
             with written_whole(path) as part, part.open("wb") as stream:
-                np.savez(stream, **said)
+                np.savez(stream, **said, **{KEY: json.dumps(key)})
             print(f"{cell}, seed {seed} {' '.join(values.values())}", file=sys.stderr, flush=True)
-        return dict(np.load(path))
+        with np.load(path) as stored:
+            return {name: stored[name] for name in stored.files if name != KEY}
 
     def _trained(self, cell: Cell, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
         model = self.models[cell.model]
@@ -276,25 +292,57 @@ class Study:
         return json.loads(text)
 
 
-def make(output: Path, command: str) -> None:
-    """Makes an output if it is not there."""
+def read_key(path: Path) -> dict[str, Any] | None:
+    """Read the key of a run; None if there is no run, or none with a key."""
+    if not path.exists():
+        return None
+    with np.load(path) as stored:
+        return dict(json.loads(str(stored[KEY]))) if KEY in stored.files else None
+
+
+def make(output: Path, command: str, keys: StudyKeys) -> None:
+    """Make an output, unless the same command made it from the same inputs with the same code."""
+    is_shell = command.startswith("!")
+    key = keys.make(output, command=Template(command).safe_substitute(os.environ) if is_shell else command)
+    record = Path(".keys") / f"{str(output).replace('/', '%')}.json"
     if output.exists():
-        print(f"there already: {output}", file=sys.stderr)
-        return
+        older = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+        if older is None and not keys.any_code:
+            remedy = "move it away, or accept it with --any-code"
+            raise UsageError(f"{output} has no record of how it was made", remedy=remedy)
+        if older is None or not (changes := keys.differences(key, older)):
+            print(f"there already: {output}", file=sys.stderr)
+            return
+        print(f"made again: {output} ({', '.join(changes)})", file=sys.stderr)
+    keys.forget(output)
+    record.unlink(missing_ok=True)
+    remove(output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    if command.startswith("!"):
+    if is_shell:
         part = output.with_name(f"{output.name}.part")
+        remove(part)
         shell = ["bash", "-euo", "pipefail", "-c", command[1:]]
         done = subprocess.run(shell, env={**os.environ, "OUT": str(part), "HERE": str(HERE)}, check=False)  # noqa: S603
         if done.returncode:
             sys.exit(done.returncode)
         part.rename(output)
-        return
-    words = [*shlex.split(command), "--output", str(output)]
-    if not words[0].endswith(".py"):
-        run_verb(*words)
-    elif code := subprocess.run([sys.executable, str(HERE / words[0]), *words[1:]], check=False).returncode:  # noqa: S603
-        sys.exit(code)
+    else:
+        words = [*shlex.split(command), "--output", str(output)]
+        if not words[0].endswith(".py"):
+            run_verb(*words)
+        elif code := subprocess.run([sys.executable, str(HERE / words[0]), *words[1:]], check=False).returncode:  # noqa: S603
+            sys.exit(code)
+    record.parent.mkdir(exist_ok=True)
+    with written_whole(record) as part:
+        part.write_text(json.dumps(key, indent=1), encoding="utf-8")
+
+
+def remove(output: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if output.is_dir() and not output.is_symlink():
+        shutil.rmtree(output)
+    else:
+        output.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

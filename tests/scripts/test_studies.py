@@ -112,8 +112,34 @@ def test_cells_are_trained_once_measured_and_judged(study, tmp_path):
     assert DataFolder(tmp_path / "joined").count() == 40 and len(list(tmp_path.glob("half_*"))) == 3
     made = [tmp_path / "list.txt", tmp_path / "joined/provenance.json", *(tmp_path / "out/runs").iterdir()]
     times = [path.stat().st_mtime_ns for path in made]
-    assert len(made) == 2 + 6 and tmp_path / "out/runs/avg_20_seed_0.npz" in made
+    assert len(made) == 2 + 6 and any(path.name.startswith("avg_20_seed_0.") for path in made)
     assert study()[1] == out and [path.stat().st_mtime_ns for path in made] == times
+    # Other flags, other inputs and other code are other runs; the earlier ones are still there.
+    more = {**DESIGN["models"], "avg": {"seeds": 3, "train": "--config $CONFIGS/paper_000_avg.yaml --margin 0.5"}}
+    assert study(models=more)[0] == 0 and len(list((tmp_path / "out/runs").iterdir())) == 6 + 3
+    assert study()[1] == out and [path.stat().st_mtime_ns for path in made] == times
+
+
+def test_a_step_is_made_again_if_its_command_its_input_or_the_code_changed(study, tmp_path, monkeypatch):
+    made = {"list.txt": "! echo $SAID >$OUT", "copy.txt": "! cat list.txt >$OUT"}
+    quiet = {"tables": {}, "results": {}, "measured": {}, "models": {}, "data": {}}
+
+    def again(*words, steps=made):
+        code, _, err = study(*words, steps=steps, **quiet)
+        return code, [line.split(": ", 1)[1] for line in err.splitlines() if line.startswith("made again")]
+
+    monkeypatch.setenv("SAID", "dogs")
+    assert again() == again() == (0, [])
+    monkeypatch.setenv("SAID", "cats")
+    assert again() == (0, ["list.txt (command)", "copy.txt (inputs)"])
+    assert (tmp_path / "copy.txt").read_text() == "cats\n"
+    monkeypatch.setattr("study_keys.code_digest", lambda: "other")
+    assert again("--any-code") == (0, [])
+    assert again() == (0, ["list.txt (code)", "copy.txt (code)"])
+    (tmp_path / "given.txt").touch()
+    given = {"given.txt": "! echo dogs >$OUT"}
+    assert again(steps=given)[0] == 2 and not (tmp_path / "given.txt").read_text()
+    assert again("--any-code", steps=given) == (0, [])
 
 
 @pytest.mark.parametrize("step", ["filter --pairs nowhere", "! false | touch $OUT"])
@@ -234,7 +260,7 @@ def test_a_quarter_of_msrps_training_part_is_tested_on_and_the_rest_trained_on(l
     whole = ["\ufeffQuality", *(f"1\t{x}\t{x}\ta {x}\tb {x}" for x in range(9))]
     (tmp_path / "data/msrp/msr_paraphrase_train.txt").write_text("".join(f"{line}\n" for line in whole))
     monkeypatch.chdir(tmp_path)
-    module.make(Path("transfer"), module.Study("sdae").steps["transfer"])
+    module.make(Path("transfer"), module.Study("sdae").steps["transfer"], module.StudyKeys())
     train, test = (Path(f"transfer/msr_paraphrase_{part}.txt").read_text().splitlines() for part in ("train", "test"))
     assert train == whole[:8] and test == [whole[0], *whole[8:]]
 
