@@ -18,7 +18,7 @@ from .encoders.encode_file import SentenceEmbedder
 from .encoders.sentence_encoder import SentenceEncoder
 from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
 from .evaluation.run import Evaluation
-from .export.run import Exported
+from .exporting.run import Exported
 from .filtering.measuring import Measures, PairScorer
 from .filtering.row_choice import PairFilter
 from .hub.publishing import Push
@@ -117,17 +117,17 @@ __all__ = [
     "deduplicate_files",
     "distill",
     "encode",
-    "environment",
-    "estimate_lexical_table",
+    "env",
     "evaluate",
     "evaluate_mining",
-    "evaluate_translation",
+    "evaluate_nmt",
     "expand",
-    "export_encoder",
-    "filter_pairs",
+    "export",
+    "filter",
     "fingerprint",
-    "join_encoders",
+    "join",
     "launch_demo",
+    "lexical_table",
     "mine",
     "paraphrase",
     "paraphrase_file",
@@ -146,13 +146,13 @@ __all__ = [
     "semantic_search",
     "serve",
     "train_bilingual_vectors",
+    "train_classifier",
     "train_encoder",
+    "train_nmt",
     "train_parallel_classifier",
-    "train_reference_classifier",
     "train_sdae",
     "train_supervised",
     "train_tokenizer",
-    "train_translation",
     "tune",
 ]
 
@@ -205,7 +205,7 @@ def train_supervised(
 ) -> SentenceJudge:
     """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning")."""
 
-def train_reference_classifier(
+def train_classifier(
     *,
     output: _Path,
     pairs: _Input,
@@ -428,7 +428,7 @@ def encode(
 ) -> Path:
     """Embeds the lines of a text file, or columns of a data folder, and returns the NumPy file or the new folder."""
 
-def join_encoders(
+def join(
     *,
     model: _Input | Sequence[_Input],
     output: _Path,
@@ -517,7 +517,7 @@ def evaluate(
 ) -> Evaluation:
     """Measures sentence encoders and baselines side by side on data of one or several suites."""
 
-def export_encoder(
+def export(
     *,
     model: _Input,
     output: _Path,
@@ -528,7 +528,7 @@ def export_encoder(
 ) -> Exported:
     """Writes an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
 
-def filter_pairs(
+def filter(
     *,
     pairs: _Input,
     output: _Path,
@@ -938,7 +938,7 @@ def train_tokenizer(
 ) -> PreTrainedTokenizerFast:
     """Learns a tokenizer from text and writes its folder, with card and record."""
 
-def environment(*, json: bool = False) -> Environment:
+def env(*, json: bool = False) -> Environment:
     """Finds the versions of Python and of the packages that matter, the processor and the accelerators."""
 
 def back_translate(
@@ -973,7 +973,7 @@ def back_translate(
 ) -> DataFolder:
     """Translates the source side of a bitext, and keeps the n-best lists as paraphrases of its English side."""
 
-def evaluate_translation(
+def evaluate_nmt(
     *,
     model: _Input,
     bitext: _Input,
@@ -994,7 +994,7 @@ def evaluate_translation(
 ) -> EvaluatedTranslation:
     """Translates the source side of a bitext, and measures BLEU and chrF2 against the target side."""
 
-def estimate_lexical_table(
+def lexical_table(
     *,
     model: _Input,
     bitext: _Input | Sequence[_Input],
@@ -1006,7 +1006,7 @@ def estimate_lexical_table(
 ) -> LexicalTable:
     """Estimates how the source units of a translation model are translated, and writes it to a file."""
 
-def train_translation(
+def train_nmt(
     *,
     output: _Path,
     bitext: _Input | Sequence[_Input],

@@ -138,15 +138,15 @@ def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:
     size = {"vocab_size": 4_000, "hidden_size": 192, "embedding_size": 128, "dropout": 0.1}
     schedule = {"learning_rate": 2e-3, "warmup_steps": 150, "evaluations": 3, "max_dev_pairs": 300}
     training = {"bitext": [steps.path("bitext")], **size, **schedule, "epochs": settings.nmt_epochs, "seed": seed}
-    steps.run("train-nmt", hp.train_translation, "rnn_search", **training)
+    steps.run("train-nmt", hp.train_nmt, "rnn_search", **training)
     model = {"model": steps.path("rnn_search"), "bitext": steps.path("bitext")}
-    steps.run("evaluate-nmt", hp.evaluate_translation, "bleu.json", **model, num_beams=[5])
+    steps.run("evaluate-nmt", hp.evaluate_nmt, "bleu.json", **model, num_beams=[5])
     search = {"num_beams": settings.num_beams, "num_return_sequences": _N_BEST}
     search |= {"max_sentences": settings.max_sentences}
     steps.run("back-translate", hp.back_translate, "back_translated", **model, **search)
 
     chosen = {"drop_identical": True, "keep": ["3<=length<=30", "overlap_2<=0.8"], "one_per_reference": "best"}
-    steps.run("filter", hp.filter_pairs, "pairs", pairs=steps.path("back_translated"), **chosen, seed=seed)
+    steps.run("filter", hp.filter, "pairs", pairs=steps.path("back_translated"), **chosen, seed=seed)
     encoder = {"pairs": steps.path("pairs"), "dev_data": steps.path("paraphrases/validation"), "seed": seed}
     for name in _MODEL_TYPES:
         steps.run("train-encoder", hp.train_encoder, f"untrained/{name}", **encoder, model_type=name, epochs=0.0)

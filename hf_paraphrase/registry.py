@@ -24,8 +24,22 @@ TRUST_REMOTE_CODE = "HF_PARAPHRASE_TRUST_REMOTE_CODE"
 _IMPORTED = "hf_paraphrase_import."
 
 
-RENAMED: dict[str, dict[str, str]] = {"hf_paraphrase": {}}
-"""Former names of public objects, by package, each with its new name; they still work, and warn once."""
+RENAMED = {
+    "hf_paraphrase.environment": "hf_paraphrase.env",
+    "hf_paraphrase.estimate_lexical_table": "hf_paraphrase.lexical_table",
+    "hf_paraphrase.evaluate_translation": "hf_paraphrase.evaluate_nmt",
+    "hf_paraphrase.export_encoder": "hf_paraphrase.export",
+    "hf_paraphrase.filter_pairs": "hf_paraphrase.filter",
+    "hf_paraphrase.join_encoders": "hf_paraphrase.join",
+    "hf_paraphrase.train_reference_classifier": "hf_paraphrase.train_classifier",
+    "hf_paraphrase.train_translation": "hf_paraphrase.train_nmt",
+    "hf_paraphrase.encoders.join_encoders": "hf_paraphrase.join",
+    "hf_paraphrase.filtering.filter_pairs": "hf_paraphrase.filter",
+    "hf_paraphrase.translation.estimate_lexical_table": "hf_paraphrase.lexical_table",
+    "hf_paraphrase.translation.evaluate_translation": "hf_paraphrase.evaluate_nmt",
+    "hf_paraphrase.translation.train_translation": "hf_paraphrase.train_nmt",
+}
+"""Former names of public objects with their new names; the former ones still work, and warn once."""
 
 EXPORTS: dict[str, dict[str, str]] = {}
 """The public names of each package that imports them at first use, with the modules that define them."""
@@ -46,9 +60,10 @@ def lazy_exports(
     EXPORTS[package] = modules
 
     def get_attribute(name: str) -> Any:
-        if name in (renamed := RENAMED.get(package, {})):
-            warn_renamed(f"{package}.{name}", f"{package}.{renamed[name]}")
-            return getattr(sys.modules[package], renamed[name])
+        if (new_name := RENAMED.get(f"{package}.{name}")) is not None:
+            warn_renamed(f"{package}.{name}", new_name)
+            new_package, _, new_name = new_name.rpartition(".")
+            return getattr(importlib.import_module(new_package), new_name)
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(modules[name], package), name)

@@ -13,6 +13,7 @@ import pytest
 import hf_paraphrase
 from hf_paraphrase import registry
 from hf_paraphrase.commands import VERBS, main
+from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.registry import Registry, import_file
 
@@ -59,6 +60,15 @@ def test_a_subpackage_says_what_it_holds_and_every_public_name_imports(name):
         # A module of the same name would take the name's place as soon as it is imported.
         assert value.__module__.startswith("hf_paraphrase.") and importlib.util.find_spec(f"{name}.{public}") is None
         assert public in dir(package)
+
+
+def test_the_function_of_a_command_has_its_name():
+    # The function would be taken for the subpackage `demo`.
+    exceptions = {"demo": "launch_demo", "deduplicate": "deduplicate_files", "paraphrase": "paraphrase_file"}
+    names = {typed: recipe.__name__ for typed, recipe in all_recipes().items()}
+    assert names == {typed: exceptions.get(typed, re.sub("[ -]", "_", typed)) for typed in names}
+    public = {typed for typed in names if hasattr(hf_paraphrase, names[typed])}
+    assert {typed for typed in names.keys() - public if not typed.startswith("prepare ")} == set()
 
 
 # ----- registries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import json
 from dataclasses import dataclass
@@ -56,12 +57,16 @@ def test_a_former_name_of_a_field_works_and_warns_once(recwarn, monkeypatch):
     assert warning.filename == __file__
 
 
-def test_a_former_public_name_leads_to_the_new_one_and_warns_once(recwarn, monkeypatch):
+def test_former_public_names_lead_to_the_new_ones_and_warn_once(recwarn, monkeypatch):
     monkeypatch.setattr(messages, "_WARNED", set())
-    monkeypatch.setitem(registry.RENAMED["hf_paraphrase"], "send_to_hub", "push")
-    assert hf_paraphrase.send_to_hub is hf_paraphrase.send_to_hub is hf_paraphrase.push
-    (warning,) = recwarn.list
-    assert "use `hf_paraphrase.push`" in str(warning.message) and warning.filename == __file__
+    for former, name in registry.RENAMED.items():
+        package, _, former_name = former.rpartition(".")
+        monkeypatch.setattr(messages, "_WARNED", set())
+        recwarn.clear()
+        assert getattr(importlib.import_module(package), former_name) is getattr(hf_paraphrase, name.split(".")[1])
+        assert getattr(importlib.import_module(package), former_name)
+        (warning,) = recwarn.list
+        assert f"use `{name}`" in str(warning.message) and warning.filename == __file__
 
 
 # ----- values

@@ -57,7 +57,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
 
 
 @recipe(ReferenceClassifierSettings)
-def train_reference_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
+def train_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
     """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1)."""
     inputs = [path for path in (settings.pairs, settings.initial_vectors) if path is not None]
     with TrainingRun(settings, command="train-classifier", inputs=inputs) as run:

@@ -100,7 +100,7 @@ JOURNEYS = {
     "getting started": {
         "quickstart": Verb("run the whole pipeline on the built-in sample", "quickstart", shown=results.card),
         "demo": Verb("open a page to try models and look at data in a browser, on this machine alone", "launch_demo"),
-        "env": Verb("print versions and devices, for a bug report", "environment", shown=results.as_text),
+        "env": Verb("print versions and devices, for a bug report", "env", shown=results.as_text),
     },
     "sentences to vectors": {
         "encode": Verb("turn lines of text into sentence embeddings", "encode"),
@@ -112,7 +112,7 @@ JOURNEYS = {
         "serve": Verb("answer requests for embeddings and searches over HTTP", "serve"),
         "deduplicate": Verb("remove duplicates and near-duplicates from data of any kind", "deduplicate_files"),
         "evaluate": Verb("evaluate encoders on similarity, retrieval and more", "evaluate", shown=results.as_text),
-        "export": Verb("export an encoder or classifier as ONNX or JSON, or with smaller weights", "export_encoder"),
+        "export": Verb("export an encoder or classifier as ONNX or JSON, or with smaller weights", "export"),
     },
     "bitext to paraphrases": {
         "prepare": Verb(
@@ -120,27 +120,25 @@ JOURNEYS = {
             "data.sources.preparation:preparation",
             kinds=SOURCES,
         ),
-        "train-nmt": Verb("train an RNNsearch translation model on a bitext", "train_translation", shared=True),
+        "train-nmt": Verb("train an RNNsearch translation model on a bitext", "train_nmt", shared=True),
         "evaluate-nmt": Verb(
-            "measure BLEU and chrF of a translation model", "evaluate_translation", shown=results.translation_scores
+            "measure BLEU and chrF of a translation model", "evaluate_nmt", shown=results.translation_scores
         ),
         "back-translate": Verb("translate the source side of a bitext into n-best paraphrase pairs", "back_translate"),
         "paraphrase": Verb("paraphrase sentences by a round trip through other languages", "paraphrase_file"),
         "score": Verb("add measures as columns to paraphrase pairs: length, overlap, BLEU, perplexity, …", "score"),
-        "filter": Verb("select paraphrase pairs by ranges over measures", "filter_pairs"),
+        "filter": Verb("select paraphrase pairs by ranges over measures", "filter"),
         "fingerprint": Verb("turn evaluation sets into sentence fingerprints for --decontaminate", "fingerprint"),
-        "lexical-table": Verb(
-            "estimate how source units are translated, for candidate vocabularies", "estimate_lexical_table"
-        ),
+        "lexical-table": Verb("estimate how source units are translated, for candidate vocabularies", "lexical_table"),
         "train-classifier": Verb(
-            "train a classifier that tells references from translations", "train_reference_classifier", shared=True
+            "train a classifier that tells references from translations", "train_classifier", shared=True
         ),
     },
     "an encoder of your own": {
         "train-tokenizer": Verb("train a tokenizer of words or sub-words for an encoder", "train_tokenizer"),
         "train-encoder": Verb("train a paraphrastic sentence encoder on pairs", "train_encoder", shared=True),
         "distill": Verb("train a sentence encoder on plain text to imitate larger ones", "distill"),
-        "join": Verb("concatenate averaging encoders into one, each with its weight", "join_encoders"),
+        "join": Verb("concatenate averaging encoders into one, each with its weight", "join"),
         "tune": Verb(
             "train encoders on many selections of pairs and choose the best on the dev set",
             "tune",

@@ -17,7 +17,6 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "distillation": ["DistillationTrainer", "DistillationTrainingArguments"],
         "encoded_pairs": ["EncodedPairs", "encode_pairs"],
         "encoder_vocabulary": ["EncoderVocabulary", "word_level_vocabulary"],
-        "join": ["join_encoders"],
         "kinds": ["EncoderKind", "new_encoder"],
         "losses": ["ContrastiveLoss", "MarginLoss", "RankingLoss"],
         "negatives": ["mine_hard_negatives"],

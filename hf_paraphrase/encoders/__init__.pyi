@@ -1,6 +1,6 @@
 # Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
 
-from hf_paraphrase import join_encoders, train_encoder
+from hf_paraphrase import train_encoder
 
 from .distillation import DistillationTrainer, DistillationTrainingArguments
 from .encoded_pairs import EncodedPairs, encode_pairs
@@ -24,7 +24,6 @@ __all__ = [
     "RankingLoss",
     "SentenceEncoder",
     "encode_pairs",
-    "join_encoders",
     "mine_hard_negatives",
     "new_encoder",
     "train_encoder",

@@ -93,7 +93,7 @@ class JoinSettings(Settings):
 
 
 @recipe(JoinSettings)
-def join_encoders(settings: JoinSettings) -> SentenceEncoder:
+def join(settings: JoinSettings) -> SentenceEncoder:
     """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
     from .model_folder import card_values, name_on_card, sizes_of, write_model_files
 

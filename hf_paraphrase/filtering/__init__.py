@@ -1,7 +1,7 @@
 """Measures, which add columns to pairs, and selections, which are predicates on columns.
 
 In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
-(`filter_pairs`). `measuring` applies the `measures/`, `selections` says what is kept, `row_choice` keeps it.
+(`filter`). `measuring` applies the `measures/`, `selections` says what is kept, `row_choice` keeps it.
 `language_model` makes what a measure needs, `tuning/` tries many selections. Start with `scoring.py` and `filter.py`.
 """
 
@@ -12,7 +12,6 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "filter": ["filter_pairs"],
         "measures": ["Measure"],
         "measuring": ["Measures", "PairScorer", "add_measures"],
         "pair_batch": ["PairBatch"],

@@ -1,6 +1,6 @@
 # Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
 
-from hf_paraphrase import filter_pairs, score
+from hf_paraphrase import score
 
 from .measures import Measure
 from .measuring import Measures, PairScorer, add_measures
@@ -19,7 +19,6 @@ __all__ = [
     "add_measures",
     "apply_selection",
     "choose_rows",
-    "filter_pairs",
     "kept_batches",
     "parse_selection",
     "score",

@@ -70,7 +70,7 @@ class FilterSettings(FilterSteps):
 
 
 @recipe(FilterSettings)
-def filter_pairs(settings: FilterSettings) -> DataFolder:
+def filter(settings: FilterSettings) -> DataFolder:
     """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)

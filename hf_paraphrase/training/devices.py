@@ -150,7 +150,7 @@ class Environment:
 
 
 @recipe(EnvironmentSettings)
-def environment(settings: EnvironmentSettings) -> Environment:
+def env(settings: EnvironmentSettings) -> Environment:
     """Finds the versions of Python and of the packages that matter, the processor and the accelerators."""
     import torch
 

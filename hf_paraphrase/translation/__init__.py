@@ -14,12 +14,11 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "back_translation": ["BackTranslator", "back_translate"],
         "beam_search": ["Hypothesis", "translate", "translate_batch"],
-        "evaluate": ["corpus_scores", "evaluate_translation"],
-        "lexical_table": ["estimate_lexical_table"],
+        "evaluate": ["corpus_scores", "evaluate_nmt"],
         "loading": ["load_translation_model"],
         "scoring": ["score_translations"],
         "search_settings": ["SearchOptions"],
-        "train": ["train_translation"],
+        "train": ["train_nmt"],
         "translator": ["Translator"],
     },
 )

@@ -1,6 +1,6 @@
 # Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
 
-from hf_paraphrase import back_translate, estimate_lexical_table, evaluate_translation, train_translation
+from hf_paraphrase import back_translate, evaluate_nmt, train_nmt
 
 from .back_translation import BackTranslator
 from .beam_search import Hypothesis, translate, translate_batch
@@ -17,11 +17,10 @@ __all__ = [
     "Translator",
     "back_translate",
     "corpus_scores",
-    "estimate_lexical_table",
-    "evaluate_translation",
+    "evaluate_nmt",
     "load_translation_model",
     "score_translations",
-    "train_translation",
+    "train_nmt",
     "translate",
     "translate_batch",
 ]

@@ -80,7 +80,7 @@ def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 @recipe(TranslationEvaluationSettings)
-def evaluate_translation(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
+def evaluate_nmt(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     """Translates the source side of a bitext, and measures BLEU and chrF2 against the target side."""
     with ExitStack() as stack:
         for output in filter(None, (settings.output, settings.translations)):

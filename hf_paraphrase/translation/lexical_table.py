@@ -212,7 +212,7 @@ class LexicalTableSettings(Settings):
 
 
 @recipe(LexicalTableSettings)
-def estimate_lexical_table(settings: LexicalTableSettings) -> LexicalTable:
+def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
     """Estimates how the source units of a translation model are translated, and writes it to a file."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         folders = [DataFolder(folder) for folder in settings.bitext]

@@ -104,7 +104,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
 
 
 @recipe(TranslationTrainingSettings)
-def train_translation(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Trains an RNNsearch model on bitext (paper 000, section 3), with the weights of the best dev BLEU at the end.
 
     The reference clips the gradient of the **sum** over a batch to 1, which cuts nearly every step to the same length;

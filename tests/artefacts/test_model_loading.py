@@ -144,7 +144,7 @@ def exported(tmp_path_factory):
     """The folder of a little average in int8."""
     root = tmp_path_factory.mktemp("models")
     write_average(root / "avg", WORDS, initializer_range=1.0)
-    hf_paraphrase.export_encoder(model=root / "avg", output=root / "int8", format="safetensors", weights="int8")
+    hf_paraphrase.export(model=root / "avg", output=root / "int8", format="safetensors", weights="int8")
     return root / "int8"
 
 

@@ -122,11 +122,11 @@ def test_a_vector_store_of_langchain_finds_the_nearest_text(encoder):
 
 def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
     pytest.importorskip("onnxruntime")
-    from hf_paraphrase import encode, export_encoder
+    from hf_paraphrase import encode, export
 
     backend = SentenceEncoder.from_pretrained(folders["table"]).backend
     write_model2vec(tmp_path / "normalised", backend, normalize=True)
-    export_encoder(model=folders["table"], output=tmp_path / "graph", format="onnx")
+    export(model=folders["table"], output=tmp_path / "graph", format="onnx")
     (tmp_path / "texts").write_text("\n".join(TEXTS) + "\n")
     for name in ("normalised", "graph"):
         encoder = SentenceEncoder.from_pretrained(tmp_path / name)
@@ -136,10 +136,10 @@ def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
 
 def test_int8_folders_open_in_sentence_transformers_with_this_package(folders, tmp_path):
     library = pytest.importorskip("sentence_transformers")
-    from hf_paraphrase import export_encoder
+    from hf_paraphrase import export
     from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDERS
 
-    export_encoder(model=folders["table"], output=tmp_path / "int8", format="safetensors", weights="int8")
+    export(model=folders["table"], output=tmp_path / "int8", format="safetensors", weights="int8")
     for folder in (tmp_path / "int8", BUILTIN_FOLDERS["builtin"]):
         theirs = library.SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
         encoder = SentenceEncoder.from_pretrained(folder)

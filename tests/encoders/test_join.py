@@ -9,7 +9,7 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
-from hf_paraphrase.encoders.join import join_encoders, random_trigrams
+from hf_paraphrase.encoders.join import join, random_trigrams
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
@@ -68,7 +68,7 @@ def cosines(encoder, texts=TEXTS):
 
 def test_the_cosines_are_the_weighted_means_of_those_of_the_models(models, tmp_path):
     names, weights = ["words", "pieces", "trigrams", "int8"], [4.0, 3.0, 2.0, 1.0]
-    joined = join_encoders(model=[models[name] for name in names], weights=weights, output=str(tmp_path / "joined"))
+    joined = join(model=[models[name] for name in names], weights=weights, output=str(tmp_path / "joined"))
     expected = sum(weight * cosines(opened(models[name])) for name, weight in zip(names, weights, strict=True)) / 10
     np.testing.assert_allclose(cosines(joined), expected, atol=1e-5)
     assert joined.dimension == 24 and joined.model.config.part_weights == weights
@@ -76,9 +76,9 @@ def test_the_cosines_are_the_weighted_means_of_those_of_the_models(models, tmp_p
 
 
 def test_unknown_words_of_a_model_that_skips_them_stay_out_and_rows_without_a_token_go(models, tmp_path):
-    joined = join_encoders(model=[models["skipping"], models["words"]], weights=[1, 1e-9], output=tmp_path / "joined")
+    joined = join(model=[models["skipping"], models["words"]], weights=[1, 1e-9], output=tmp_path / "joined")
     np.testing.assert_allclose(cosines(joined, UNKNOWN), cosines(opened(models["skipping"]), UNKNOWN), atol=1e-4)
-    counting = join_encoders(model=[models["words"], models["skipping"]], weights=[1, 1e-9], output=tmp_path / "other")
+    counting = join(model=[models["words"], models["skipping"]], weights=[1, 1e-9], output=tmp_path / "other")
     np.testing.assert_allclose(cosines(counting, UNKNOWN), cosines(opened(models["words"]), UNKNOWN), atol=1e-4)
     assert cosines(counting, UNKNOWN)[0, 2] < 0.999 < cosines(joined, UNKNOWN)[0, 2]
     assert len(set(joined.model.config.vocab_sizes)) == 1
@@ -88,7 +88,7 @@ def test_record_and_card_name_parts_shares_and_the_licence_in_common(models, tmp
     text = tmp_path / "text"
     text.write_text("\n".join(TEXTS))
     settings = {"weights": [3, 1], "text": [str(text)], "seed": 5}
-    join_encoders(model=[models["words"], "weighted-trigrams"], output=tmp_path / "one", **settings)
+    join(model=[models["words"], "weighted-trigrams"], output=tmp_path / "one", **settings)
     record = read_provenance(tmp_path / "one")
     assert record["command"] == "hf-paraphrase join" and record["seed"] == 5
     assert [item["name"] for item in record["inputs"]] == ["words", "text"]
@@ -99,7 +99,7 @@ def test_record_and_card_name_parts_shares_and_the_licence_in_common(models, tmp
     card = ModelCard.load(tmp_path / "one" / "README.md", ignore_metadata_errors=False)
     assert (card.data.license, card.data.language) == ("mit", ["en"])
     assert "| words | " in card.text and " | 0.75 |" in card.text and "was not trained" in card.text
-    join_encoders(model=[models["words"], models["skipping"]], output=tmp_path / "two")
+    join(model=[models["words"], models["skipping"]], output=tmp_path / "two")
     other = ModelCard.load(tmp_path / "two" / "README.md", ignore_metadata_errors=False)
     assert other.data.license == "unknown" and "cc-by-4.0" in other.text and "was not trained" not in other.text
 
@@ -121,5 +121,5 @@ def test_cosines_of_random_trigrams_approach_those_of_weighted_counts_as_compone
 
 def test_averages_of_other_sizes_are_refused_and_named(models, tmp_path):
     with pytest.raises(UsageError, match=r"6 \(.*words\), 8 \(.*large\)"):
-        join_encoders(model=[models["words"], models["large"]], output=tmp_path / "joined")
+        join(model=[models["words"], models["large"]], output=tmp_path / "joined")
     assert not (tmp_path / "joined").exists()

@@ -17,12 +17,12 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
 from hf_paraphrase.encoders import word_averages
-from hf_paraphrase.encoders.join import join_encoders
+from hf_paraphrase.encoders.join import join
 from hf_paraphrase.encoders.kinds import encoder_class
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.encoders.word_averages import row_means
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.export.run import export_encoder
+from hf_paraphrase.exporting.run import export
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_unigram
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
@@ -50,8 +50,8 @@ def folders(tmp_path_factory):
         "trigrams": str(write_average(root / "trigrams", trigrams)),
     }
     made["joined"], made["joined8"] = str(root / "joined"), str(root / "joined8")
-    join_encoders(model=[made["words"], made["trigrams"]], weights=[3.0, 1.0], output=made["joined"])
-    export_encoder(model=made["joined"], output=made["joined8"], format="safetensors", weights="int8")
+    join(model=[made["words"], made["trigrams"]], weights=[3.0, 1.0], output=made["joined"])
+    export(model=made["joined"], output=made["joined8"], format="safetensors", weights="int8")
     return made
 
 

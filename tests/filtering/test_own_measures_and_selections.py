@@ -84,4 +84,4 @@ def test_the_functions_of_batches_travel_with_the_files_that_they_need(pairs, ow
 def test_a_column_that_a_named_selection_lacks_is_reported(pairs, own, tmp_path):
     SELECTIONS.register("unheard")(lambda loudness: loudness > 1)
     with pytest.raises(UsageError, match="--keep `unheard`: there is no column loudness"):
-        hf_paraphrase.filter_pairs(pairs=str(pairs), output=str(tmp_path / "kept"), keep=["unheard"])
+        hf_paraphrase.filter(pairs=str(pairs), output=str(tmp_path / "kept"), keep=["unheard"])

@@ -12,7 +12,7 @@ from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, log_prob_of, transla
 from small_runs import bitext_of, write_bitext
 from transformers import BertConfig, BertModel
 
-from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_translation
+from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_nmt
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.translation.back_translation import is_copy, is_loop
@@ -227,7 +227,7 @@ def test_any_model_is_evaluated_measures_cost_and_is_offered_by_the_demo_page(fo
     folder, languages = str(folders("t5")), {f"model_{name}": value for name, value in LANGUAGES["t5"].items()}
     bitext = write_bitext(tmp_path / "bitext", train=[(text, "one") for text in SOURCES])
     options = {"bitext": str(bitext), "split": "train", "num_beams": [1]}
-    found = evaluate_translation(model=folder, **options, device="cpu", **languages)
+    found = evaluate_nmt(model=folder, **options, device="cpu", **languages)
     catalogue = ModelCatalogue([folder], device="cpu", languages=LANGUAGES["t5"])
     assert catalogue.translators == ["t5"] and catalogue.encoders == ["builtin", "multilingual"]
     model, tokenizer = catalogue.translator("t5")

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.text_blocks as text_blocks
-from hf_paraphrase import prepare_bitext, score, train_tokenizer, train_translation
+from hf_paraphrase import prepare_bitext, score, train_nmt, train_tokenizer
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.records import read_records
@@ -143,7 +143,7 @@ def test_bitext_is_read_from_whatever_load_dataset_opens(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="the source side is `fr`, not `en`"):
         prepare_bitext(dataset="out_opus", source_lang="en", target_lang="fr", output="no")
     with pytest.raises(InputError, match=r"missing columns source, target.*prepare bitext --dataset DATA"):
-        train_translation(bitext="opus", output="no")
+        train_nmt(bitext="opus", output="no")
     with pytest.raises(UsageError, match="--columns is for --tsv"):
         prepare_bitext(dataset="opus", columns="target,source", source_lang="fr", target_lang="en", output="no")
 

@@ -23,8 +23,8 @@ from transformers import AutoConfig, AutoModel
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
-from hf_paraphrase.export.onnx_graphs import OPSET, OUTPUTS, TOLERANCE, save_onnx, verify
-from hf_paraphrase.export.run import store, store_weights
+from hf_paraphrase.exporting.onnx_graphs import OPSET, OUTPUTS, TOLERANCE, save_onnx, verify
+from hf_paraphrase.exporting.run import store, store_weights
 from hf_paraphrase.models.registry import config_class, model_class
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary

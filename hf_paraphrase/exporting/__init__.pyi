@@ -1,7 +1,7 @@
 # Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
 
-from hf_paraphrase import export_encoder
+from hf_paraphrase import export
 
 from .run import Exported, ExportSettings
 
-__all__ = ["ExportSettings", "Exported", "export_encoder"]
+__all__ = ["ExportSettings", "Exported", "export"]

@@ -14,7 +14,7 @@ from documented_blocks import blocks
 
 from hf_paraphrase.artefacts.hub_models import BUILTIN_FOLDERS
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.export.run import export_encoder
+from hf_paraphrase.exporting.run import export
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 
@@ -43,7 +43,7 @@ def test_no_tokenizer_splits_at_a_pattern_that_javascript_reads_in_another_way()
 
 @pytest.mark.skipif("NODE_MODULES" not in os.environ, reason="NODE_MODULES names no folder with transformers.js")
 def test_transformers_js_gives_the_vectors_of_python(tmp_path):
-    export_encoder(model="multilingual", format="onnx", weights="int8", output=str(tmp_path / "multilingual_onnx"))
+    export(model="multilingual", format="onnx", weights="int8", output=str(tmp_path / "multilingual_onnx"))
     (code,) = [code for language, code in blocks(RECIPES.read_text("utf-8")) if language == "js"]
     (tmp_path / "node_modules").symlink_to(os.environ["NODE_MODULES"])
     call = f"extractor({json.dumps(TEXTS)}, {{ pooling: 'mean', normalize: true }})"

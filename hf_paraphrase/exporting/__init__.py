@@ -1,6 +1,6 @@
 """Exports of sentence encoders: ONNX graphs, and weights in fewer bits.
 
-A model folder comes in, a folder that `SentenceEncoder` opens goes out. Start with `export_encoder` in `run`.
+A model folder comes in, a folder that `SentenceEncoder` opens goes out. Start with `export` in `run`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,6 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "run": ["Exported", "ExportSettings", "export_encoder"],
+        "run": ["Exported", "ExportSettings", "export"],
     },
 )

@@ -83,7 +83,7 @@ class Exported:
 
 
 @recipe(ExportSettings)
-def export_encoder(settings: ExportSettings) -> Exported:
+def export(settings: ExportSettings) -> Exported:
     """Writes an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
     source = model_folder(settings.model)
     if is_onnx_folder(source):
