@@ -10,7 +10,6 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 from .classification.reference_scorer import ReferenceScorer
 from .classification.sentence_classifier import SentenceJudge
 from .data.decontamination import Decontaminator
-from .data.fingerprints import Fingerprints
 from .data.folder import DataFolder
 from .data.sources.preparation import prepare
 from .deduplication.deduplicate import deduplicate
@@ -49,6 +48,7 @@ from .studies.detection.human_scores import Scores
 from .studies.detection.neighbours import Lists
 from .studies.detection.similarities import Distributions
 from .studies.mining.parallel_classification import ParallelClassifier
+from .text.fingerprints import Fingerprints
 from .training.devices import Environment
 from .translation.back_translation import BackTranslator
 from .translation.evaluate import EvaluatedTranslation

@@ -193,7 +193,7 @@ ENCODERS = Registry(
 MATCHERS = Registry(
     "way to match evaluation sentences", {"similarity": "hf_paraphrase.encoders.known_texts:SimilarSentences"}
 )
-"""What decontamination compares with besides words, `hf_paraphrase.data.fingerprints.Matcher` classes."""
+"""What decontamination compares with besides words, `hf_paraphrase.text.fingerprints.Matcher` classes."""
 
 SUITES = Registry(
     "suite",

@@ -18,10 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.fingerprints import is_among, normalise_all
 from ..data.folder import DataFolder
 from ..errors import InputError, ModelError
 from ..messages import log
+from ..text.hashing import are_among
+from ..text.normalization import normalize_words_all
 
 PARTS = ("train", "dev", "test")
 SIDES = ("sentence1", "sentence2")
@@ -106,7 +107,7 @@ def _plain(text: str) -> str:
 def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
     """Computes a number for each text (texts,), equal for texts with the same words; a missing one counts as empty."""
     given = [text or "" for text in texts]
-    normal = normalise_all(pa.array(given, pa.string())).to_pylist()
+    normal = normalize_words_all(pa.array(given, pa.string()), split_unspaced=False).to_pylist()
     # A text without any word, such as a row of dots, stands for itself.
     digests = [
         hashlib.sha256((short or text).encode()).digest()[:8] for short, text in zip(normal, given, strict=True)
@@ -137,4 +138,4 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Returns which texts are among those seen (texts,)."""
-    return is_among(text_fingerprints(texts), seen)
+    return are_among(text_fingerprints(texts), seen)

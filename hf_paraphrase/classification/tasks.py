@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from ..artefacts.card_heads import Measurement, class_names
 from ..artefacts.hub_models import BUILTIN
 from ..data.folder import DataFolder
-from ..data.row_selection import hold_out, text_keys
+from ..data.row_selection import hold_out
 from ..data.schema import require_texts
 from ..errors import InputError, UsageError
 from ..settings import setting
 from ..tables import format_table, number
+from ..text.hashing import draw_keys
 from ..training.run import TrainingRunSettings
 from ..vectors.metrics import correlations
 
@@ -148,7 +149,7 @@ class LabelledTexts:
     def keys(self) -> NDArray[np.uint64]:
         """A number for each row, the same for sentences that differ in case and superfluous space only (rows,)."""
         sides = self.first, self.second or [""] * len(self)
-        return text_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
+        return draw_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
 
     @property
     def names(self) -> list[str]:

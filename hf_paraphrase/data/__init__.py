@@ -15,7 +15,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "batch_function": ["BatchFunction"],
         "decontamination": ["Decontaminator", "load_fingerprints"],
-        "fingerprints": ["Fingerprints"],
+        ".text.fingerprints": ["Fingerprints"],
         "folder": ["DataFolder", "write_split"],
         "pair_rows": ["PairRows", "iterate_pairs"],
     },

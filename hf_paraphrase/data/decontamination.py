@@ -23,15 +23,17 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..registry import BUILTIN, MATCHERS
 from ..settings import Settings, recipe, setting
+from ..text.fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, Matcher
+from ..text.normalization import as_string_array
 from .batch_function import BatchFunction, Progress, Report, no_progress
-from .fingerprints import SHORTEST_NGRAM, VERSION, Containment, Fingerprints, Matcher, as_texts
 from .folder import DataFolder
 from .records import csv_records
 from .schema import is_list, is_text
 from .sources.translation_files import tmx_texts
 from .text_blocks import LineErrors, clean_returns, files_below, plain_suffix, read_blocks
 
-LIST_HEADER = f"# fingerprints of hf_paraphrase, version {VERSION}"
+_HEADER = "# fingerprints of hf_paraphrase, version "
+LIST_HEADER = f"{_HEADER}{VERSION}"
 """The first line of a list of fingerprints; one without it is of version 1."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _NOT_SENTENCES = {".md", ".html", ".pdf", ".pl", ".py", ".sh", ".npy", ".png", ".zip", ".tar", ".tgz"}
@@ -134,9 +136,9 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
     """Writes a list of fingerprints of evaluation sets, and returns those of each set."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
-        if read.version_1:
-            problem = "a list of version 1 cannot be converted to version 2"
-            raise InputError(problem, path=min(read.version_1), remedy="give the evaluation set itself")
+        if old := {name: version for name, version in read.versions.items() if version < VERSION}:
+            problem = f"a list of version {old[min(old)]} cannot be converted to version {VERSION}"
+            raise InputError(problem, path=min(old), remedy="give the evaluation set itself")
         every = np.unique(np.concatenate(list(read.sets.values())))
         data = "\n".join([LIST_HEADER, *(f"{number:016x}" for number in every.tolist()), ""]).encode()
         with written_whole(output) as temporary:
@@ -203,8 +205,12 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
     if not _is_text(path):
         raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
     raw = b"" if path.suffix == ".parquet" else b"".join(read_blocks(path))
-    version = VERSION if raw.startswith(LIST_HEADER.encode()) else 1
-    body = raw.removeprefix(LIST_HEADER.encode()).strip() + b"\n"
+    header = re.match(rf"{_HEADER}(\d+)\s".encode(), raw)
+    version, body = (int(header[1]), raw[header.end() :]) if header else (1, raw)
+    if version > VERSION:
+        problem = f"a list of fingerprints of version {version}; this version of hf_paraphrase reads up to {VERSION}"
+        raise InputError(problem, path=path, remedy="update hf_paraphrase")
+    body = body.strip() + b"\n"
     if re.fullmatch(rb"(?:[0-9a-f]{16}\s+)+", body):
         numbers = np.unique(np.array([int(line, 16) for line in body.split()], np.uint64))
         read.add_numbers(name, numbers, version)
@@ -227,7 +233,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
         if not chosen:
             raise InputError("no column holds text", path=path, remedy=f"its columns are {', '.join(columns)}")
         arrays = chain.from_iterable(batch.columns for batch in folder.batches(columns=sorted(chosen)))
-        texts = [as_texts(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
+        texts = [as_string_array(pc.list_flatten(array) if is_list(array.type) else array) for array in arrays]
         return pa.concat_arrays([pa.array([], pa.string()), *texts])
     if plain_suffix(path) == ".tmx":
         return pa.array(tmx_texts(path), pa.string())

@@ -5,7 +5,6 @@ Decisions need 8 bytes a row and never the texts themselves, so corpora larger t
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -16,36 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import OutputError
-from .fingerprints import is_among
+from ..text.hashing import are_among
 
 BATCH_ROWS = 50_000
 GATHER_BYTES = 64 << 20
 """How much is gathered in one reading of the stored rows, where they are wanted in another order than theirs."""
 _SHUFFLING, _HOLDING_OUT, _SAMPLING = 1, 2, 3
-
-
-def text_keys(*columns: pa.Array) -> np.ndarray:
-    """Hashes rows of strings to 64 bits: (rows,), uint64; draws follow the order of these keys."""
-    texts = columns[0].to_pylist()
-    if len(columns) > 1:
-        # The lengths distinguish ("ab", "c") and ("a", "bc").
-        rows = zip(*(column.to_pylist() for column in columns), strict=True)
-        texts = ["".join(f"{len(text)}:{text}" for text in row) for row in rows]
-    digests = [hashlib.blake2b(text.encode(), digest_size=8).digest() for text in texts]
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
-
-
-def repeat_keys(*columns: pa.Array) -> np.ndarray:
-    """Hashes rows of strings to 64 bits with XXH3, several times faster than :func:`text_keys`: (rows,), uint64."""
-    from xxhash import xxh3_64_intdigest
-
-    keys = np.zeros(len(columns[0]), dtype=np.uint64)
-    for column in columns:
-        # Multiplying by an odd number in between distinguishes ("a", "b") and ("b", "a").
-        keys *= np.uint64(0x9E3779B97F4A7C15)
-        texts = column.cast(pa.binary()).to_numpy(zero_copy_only=False)
-        keys ^= np.fromiter(map(xxh3_64_intdigest, texts), dtype=np.uint64, count=len(texts))
-    return keys
 
 
 def first_occurrences(keys: np.ndarray) -> np.ndarray:
@@ -70,7 +45,7 @@ def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | No
         if numbers[group] <= left:
             drawn.append(group)
             left -= int(numbers[group])
-    return is_among(keys, groups[np.sort(np.array(drawn, dtype=np.int64))]) & candidates
+    return are_among(keys, groups[np.sort(np.array(drawn, dtype=np.int64))]) & candidates
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:

@@ -12,10 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.batch_function import available_cores, mapped_in_order, no_progress
-from ..data.fingerprints import as_texts
-from ..data.row_selection import text_keys
-from ..data.same_text import has_words, same_texts
 from ..encoders.known_texts import KnownTexts
+from ..text.hashing import hash_rows
+from ..text.normalization import are_visible, as_string_array, normalize_texts
 from ..training.threads import one_blas_thread
 from ..vectors.ivf_index import NearVectors, PlacedVectors
 from ..vectors.similarity import unit_row_cosines
@@ -117,14 +116,14 @@ def find_duplicates(
 def _blocks(texts: pa.ChunkedArray) -> Iterator[tuple[int, pa.Array]]:
     """Streams texts with the number of the first of each block."""
     for start in range(0, len(texts), _BLOCK_TEXTS):
-        yield start, as_texts(texts.slice(start, _BLOCK_TEXTS))
+        yield start, as_string_array(texts.slice(start, _BLOCK_TEXTS))
 
 
 def _keys(texts: pa.Array) -> NDArray[np.uint64]:
     """Computes a number for each text (texts,), 0 where there is none to be seen."""
     # Of a million texts two different ones share 64 bits with a probability of 3e-8.
-    keys = np.maximum(text_keys(same_texts(texts)), np.uint64(1))
-    return np.where(has_words(texts), keys, np.uint64(0))
+    keys = np.maximum(hash_rows(normalize_texts(texts)), np.uint64(1))
+    return np.where(are_visible(texts), keys, np.uint64(0))
 
 
 def _chosen(texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> Iterator[_Chosen]:

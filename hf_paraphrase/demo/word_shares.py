@@ -11,17 +11,15 @@ it stands for, and those of a word add up; so the words' shares add up to the co
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.same_text import combining_marks
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import ModelError
+from ..text.words import word_spans
 
 OTHER = "(other)"
 """What stands for tokens of no word, such as marks of the beginning and the end."""
@@ -45,7 +43,7 @@ def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
     """Computes what each word adds to the embedding of a sentence."""
     import torch
 
-    words = [(match.start(), match.end()) for match in _word().finditer(text)]
+    words = word_spans(text)
     names = [text[start:end] for start, end in words]
     spans = _token_spans(encoder, text)
     (ids,) = encoder.tokenize(text)
@@ -80,12 +78,6 @@ def word_shares(first: WordVectors, second: WordVectors) -> NDArray[np.float64]:
     """
     norm = float(np.linalg.norm(first.embedding) * np.linalg.norm(second.embedding))
     return first.vectors @ second.vectors.T / norm if norm > 0 else np.zeros((len(first.words), len(second.words)))
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    letter = rf"[\w{combining_marks()}]"
-    return re.compile(rf"{letter}+(?:['’]{letter}+)*|[^\w\s]+")
 
 
 def _token_spans(encoder: SentenceEncoder, text: str) -> list[tuple[int, int]]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import torch
-import xxhash
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -22,6 +21,7 @@ from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import BACK_TRANSLATED, BITEXT
 from ..errors import InputError, OutputError
 from ..messages import log
+from ..text.hashing import hash64
 from ..tokenization.token_ids import TokenIds, ends_of, id_counts, ranges
 from ..tokenization.token_lookup import ids_of, lookup_for
 from ..training.batches import Item
@@ -119,8 +119,7 @@ def token_keys(ids: TokenIds) -> NDArray[np.int64]:
     share it with a probability of one in a few thousand, and then merely do not serve as each other's negatives.
     """
     tokens, ends = memoryview(ids.ids.astype(np.int32).tobytes()), (4 * ids.offsets).tolist()
-    keys = [xxhash.xxh3_64_intdigest(tokens[start:end]) for start, end in pairwise(ends)]
-    return np.array(keys, np.uint64).view(np.int64)
+    return hash64(tokens[start:end] for start, end in pairwise(ends)).view(np.int64)
 
 
 LABEL, SCORE = "label", "score"

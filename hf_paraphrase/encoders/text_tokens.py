@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.same_text import is_blank
+from ..text.normalization import is_blank
 from ..tokenization.token_ids import TokenIds, ends_of
 from ..tokenization.token_lookup import Lookup, ids_of, list_of_texts, lookup_for, state_of
 from ..training.threads import available_threads, in_threads

@@ -18,7 +18,8 @@ import numpy as np
 
 from ..encoders.dev_sets.pair_sets import Encode, Similarity
 from ..encoders.join import random_vector
-from ..searching.bm25 import count_matrix, words_and_marks
+from ..searching.bm25 import count_matrix
+from ..text.words import split_words
 
 SMOOTHING = 3e-3
 """The a of the weight a / (a + p), chosen on STS 2016."""
@@ -49,7 +50,7 @@ def truncated_name(name: str, components: int) -> str:
 
 def character_trigrams(text: str) -> list[str]:
     """Lists all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
-    padded = f" {' '.join(words_and_marks(text))} "
+    padded = f" {' '.join(split_words(text))} "
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
@@ -107,7 +108,7 @@ def projected_counts(
 
 
 _COUNTED: dict[str, dict[str, Any]] = {
-    "words": {"items_of": words_and_marks},
+    "words": {"items_of": split_words},
     "trigrams": {"items_of": character_trigrams},
     "weighted-trigrams": {"items_of": character_trigrams, "weights": trigram_weights},
 }

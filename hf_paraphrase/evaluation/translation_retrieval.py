@@ -9,10 +9,10 @@ import numpy as np
 
 from ..artefacts.card_heads import Measurement
 from ..data.folder import DataFolder
-from ..data.same_text import is_blank
 from ..encoders.dev_sets.pair_sets import encode_once
 from ..encoders.dev_sets.translation_retrieval import translation_retrieval
 from ..errors import InputError
+from ..text.normalization import is_blank
 from .baselines import Scorer
 from .suite import Benchmark, Scores, Suite, has_columns, named_folders, side_by_side
 

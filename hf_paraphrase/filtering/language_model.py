@@ -6,19 +6,19 @@ w_1 … w_n is counted as `<s>` w_1 … w_n `</s>`, with a single begin mark.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ..artefacts.files import written_whole
-from ..data.fingerprints import is_among
 from ..data.folder import DataFolder
 from ..errors import InputError
-from .tokens import tokenize
+from ..text.hashing import are_among, draw_keys
+from ..text.words import tokenize
 
 UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
 """The marks of ARPA files. None can be a token: :func:`~.tokens.tokenize` splits at the angle brackets."""
@@ -201,7 +201,7 @@ def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list
         )
     drawn: dict[str, None] = {}
     for keys, texts in _keyed_references(folder, split, seed):
-        drawn |= dict.fromkeys(compress(texts, is_among(keys, lowest[:count])))
+        drawn |= dict.fromkeys(compress(texts, are_among(keys, lowest[:count])))
     return list(drawn)
 
 
@@ -209,6 +209,4 @@ def _keyed_references(folder: DataFolder, split: str, seed: int) -> Iterator[tup
     """Streams references with the first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
     for batch in folder.batches(split, ["sentence1"]):
         texts = [text for text in batch.column("sentence1").to_pylist() if text]
-        key = seed.to_bytes(8, "little")
-        digests = [hashlib.blake2b(text.encode(), digest_size=8, key=key).digest() for text in texts]
-        yield np.frombuffer(b"".join(digests), dtype="<u8"), texts
+        yield draw_keys(pa.array(texts, pa.string()), seed=seed), texts

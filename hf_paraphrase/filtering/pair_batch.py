@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from .tokens import SharedNgrams, TokenSpans, shared_ngrams
+from ..text.ngrams import SharedNgrams, shared_ngrams
+from ..text.tokens import TokenSpans
 
 SIDES = ("sentence1", "sentence2")
 BITEXT_SIDES = ("source", "target")

@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..data.fingerprints import is_among
-from ..data.row_selection import text_keys
 from ..data.schema import with_column
 from ..errors import InputError
+from ..text.hashing import are_among, draw_keys
 from .pair_batch import SIDES
 
 LABEL, NOISE = "label", "noise"
@@ -45,7 +44,7 @@ def with_random_pairs(
             remedy="add --keep 'label==1'",
         )
     first, second = (
-        np.concatenate([text_keys(pc.fill_null(chunk, "")) for chunk in pairs.column(side).chunks]) for side in SIDES
+        np.concatenate([draw_keys(pc.fill_null(chunk, "")) for chunk in pairs.column(side).chunks]) for side in SIDES
     )
     columns = [NOISE] * (noise > 0) + [LABEL] * (negatives is not None)
     rows = np.arange(len(first))
@@ -116,7 +115,7 @@ def _known(
 ) -> np.ndarray:
     """Returns which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
     own, candidates = first[chosen], second[rows[chosen]]
-    return (own == candidates) | is_among(_combined(own, candidates), positives)
+    return (own == candidates) | are_among(_combined(own, candidates), positives)
 
 
 def _combined(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -15,11 +15,11 @@ import pyarrow as pa
 from ..data.batch_function import BatchFunction, Progress, Report, add_report, no_progress
 from ..data.decontamination import DecontaminationSettings, Decontaminator
 from ..data.folder import DataFolder
-from ..data.same_text import count_words
 from ..errors import InputError
 from ..registry import SELECTIONS
 from ..settings import seed_setting, setting
 from ..tables import format_table
+from ..text.words import count_words
 from .measuring import columns_read, measurable_columns, with_columns
 from .pair_batch import SIDES, numeric_column, sides_of
 from .selections import Selection, apply_selection, check_selections, named_selection, parse_selection

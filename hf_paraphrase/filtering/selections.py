@@ -26,13 +26,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..data.same_text import same_text
 from ..data.schema import COMPARISONS, is_number, is_text
 from ..errors import UsageError, choice_of
 from ..registry import SELECTIONS
+from ..text.normalization import normalize_text
+from ..text.words import tokenize
 from .measuring import measurable_columns, measures_of
 from .pair_batch import SIDES, numeric_column, sides_of
-from .tokens import tokenize
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _OPERATOR = r"<=|>=|==|!=|<|>"
@@ -47,7 +47,7 @@ _MIRROR = str.maketrans("<>", "><")
 
 def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
     """Keeps the pairs whose sides differ by more than case, spacing and invisible characters."""
-    sides = ([tokenize(same_text(text)) for text in side] for side in (sentence1, sentence2))
+    sides = ([tokenize(normalize_text(text)) for text in side] for side in (sentence1, sentence2))
     return np.array([one != two for one, two in zip(*sides, strict=True)], bool)
 
 

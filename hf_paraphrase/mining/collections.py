@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.files import write_text_whole
-from ..data.same_text import is_blank
 from ..data.text_blocks import refuse_records
 from ..data.text_files import StrictLines, read_fields, read_lines
 from ..errors import InputError
+from ..text.normalization import is_blank
 
 LAYOUTS = ("lines", "bucc")
 SIDES = ("source", "target")

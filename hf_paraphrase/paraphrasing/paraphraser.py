@@ -23,7 +23,6 @@ import pyarrow as pa
 from ..artefacts.hub_models import BUILTIN, model_name
 from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from ..data.fingerprints import normalise
 from ..data.folder import DataFolder, write_split
 from ..data.records import arrow_tables, open_rows, text_columns
 from ..data.schema import BACK_TRANSLATED, SENTENCES, columns_named, require_columns
@@ -36,6 +35,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
+from ..text.normalization import normalize_words
 from ..translation.back_translation import is_loop
 from ..translation.bitext import are_different
 from ..translation.search_settings import SearchJobSettings, SearchOptions
@@ -208,7 +208,7 @@ class Paraphraser(BatchFunction):
         pairs: list[dict[str, Any]] = []
         for index, (row, found) in enumerate(zip(rows, candidates, strict=True)):
             for text, candidate in found.items():
-                if text == normalise(row["sentence"]):
+                if text == normalize_words(row["sentence"]):
                     counts["copies"] += 1
                 elif is_loop(candidate["sentence2"]) and not is_loop(row["sentence"]):
                     counts["loops"] += 1
@@ -280,7 +280,7 @@ class Paraphraser(BatchFunction):
 
 def _add(candidates: dict[str, dict[str, Any]], new: dict[str, Any]) -> None:
     """Adds a way to a candidate; its text is that of the likeliest way."""
-    text = normalise(new["sentence2"])
+    text = normalize_words(new["sentence2"])
     old = candidates.get(text)
     if old is not None:
         total = float(np.logaddexp(old["log_prob"], new["log_prob"]))
@@ -291,7 +291,7 @@ def _add(candidates: dict[str, dict[str, Any]], new: dict[str, Any]) -> None:
 
 def _ngrams(text: str) -> Counter[tuple[str, ...]]:
     """Counts words and pairs of words."""
-    words = normalise(text).split()
+    words = normalize_words(text).split()
     return Counter([(word,) for word in words]) + Counter(itertools.pairwise(words))
 
 

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.same_text import combining_marks
+from ..text.words import split_words
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _K1, _B = 0.9, 0.4
 _RANK_CONSTANT = 60
-_ASCII_TOKEN = re.compile(r"\w+|[^\w\s]")
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    return re.compile(rf"[\w{combining_marks()}]+|[^\w\s]")
-
-
-def words_and_marks(text: str) -> list[str]:
-    """Splits a lower-cased text into runs of letters, marks and digits, and single punctuation marks."""
-    # Where no mark can be, the short pattern finds the same many times as fast.
-    return (_ASCII_TOKEN if text.isascii() else _token()).findall(text.lower())
 
 
 def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
@@ -50,7 +36,7 @@ class Bm25:
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._vocabulary: dict[str, int] = {}
-        counts = count_matrix([words_and_marks(text) for text in texts], self._vocabulary)
+        counts = count_matrix([split_words(text) for text in texts], self._vocabulary)
         frequencies = np.bincount(counts.indices, minlength=counts.shape[1])
         lengths = np.asarray(counts.sum(axis=1)).ravel()
         norms = np.repeat(1 - _B + _B * lengths / max(1.0, lengths.mean()), np.diff(counts.indptr))
@@ -63,7 +49,7 @@ class Bm25:
 
         `among` are the rows that are allowed, in rising order.
         """
-        words = [word for word in words_and_marks(query) if word in self._vocabulary]
+        words = [word for word in split_words(query) if word in self._vocabulary]
         scores = count_matrix([words], self._vocabulary) @ self._weights
         rows, values = scores.indices.astype(np.int64), scores.data
         if among is not None:

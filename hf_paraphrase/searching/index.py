@@ -22,13 +22,14 @@ from ..artefacts.files import read_json_object
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..data.batch_function import Progress, no_progress
 from ..data.folder import DataFolder, write_split
-from ..data.same_text import is_blank, same_texts
 from ..data.schema import int64_array
 from ..data.sentences import SentenceCorpus
 from ..encoders.known_texts import KnownTexts
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError, ModelError, OutputError, UsageError
 from ..settings import Constraints, Settings
+from ..text.hashing import hash_rows
+from ..text.normalization import is_blank, normalize_texts
 from ..tokenization.token_lookup import list_of_texts
 from ..vectors.checks import check_counts
 from ..vectors.exact_search import Pairs, ScoredPairs, find_nearest, find_similar_pairs, keep_best_pairs
@@ -93,12 +94,8 @@ class IndexSettings:
 
 
 def text_keys(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Computes a number for each text, the same for texts that `same_text` takes for the same (texts,).
-
-    It is another one in another process. Of a million texts two different ones share it with a probability of 3e-8.
-    """
-    same = same_texts(pa.array(texts, pa.string())).to_pylist()
-    return np.array(list(map(hash, same)), np.int64)
+    """Computes a number for each text (texts,), the same for texts that are equal after `normalize_text`."""
+    return hash_rows(normalize_texts(pa.array(texts, pa.string()))).view(np.int64)
 
 
 @dataclass(frozen=True)

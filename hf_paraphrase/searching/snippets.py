@@ -10,9 +10,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.same_text import combining_marks
+from ..text.scripts import combining_marks, python_class
+from ..text.words import split_words
 from ..vectors.similarity import unit_row_cosines
-from .bm25 import words_and_marks
 
 _MOST_CHARACTERS = 200
 _LEAST_CHARACTERS = 20
@@ -27,7 +27,7 @@ _SENTENCE_END = re.compile(
 @cache
 def _units() -> re.Pattern[str]:
     """Matches words; of a long run of characters without space, pieces of half a passage."""
-    return re.compile(rf"\S{{1,{_MOST_CHARACTERS // 2}}}[{combining_marks()}]*")
+    return re.compile(rf"\S{{1,{_MOST_CHARACTERS // 2}}}[{python_class(combining_marks())}]*")
 
 
 def passages(text: str) -> list[str]:
@@ -85,8 +85,8 @@ def best_passages(
             # What has no known word is no answer.
             scores = np.where(rows.any(axis=1), unit_row_cosines(rows, np.broadcast_to(vector, rows.shape)), -1)
         else:
-            words = set(words_and_marks(query))
-            scores = np.array([len(words.intersection(words_and_marks(item))) for item in items])
+            words = set(split_words(query))
+            scores = np.array([len(words.intersection(split_words(item))) for item in items])
         return items[scores.argmax()]
 
     return [

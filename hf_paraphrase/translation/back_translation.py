@@ -15,7 +15,6 @@ from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.folder import DataFolder
-from ..data.same_text import is_blank, same_text
 from ..data.schema import BACK_TRANSLATED
 from ..errors import InputError, UsageError
 from ..jobs.pair_output import finish_pairs, merge_reports
@@ -23,6 +22,7 @@ from ..jobs.sharded_output import ShardedOutput
 from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
+from ..text.normalization import is_blank, normalize_text
 from .bitext import check_languages
 from .evaluate import translation_table
 from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
@@ -131,7 +131,7 @@ def back_translated(
 
 def is_copy(translation: str, source: str) -> bool:
     """Returns whether a model has only copied its source, but for case, white space and invisible characters."""
-    return same_text(translation) == same_text(source)
+    return normalize_text(translation) == normalize_text(source)
 
 
 def is_loop(text: str) -> bool:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from ..data.folder import DataFolder
-from ..data.languages import primary_language
-from ..data.same_text import is_blank
 from ..errors import InputError
+from ..text.languages import primary_language
+from ..text.normalization import is_blank
 
 COLUMNS = ["source", "target", "source_lang", "target_lang"]
 

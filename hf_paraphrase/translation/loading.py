@@ -20,11 +20,11 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from ..artefacts.files import opening, read_json_object
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ..data.languages import is_language
-from ..data.same_text import is_blank
 from ..errors import ModelError, UsageError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+from ..text.languages import is_language
+from ..text.normalization import is_blank
 from .bitext import are_different
 
 _TOKENIZER_FILES = ("tokenizer.json", PARTS_FILE, "vocab.json", "vocab.txt", "*.model", "*.spm", "merges.txt")

@@ -11,9 +11,9 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from ..data.batch_function import Progress, no_progress
-from ..data.same_text import is_blank
 from ..errors import InputError, ModelError, UsageError
 from ..models.stepwise_decoder import StepwiseDecoder
+from ..text.normalization import is_blank
 from ..training.threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.filtering.measuring import add_measures
-from hf_paraphrase.filtering.tokens import tokenize
+from hf_paraphrase.text.words import tokenize
 from interleaved import ROUNDS, compare, rate, run_benchmark, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]

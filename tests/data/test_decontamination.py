@@ -5,7 +5,9 @@ import dataclasses
 import gzip
 import hashlib
 import json
+import re
 import unicodedata
+from itertools import takewhile
 
 import numpy as np
 import pyarrow as pa
@@ -17,26 +19,28 @@ from hypothesis import strategies as st
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.data.decontamination import LIST_HEADER, DecontaminationSettings, Decontaminator, load_fingerprints
-from hf_paraphrase.data.fingerprints import (
-    Containment,
-    Fingerprints,
-    fingerprint_normalised,
-    normalise,
-    normalise_all,
-    normalise_as_version_1,
-)
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.same_text import same_text
 from hf_paraphrase.data.sample import sample_paraphrases
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.text.fingerprints import Containment, Fingerprints, hash_sentences, normalize_words_as
+from hf_paraphrase.text.normalization import normalize_text, normalize_words, normalize_words_all
+from hf_paraphrase.text.scripts import python_class, unspaced_letters
+
+UNSPACED = python_class(unspaced_letters())
+
+
+def separate(match: re.Match[str]) -> str:
+    """Puts spaces around a letter with its marks."""
+    marks = "".join(takewhile(lambda c: unicodedata.category(c)[0] == "M" or c in "\uff9e\uff9f", match[2]))
+    return f" {match[1]}{marks} {match[2][len(marks) :]}"
 
 
 def by_the_description(text: str) -> str | None:
     """The words of the description, slowly: letters, marks and digits after NFKC and case folding, four or more."""
-    text = same_text(unicodedata.normalize("NFKC", text))
+    text = normalize_text(unicodedata.normalize("NFKC", text))
     characters = [c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in text]
-    words = "".join(characters).split()
+    words = re.sub(rf"([{UNSPACED}])([^ {UNSPACED}]*)", separate, "".join(characters)).split()
     return hashlib.sha256(" ".join(words).encode()).hexdigest()[:16] if len(words) >= 4 else None
 
 
@@ -44,7 +48,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40) | st.text(
 
 
 def fingerprint_of(text: str) -> str | None:
-    numbers, has_one = fingerprint_normalised(normalise_all(pa.array([text])))
+    numbers, has_one = hash_sentences(normalize_words_all(pa.array([text])))
     return f"{numbers[0]:016x}" if has_one[0] else None
 
 
@@ -52,8 +56,8 @@ def fingerprint_of(text: str) -> str | None:
 @given(st.lists(TEXT, max_size=12))
 @example(["The ﬁrst İstanbul ², _tram_ (1914)!", "a_b c-d"])
 def test_fingerprints_are_those_described_and_many_at_once_are_as_one_by_one(texts):
-    assert normalise_all(pa.array(texts, pa.string())).to_pylist() == [normalise(text) for text in texts]
-    numbers, mask = fingerprint_normalised(normalise_all(pa.array(texts, pa.string())))
+    assert normalize_words_all(pa.array(texts, pa.string())).to_pylist() == [normalize_words(text) for text in texts]
+    numbers, mask = hash_sentences(normalize_words_all(pa.array(texts, pa.string())))
     slow = [by_the_description(text) for text in texts]
     assert [f"{n:016x}" if m else None for n, m in zip(numbers.tolist(), mask.tolist(), strict=True)] == slow
 
@@ -112,7 +116,8 @@ def test_every_sentence_of_a_list_in_parquet_is_kept_out(tmp_path, name):
 
 def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, caplog):
     hindi, plain = "वह दिन में काम करता है", "sentence number {} is here".format
-    old = hashlib.sha256(normalise_as_version_1(hindi).encode()).hexdigest()[:16]
+    (words,) = normalize_words_as(1, pa.array([hindi]), pa.array([""])).to_pylist()
+    old = hashlib.sha256(words.encode()).hexdigest()[:16]
     data = "".join(f"{digits}\n" for digits in (old, fingerprint_of(plain(1)))).encode()
     path = tmp_path / "held.txt.gz"
     path.write_bytes(gzip.compress(data))
@@ -122,7 +127,7 @@ def test_lists_of_both_versions_are_matched_by_their_own_definition(tmp_path, ca
     assert (tmp_path / "new.txt").read_text().splitlines() == expected, "sorted and each once"
     with caplog.at_level("INFO"):
         old_list, new_list = load_fingerprints([path]), load_fingerprints([tmp_path / "new.txt"])
-    assert "2 fingerprints of version 1" in caplog.text and "2 fingerprints of version 2" in caplog.text
+    assert "2 fingerprints of version 1" in caplog.text and "2 fingerprints of version 3" in caplog.text
     texts = [hindi, "वह दिन में काम करती है", plain(1).upper(), plain(2)]
     assert old_list.match([texts])[0].tolist() == [True, True, True, False]
     assert new_list.match([texts])[0].tolist() == [True, False, False, True]

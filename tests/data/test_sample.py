@@ -5,10 +5,10 @@ import itertools
 
 import pytest
 
-from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.sample import BITEXT_FILE, FOLDER, PARAPHRASE_FILE, TOTAL_PAIRS, sample_bitext
 from hf_paraphrase.data.sample import sample_paraphrases as judged
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.text.normalization import normalize_words
 
 
 def test_the_splits_have_their_sizes_and_no_sentence_in_common_whatever_its_case_and_punctuation():
@@ -16,11 +16,11 @@ def test_the_splits_have_their_sizes_and_no_sentence_in_common_whatever_its_case
     sizes = {split: len(pairs) for split, pairs in bitext.items()}
     assert sizes == {"train": 30_000, "validation": 600, "test": 1_000}
     assert sum((FOLDER / name).stat().st_size for name in (BITEXT_FILE, PARAPHRASE_FILE)) < 512 * 1024
-    french = {split: {normalise(pair.french) for pair in pairs} for split, pairs in bitext.items()}
-    english = {f"bitext {split}": {normalise(pair.english) for pair in pairs} for split, pairs in bitext.items()}
+    french = {split: {normalize_words(pair.french) for pair in pairs} for split, pairs in bitext.items()}
+    english = {f"bitext {split}": {normalize_words(pair.english) for pair in pairs} for split, pairs in bitext.items()}
     for split, pairs in judged().items():
         english[f"paraphrases {split}"] = {
-            normalise(text) for pair in pairs for text in (pair.sentence1, pair.sentence2)
+            normalize_words(text) for pair in pairs for text in (pair.sentence1, pair.sentence2)
         }
     for words in (english, french):
         for one, other in itertools.combinations(words, 2):

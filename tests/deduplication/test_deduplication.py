@@ -15,10 +15,10 @@ import pytest
 from hf_paraphrase import SentenceEncoder, deduplicate, deduplicate_files
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.same_text import is_blank, same_text
 from hf_paraphrase.deduplication import duplicates
 from hf_paraphrase.deduplication.duplicates import find_duplicates
 from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.text.normalization import is_blank, normalize_text
 from hf_paraphrase.vectors import ivf_index
 
 QUESTIONS = ["How do I reset my password?", "how do I reset my  password?", "How can I reset my password?", "So what?"]
@@ -39,7 +39,7 @@ class Encoder:
         return texts
 
     def encode_token_ids(self, texts, **options):
-        return np.array([self.table[same_text(text)] for text in texts], np.float32).reshape(len(texts), -1)
+        return np.array([self.table[normalize_text(text)] for text in texts], np.float32).reshape(len(texts), -1)
 
 
 def random_texts(seed, number=200, dimension=12):
@@ -58,7 +58,7 @@ def random_texts(seed, number=200, dimension=12):
 
 def cosines_of(texts, encoder):
     is_text = [text is not None and not is_blank(text) for text in texts]
-    rows = [encoder.table[same_text(text)] if known else None for text, known in zip(texts, is_text, strict=True)]
+    rows = [encoder.table[normalize_text(text)] if known else None for text, known in zip(texts, is_text, strict=True)]
     vectors = np.array([np.zeros(len(encoder.table["text 0"])) if row is None else row for row in rows], np.float64)
     return is_text, np.where((vectors.any(1))[:, None] & vectors.any(1), vectors @ vectors.T, -2.0)
 
@@ -66,7 +66,7 @@ def cosines_of(texts, encoder):
 def naive(texts, encoder, threshold, num_earlier=0):
     """Each text goes with the same text before, else with the first near one that stays."""
     is_text, cosines = cosines_of(texts, encoder)
-    keys = [same_text(text or "") for text in texts]
+    keys = [normalize_text(text or "") for text in texts]
     representatives, similarities, compared = np.full(len(texts), -1), np.zeros(len(texts)), []
     for row in range(len(texts)):
         first = keys.index(keys[row])
@@ -88,7 +88,7 @@ def naive(texts, encoder, threshold, num_earlier=0):
 
 def naive_components(texts, encoder, threshold):
     is_text, cosines = cosines_of(texts, encoder)
-    keys = [same_text(text or "") for text in texts]
+    keys = [normalize_text(text or "") for text in texts]
     first = list(range(len(texts)))
     changed = True
     while changed:

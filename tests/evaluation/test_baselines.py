@@ -16,7 +16,7 @@ from hf_paraphrase.evaluation.baselines import (
     english_trigram_frequencies,
 )
 from hf_paraphrase.evaluation.sts import evaluate_scored
-from hf_paraphrase.searching.bm25 import words_and_marks
+from hf_paraphrase.text.words import split_words
 from hf_paraphrase.vectors.similarity import cosine_similarities
 
 TEXTS = st.lists(st.text(alphabet="abc .,é", max_size=20), min_size=8, max_size=8)
@@ -34,7 +34,7 @@ def naive_cosine(first, second, items_of, weight):
 def test_every_baseline_equals_a_cosine_counted_with_dictionaries(first, second):
     frequencies = english_trigram_frequencies()
     naive = {
-        "words": (words_and_marks, lambda item: 1.0),
+        "words": (split_words, lambda item: 1.0),
         "trigrams": (character_trigrams, lambda item: 1.0),
         "weighted-trigrams": (character_trigrams, lambda t: SMOOTHING / (SMOOTHING + frequencies.get(t, 0.0))),
     }
@@ -62,7 +62,7 @@ def test_a_vector_is_the_mean_of_its_items_and_a_weight_follows_from_a_share_of_
 
 
 def test_a_vowel_sign_belongs_to_its_word_and_trigrams_span_the_spaces_at_both_ends():
-    assert words_and_marks("वह दिन, Cafe\u0301") == ["वह", "दिन", ",", "cafe\u0301"]
+    assert split_words("वह दिन, Cafe\u0301") == ["वह", "दिन", ",", "cafe\u0301"]
     assert character_trigrams("Ab c") == [" ab", "ab ", "b c", " c "]
     assert character_trigrams("") == []
 

@@ -5,14 +5,14 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import pairs_table
 
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures, choose_measures, measures_of
-from hf_paraphrase.filtering.tokens import TokenSpans, tokenize
+from hf_paraphrase.text.words import tokenize
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 WORDS = ["a", "A", "b", "The", "the", "cat", "dogs", "sat,", "don't", "ÉTÉ", "été", ".", ""]
@@ -120,29 +120,3 @@ def test_no_two_measures_have_a_column_in_common_and_all_give_what_they_announce
 
 
 # ----- tokens
-
-TEXT = st.text(
-    st.sampled_from("abAB1 _'’ntsdrel-.,\n\t\u0301\u0130ßΣéı中\u093f\U00011134\u200b\u00a0\U0001f600\ud800\x00"),
-    max_size=14,
-) | st.text(max_size=10)
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.lists(TEXT, max_size=6))
-@example(["don't 'tis rock'n'roll ''", "a'", "'b", "a''b", "e\u0301'a", "x'r", "n"])
-@example(["a", "it's we'll I'd’ve n't nn’t can'ts 'sn't n't's", "b"])
-@example(["'"])
-@example(["n't"])
-def test_spans_are_the_tokens_of_the_regular_expression(texts):
-    lowered = [text.lower() for text in texts]
-    spans, joined = TokenSpans(lowered), "\n".join(lowered).replace("\u2019", "'")
-    tokens = [joined[start : start + size] for start, size in zip(spans.starts, spans.sizes, strict=True)]
-    found = [tokens[first : first + count] for first, count in zip(spans.first, spans.counts, strict=True)]
-    assert found == [tokenize(text) for text in lowered]
-    assert spans.sizes.tolist() == [len(token) for tokens in found for token in tokens]
-
-
-def test_vowel_signs_belong_to_their_words():
-    assert len(tokenize("वह दिन में काम करता है।")) == 7
-    assert tokenize("เขา ทำ งาน") == ["เขา", "ทำ", "งาน"]
-    assert tokenize("\U00011107\U00011134 a") == ["\U00011107\U00011134", "a"]

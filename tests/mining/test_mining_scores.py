@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.errors import InputError
@@ -18,6 +17,7 @@ from hf_paraphrase.mining.curves import Curve, measures
 from hf_paraphrase.mining.margins import margin_scores, one_to_one_pairs
 from hf_paraphrase.studies.mining.comparable import ComparableSettings, make_comparable, prepare_comparable
 from hf_paraphrase.studies.mining.evaluation import gold_ranks, recall_rows
+from hf_paraphrase.text.normalization import normalize_words
 from hf_paraphrase.vectors.exact_search import find_nearest
 from hf_paraphrase.vectors.files import open_vectors
 
@@ -192,23 +192,23 @@ def task(bitext):
 
 
 def test_gold_is_every_pair_of_the_bitext_that_holds_between_the_sides(task, bitext):
-    known = {(normalise(source), normalise(target)) for source, target in bitext}
+    known = {(normalize_words(source), normalize_words(target)) for source, target in bitext}
     for part in task.parts.values():
         assert len(set(part.source)) == len(set(part.target)) == 40 and part.gold.shape == (4, 2)
-        targets = {normalise(text): place for place, text in enumerate(part.target)}
+        targets = {normalize_words(text): place for place, text in enumerate(part.target)}
         true = {
             (row, targets[target])
             for row, text in enumerate(part.source)
             for source, target in known
-            if source == normalise(text) and target in targets
+            if source == normalize_words(text) and target in targets
         }
         assert {tuple(pair) for pair in part.gold.tolist()} == true
 
 
 def test_no_sentence_of_the_training_bitext_nor_of_another_part_is_in_a_part(task, bitext):
-    sides = [{normalise(text) for text in [*part.source, *part.target]} for part in task.parts.values()]
+    sides = [{normalize_words(text) for text in [*part.source, *part.target]} for part in task.parts.values()]
     left = np.flatnonzero(task.train | task.validation)
-    trained = {normalise(text) for row in left.tolist() for text in bitext[row]}
+    trained = {normalize_words(text) for row in left.tolist() for text in bitext[row]}
     for number, one in enumerate(sides):
         assert not one & trained
         assert not any(one & other for other in sides[:number])
@@ -218,11 +218,11 @@ def test_near_duplicates_of_planted_sentences_and_of_their_translations_are_left
     part = made(bitext, sentences=150, share=0.2, validation_size=0).parts["test"]
     translations = {}
     for source, target in bitext:
-        translations.setdefault(normalise(source), []).append(normalise(target))
+        translations.setdefault(normalize_words(source), []).append(normalize_words(target))
     gold_sources = {part.source[row] for row in part.gold[:, 0]}
-    unseen = [text for source in set(part.source) - gold_sources for text in translations[normalise(source)]]
+    unseen = [text for source in set(part.source) - gold_sources for text in translations[normalize_words(source)]]
     # The near-duplicates of this bitext are those with one letter more at the end.
-    assert not {f"{text} y" for text in unseen} & {normalise(text) for text in part.target}
+    assert not {f"{text} y" for text in unseen} & {normalize_words(text) for text in part.target}
     assert unseen
 
 

@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 from ...artefacts.remote_paths import to_path
 from ...errors import InputError, UsageError
 from ...settings import flag, seed_setting, setting
+from ...text.languages import check_language, primary_language
+from ...text.normalization import are_visible, normalize_texts
+from ...text.words import count_words
 from ..decontamination import DecontaminationSettings
-from ..languages import check_language, primary_language
 from ..records import numbered_texts, streamed_tables
-from ..same_text import count_words, has_words, same_texts
 from ..schema import BITEXT, columns_there
 from ..text_blocks import LineErrors
 from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
@@ -254,7 +255,7 @@ def clean(
     Returns the rows that stay, and how many went by each rule; a row counts under the first rule that meets it.
     """
     source, target = (table.column(name).combine_chunks() for name in ("source", "target"))
-    good = {"empty_side": has_words(source) & has_words(target)}
+    good = {"empty_side": are_visible(source) & are_visible(target)}
     if drop_identical or min_length or max_length or max_length_ratio:
         lengths = count_words(source), count_words(target)
         shorter, longer = np.minimum(*lengths), np.maximum(*lengths)
@@ -263,7 +264,7 @@ def clean(
         rows = np.flatnonzero(good["empty_side"] & (shorter == longer))
         rows = rows[_may_begin_alike(*(side.take(pa.array(rows)) for side in (source, target)))]
         good["identical_sides"] = np.ones(len(source), dtype=bool)
-        sides = (same_texts(side.take(pa.array(rows))) for side in (source, target))
+        sides = (normalize_texts(side.take(pa.array(rows))) for side in (source, target))
         good["identical_sides"][rows] = pc.not_equal(*sides).to_numpy(zero_copy_only=False)
     if min_length:
         good["too_short"] = shorter >= min_length

@@ -19,8 +19,7 @@ import pyarrow.compute as pc
 
 from ...errors import InputError, UsageError
 from ...settings import setting
-from ..fingerprints import is_among
-from ..row_selection import repeat_keys
+from ...text.hashing import are_among, hash_rows
 from ..text_blocks import LineErrors
 from ..text_files import Field, read_tables
 from .source import Part, Read, Source, TrainingSettings, find_files
@@ -134,13 +133,13 @@ def _training_pairs(read: Read, judged: Sequence[Read], most: int | None, errors
     # Errors in these files are reported where they are read themselves.
     for table in chain.from_iterable(other(LineErrors("skip")) for other in judged):
         sides = table.select(_SIDES).columns
-        judged_keys += [repeat_keys(*sides), repeat_keys(*reversed(sides))]
+        judged_keys += [hash_rows(*sides), hash_rows(*reversed(sides))]
     keys = np.unique(np.concatenate(judged_keys))
     taken = 0
     for table in read(errors):
         table = table if most is None else table.slice(0, most - taken)
         taken += table.num_rows
-        matched = is_among(repeat_keys(*table.select(_SIDES).columns), keys)
+        matched = are_among(hash_rows(*table.select(_SIDES).columns), keys)
         if matched.any():
             errors.left_out["evaluation_pair"] += int(matched.sum())
             table = table.filter(pa.array(~matched))

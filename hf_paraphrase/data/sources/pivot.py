@@ -19,11 +19,10 @@ import pyarrow.compute as pc
 from ...artefacts.remote_paths import to_path
 from ...errors import InputError, UsageError
 from ...settings import setting
+from ...text.hashing import draw_keys
+from ...text.normalization import is_blank, normalize_words_all
 from ..decontamination import DecontaminationSettings
-from ..fingerprints import normalise_all
 from ..folder import DataFolder
-from ..row_selection import text_keys
-from ..same_text import is_blank
 from ..schema import BITEXT, PAIRS
 from ..text_blocks import LineErrors
 from .preparation import recipe_of
@@ -106,7 +105,7 @@ def pivot_pairs(
     for batch in _batches(folders, split):
         rows = batch.filter(pa.array(wanted[begin : begin + batch.num_rows]))
         begin += batch.num_rows
-        forms = normalise_all(rows.column("target")).to_pylist()
+        forms = normalize_words_all(rows.column("target")).to_pylist()
         sides = (rows.column(name).to_pylist() for name in ("source_lang", "source", "target"))
         for language, source, target, form in zip(*sides, forms, strict=True):
             if form and not is_blank(source or ""):
@@ -133,7 +132,7 @@ def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:
     languages: dict[str, None] = {}
     for batch in _batches(folders, split):
         languages |= dict.fromkeys(pc.unique(batch.column("target_lang")).to_pylist())
-        keys.append(text_keys(*(pc.fill_null(batch.column(name), "") for name in ("source_lang", "source"))))
+        keys.append(draw_keys(*(pc.fill_null(batch.column(name), "") for name in ("source_lang", "source"))))
     if len(languages) > 1:
         remedy = "pivot over bitexts with one target language"
         raise InputError(f"the target languages are {', '.join(languages)}", path=folders[0].path, remedy=remedy)

@@ -19,12 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from ...errors import InputError
+from ...text.fingerprints import Fingerprints
+from ...text.hashing import draw_keys, hash_rows
+from ...text.normalization import are_visible, normalize_words_all
 from ..batch_function import available_cores, mapped_in_order, no_progress
 from ..decontamination import DecontaminationSettings
-from ..fingerprints import Fingerprints, normalise_all
 from ..folder import ORDER
-from ..row_selection import RowStore, first_occurrences, hold_out, repeat_keys, sample, shuffled, text_keys
-from ..same_text import has_words
+from ..row_selection import RowStore, first_occurrences, hold_out, sample, shuffled
 from ..text_blocks import LineErrors
 from .source import Part, Source
 
@@ -205,9 +206,9 @@ def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table)
     rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
     repeats = drawn = _NO_KEYS
     if part.repeats:
-        repeats = repeat_keys(*rows.select(part.repeats).columns)
+        repeats = hash_rows(*rows.select(part.repeats).columns)
     if part.sizes:
-        drawn = text_keys(normalise_all(rows.column("target").combine_chunks()))
+        drawn = draw_keys(normalize_words_all(rows.column("target").combine_chunks()))
     contaminated: dict[str, np.ndarray] = {}
     if evaluation_sets is not None:
         contaminated = evaluation_sets.matches([rows.column(name) for name in part.texts])
@@ -218,7 +219,7 @@ def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int
     table = fitted(table, part.schema)
     filled = np.ones(table.num_rows, dtype=bool)
     for name in part.texts:
-        filled &= has_words(table.column(name))
+        filled &= are_visible(table.column(name))
     counts = {"empty_side": int((~filled).sum())} if part.texts else {}
     return (table if filled.all() else table.filter(pa.array(filled))), counts
 

@@ -20,8 +20,8 @@ from ...artefacts.cards import check_license
 from ...artefacts.provenance import is_url
 from ...errors import InputError, UsageError, no_folder
 from ...settings import Settings, setting
+from ...text.languages import check_language
 from ..decontamination import DecontaminationSettings
-from ..languages import check_language
 from ..text_blocks import COMPRESSED, LineErrors, check_readable, files_below
 
 Read = Callable[[LineErrors], Iterable[pa.Table]]

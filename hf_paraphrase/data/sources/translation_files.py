@@ -20,7 +20,7 @@ from typing import Any, cast
 from xml.etree import ElementTree
 
 from ...errors import InputError
-from ..languages import is_language, language_tag
+from ...text.languages import is_language, language_tag
 from ..records import blocks_of
 from ..text_blocks import COMPRESSED, LineErrors, empty_file, files_below, plain_name, read_blocks, refuse_packed
 from ..text_files import Block

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...data.fingerprints import normalise
 from ...data.text_files import Field
 from ...errors import InputError, ModelError
+from ...text.normalization import normalize_words
 from ...vectors.checks import checked_vectors
 from ...vectors.similarity import cosine_similarities
 from .pair_tables import read_columns
@@ -162,7 +162,7 @@ def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> 
 
 def sentence_key(text: str) -> str:
     """Returns what two sentences that differ in typography only have in common; the text itself if it has no word."""
-    return normalise(text) or text.strip()
+    return normalize_words(text) or text.strip()
 
 
 def require_both_classes(pairs: LabelledSet, folder: Path) -> None:

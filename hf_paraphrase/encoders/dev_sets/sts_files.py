@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...data.folder import DataFolder
-from ...data.same_text import is_blank
 from ...data.sources.graded import SET_NAMES, recognise_graded_file
 from ...data.text_blocks import files_below
 from ...data.text_files import StrictLines
 from ...errors import InputError, no_folder
+from ...text.normalization import is_blank
 from .pair_sets import GradedSet, finite_scores
 from .pair_tables import columns_of
 

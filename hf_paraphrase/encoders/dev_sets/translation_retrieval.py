@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.fingerprints import normalise_all
+from ...text.normalization import normalize_words_all
 from ...vectors.exact_search import find_nearest
 
 _NEIGHBOURS = 4
@@ -39,7 +39,8 @@ def translation_retrieval(
         raise ValueError("there are no pairs")
     keys = []
     for texts in (sources, targets):
-        names = [name or text for name, text in zip(normalise_all(pa.array(texts)).to_pylist(), texts, strict=True)]
+        words = normalize_words_all(pa.array(texts)).to_pylist()
+        names = [name or text for name, text in zip(words, texts, strict=True)]
         keys.append(np.unique(np.array(names, dtype=object), return_inverse=True)[1].astype(np.int64))
     width = int(keys[1].max()) + 1
     pair_keys = np.unique(keys[0] * width + keys[1])

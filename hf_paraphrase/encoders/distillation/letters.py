@@ -12,15 +12,16 @@ folded into the table, and the model is one that knows nothing of n-grams.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-import xxhash
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from ...text.hashing import hash64
 from ...tokenization.encoder_pieces import SPACE
 from ...tokenization.token_ids import ends_of, ranges
 
@@ -79,8 +80,8 @@ class Letters(nn.Module):
         lengths = np.zeros(size, np.int64)
         lengths[: len(grams)] = [len(found) for found in grams]
         self._ends = ends_of(lengths)
-        hashed = (xxhash.xxh3_64_intdigest(gram.encode()) % buckets for found in grams for gram in found)
-        self._buckets = np.fromiter(hashed, np.int64, int(self._ends[-1]))
+        hashed = hash64(chain.from_iterable(grams))
+        self._buckets = (hashed % np.uint64(buckets)).astype(np.int64)
         generator = torch.Generator().manual_seed(seed)
         self.table = nn.Parameter(torch.randn(buckets, dimension, generator=generator) * _INITIAL_RANGE)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from ...data.decontamination import DecontaminationSettings
-from ...data.languages import check_language
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
 from ...settings import Settings, setting
+from ...text.languages import check_language
 from ...training.run import TrainingRunSettings
 from ..train_settings import NewEncoderSettings, VocabularySettings
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 from numpy.typing import NDArray
 
 from ...data.batch_function import add_report
 from ...data.decontamination import Decontaminator
 from ...data.folder import DataFolder
-from ...data.languages import is_language, primary_language
 from ...data.sentences import SentenceCorpus
 from ...errors import InputError
 from ...messages import log
+from ...text.hashing import hash64
+from ...text.languages import is_language, primary_language
 from ...tokenization.token_ids import TokenIds, ends_of
 from ..encoded_pairs import GrowingArray, TokenArrays, tokenizing
 
@@ -201,7 +201,7 @@ def read_texts(
             kept = table.column("text").to_pylist()
         encoded = [text.encode() for text in kept]
         characters.append(b"".join(encoded))
-        keys.append(_keys(encoded))
+        keys.append(hash64(encoded))
         lengths.append(np.array([len(text) for text in encoded], np.int64))
         languages.append(np.full(len(encoded), language, np.int16))
     all_keys, all_languages = np.concatenate(keys), np.concatenate(languages)
@@ -232,17 +232,13 @@ def read_texts(
     )
 
 
-def _keys(texts: Iterable[bytes]) -> NDArray[np.uint64]:
-    return np.array([xxhash.xxh3_64_intdigest(text) for text in texts], np.uint64)
-
-
 def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]) -> NDArray[np.int64]:
     """Finds for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
     taught_by = np.where(is_known, np.arange(len(keys)), -1)
     order = np.argsort(keys, kind="stable")
 
     def numbers(texts: list[str]) -> NDArray[np.int64]:
-        wanted = _keys(text.encode() for text in texts)
+        wanted = hash64(texts)
         found = order[np.searchsorted(keys, wanted, sorter=order).clip(max=len(keys) - 1)]
         return np.where(keys[found] == wanted, found, -1)
 

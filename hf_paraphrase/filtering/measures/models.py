@@ -17,10 +17,10 @@ from ...artefacts.hub_models import BUILTIN, model_folder
 from ...classification.references import is_seen, read_seen
 from ...errors import InputError, UsageError
 from ...settings import setting
+from ...text.words import tokenize
 from ...training.devices import check_device, device_setting
 from ...training.threads import one_thread
 from ..pair_batch import PairBatch, numeric_column
-from ..tokens import tokenize
 from . import Measure
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...text.ngrams import shared_ngrams
+from ...text.tokens import TokenSpans
 from ..pair_batch import PairBatch
-from ..tokens import TokenSpans, shared_ngrams
 from . import Measure
 
 SHORTEST_WORD = 3

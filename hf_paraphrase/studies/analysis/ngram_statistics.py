@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...filtering.measures.wording import SHORTEST_WORD
-from ...filtering.tokens import TokenSpans, tokenize
+from ...text.tokens import TokenSpans
+from ...text.words import tokenize
 from ...training.verdicts import Difference, Interval
 from ...vectors.metrics import spearman
 

@@ -19,9 +19,9 @@ from ...data.folder import DataFolder
 from ...data.sentences import lines_of_file
 from ...errors import InputError
 from ...filtering.row_choice import lowest_of_each
-from ...filtering.tokens import TokenSpans
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
+from ...text.tokens import TokenSpans
 from ...training.verdicts import Interval
 from ..report import ReportSettings, report
 from .ngram_statistics import (

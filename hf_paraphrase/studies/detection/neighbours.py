@@ -15,10 +15,10 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
-from ...filtering.tokens import tokenize
 from ...searching.index import Neighbour, SearchIndex, build_index, text_keys
 from ...settings import recipe, setting
 from ...tables import format_table, plain_markdown, short_names
+from ...text.words import tokenize
 from ..report import ReportSettings, report
 
 _MOST_ROWS = 50

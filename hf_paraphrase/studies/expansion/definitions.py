@@ -12,8 +12,8 @@ from functools import cache
 from types import ModuleType
 from typing import NamedTuple
 
-from ...data.fingerprints import Fingerprints
 from ...errors import UsageError
+from ...text.fingerprints import Fingerprints
 from .wordnet import WordNet
 from .words import PartOfSpeechTagger, split_words
 

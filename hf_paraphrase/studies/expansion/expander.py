@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import xxhash
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.provenance import inherited_metadata
 from ...artefacts.remote_paths import to_path
 from ...data.decontamination import DecontaminationSettings, Decontaminator
-from ...data.fingerprints import Fingerprints
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe, seed_setting, setting
+from ...text.fingerprints import Fingerprints
+from ...text.hashing import hash64
 from .definitions import Definition, Definitions, a_or_an
 from .wordnet import WordNet, find_wordnet
 from .words import STOP_WORDS, PartOfSpeechTagger, begins_sentence, split_words
@@ -94,12 +94,13 @@ class Expander:
 
     def expand_counted(self, sentences: Sequence[str], epoch: int = 0) -> Expanded:
         """Expands sentences, and counts."""
-        salt = xxhash.xxh3_64_intdigest(struct.pack("<qq", self.seed, epoch))
-        rows = [self._expand(sentence, salt) for sentence in sentences]
+        salt = int(hash64([struct.pack("<qq", self.seed, epoch)])[0])
+        keys = hash64(sentences, salt).tolist()
+        rows = [self._expand(sentence, key) for sentence, key in zip(sentences, keys, strict=True)]
         counts = np.array([row[1:] for row in rows], np.int64).reshape(-1, 2)
         return Expanded([row[0] for row in rows], counts[:, 0], counts[:, 1])
 
-    def _expand(self, sentence: str, salt: int) -> tuple[str, int, int]:
+    def _expand(self, sentence: str, key: int) -> tuple[str, int, int]:
         """Returns a sentence expanded, how many words were, and how many could have been."""
         parts = split_words(sentence)
         words = parts[1::2]
@@ -117,10 +118,9 @@ class Expander:
                 definitions[index] = definition
         if num_words >= _FEWEST_WORDS and 2 * num_english < num_words:
             return sentence, 0, 0
-        hashed = xxhash.xxh3_64_intdigest(sentence.encode("utf-8", "surrogatepass"), salt)
-        chance = (_mixed(hashed) >> 11) * 2.0**-53
+        chance = (_mixed(key) >> 11) * 2.0**-53
         number = math.floor(self.share * len(definitions) + chance)
-        chosen = sorted(definitions, key=lambda index: _mixed(hashed + (index + 1) * _GOLDEN))[:number]
+        chosen = sorted(definitions, key=lambda index: _mixed(key + (index + 1) * _GOLDEN))[:number]
         # From the last to the first: what is before a word decides about its article.
         for index in sorted(chosen, reverse=True):
             _put(parts, index, definitions[index], labels)

@@ -20,16 +20,17 @@ from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.cards import check_license
-from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder, write_split
-from ...data.row_selection import hold_out, text_keys
-from ...data.same_text import count_words
+from ...data.row_selection import hold_out
 from ...data.schema import BITEXT
 from ...data.sources.source import OutputSettings
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...mining.collections import SIDES, write_gold, write_side
 from ...settings import recipe, seed_setting, setting
+from ...text.hashing import draw_keys
+from ...text.normalization import normalize_words_all
+from ...text.words import count_words
 
 LARGEST_GROUP = 100
 """Groups of more rows than this go to the training bitext whole."""
@@ -103,7 +104,7 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
     the task, on either side, and none of one part in another.
     """
     texts = {side: rows.column(side).combine_chunks().fill_null("") for side in SIDES}
-    normal = {side: normalise_all(column) for side, column in texts.items()}
+    normal = {side: normalize_words_all(column) for side, column in texts.items()}
     source, target = (column.to_numpy(zero_copy_only=False) for column in normal.values())
     usable = (source != "") & (target != "")
     group = _groups(*normal.values())
@@ -136,7 +137,7 @@ def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    keys = np.concatenate([text_keys(source), text_keys(target)])
+    keys = np.concatenate([draw_keys(source), draw_keys(target)])
     different, nodes = np.unique(keys, return_inverse=True)
     left, right = nodes.reshape(-1)[: len(source)], nodes.reshape(-1)[len(source) :]
     edges = coo_array((np.ones(len(left), bool), (left, right)), shape=(len(different), len(different)))

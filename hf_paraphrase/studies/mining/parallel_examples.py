@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...data.fingerprints import normalise_all
 from ...data.folder import DataFolder
 from ...data.sentences import naming
 from ...errors import InputError
 from ...mining.collections import SIDES
 from ...settings import setting
+from ...text.normalization import normalize_words_all
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
@@ -125,7 +125,7 @@ def _side(
     different = encoded.dictionary.cast(pa.string())
     kept = different.to_pylist()
     # A sentence of nothing but punctuation is only equal to itself.
-    names = [name or text for name, text in zip(normalise_all(different).to_pylist(), kept, strict=True)]
+    names = [name or text for name, text in zip(normalize_words_all(different).to_pylist(), kept, strict=True)]
     groups = pa.array(names, pa.large_string()).dictionary_encode().indices.to_numpy().astype(np.int64)
     backend = tokenizer.backend_tokenizer
     # Numbers are given in the order of first occurrence, and the training pairs come first.

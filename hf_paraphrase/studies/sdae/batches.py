@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-import xxhash
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from ...text.hashing import hash64
 from ...tokenization.token_ids import TokenIds
 from ...tokenization.token_lookup import ids_of, lookup_for
 from ...training.batches import EpochBatches, Item
@@ -70,8 +70,9 @@ def encode_sentences(
     while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
         num_texts += len(block)
         encoded = ids_of(backend, block, lookup)
-        for text, ids in zip(block, np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1]), strict=True):
-            key = xxhash.xxh3_64_intdigest(ids.tobytes())
+        all_ids = np.split(encoded.ids.astype(np.int32), encoded.offsets[1:-1])
+        keys = hash64(ids.tobytes() for ids in all_ids).tolist()
+        for text, ids, key in zip(block, all_ids, keys, strict=True):
             if min_words <= len(ids) <= max_words and key not in seen:
                 seen.add(key)
                 kept_ids.append(ids)

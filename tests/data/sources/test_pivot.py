@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_runs import bitext_of, write
 
-from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.pivot import PIVOT
 from hf_paraphrase.data.sources.pivot import pivot_pairs as pivot_pairs_of
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.text.normalization import normalize_words
 
 
 def bitext(folder, rows, *languages):
@@ -66,11 +66,11 @@ def test_the_set_of_pairs_is_that_of_a_double_loop(tmp_path_factory, first, seco
     expected: dict[frozenset, set] = {}
     for language, rows in enumerate((first, second)):
         for (source, target), (other_source, other) in combinations(rows, 2):
-            forms = {normalise(target), normalise(other)} - {""}
+            forms = {normalize_words(target), normalize_words(other)} - {""}
             if source == other_source and len(forms) == 2:
                 expected.setdefault(frozenset(forms), set()).add((language, source))
     pairs, left_out = pivot_pairs(folders)
-    found = [frozenset((normalise(a), normalise(b))) for a, b, _, _ in as_tuples(pairs)]
+    found = [frozenset((normalize_words(a), normalize_words(b))) for a, b, _, _ in as_tuples(pairs)]
     assert len(found) == len(set(found)) and set(found) == set(expected)
     numbers = dict(zip(found, pairs["num_pivots"].to_pylist(), strict=True))
     assert numbers == {pair: len(sources) for pair, sources in expected.items()}

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_selection as row_selection
 import hf_paraphrase.data.text_blocks as text_blocks
-from hf_paraphrase.data.fingerprints import normalise
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources import rows as rows_module
 from hf_paraphrase.data.sources.bitext import BitextSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.text.normalization import normalize_words
 
 
 def aligned(folder: Path, rows: list[tuple[str, str]], name: str = "train", **options) -> BitextSource:
@@ -60,7 +60,7 @@ def test_drawn_parts_have_the_size_asked_for_and_share_no_english_sentence(tmp_p
     rows += [(source, target.upper() + "!") for source, target in rows[:100]]
     parts, corpus = rows_of(aligned(tmp_path, rows, validation_size=40, test_size=60))
     assert [len(parts[name]) for name in ("train", "validation", "test")] == [400, 40, 60]
-    english = {name: {normalise(row["target"]) for row in part} for name, part in parts.items()}
+    english = {name: {normalize_words(row["target"]) for row in part} for name, part in parts.items()}
     assert not english["train"] & english["validation"]
     assert not english["train"] & english["test"]
     assert not english["validation"] & english["test"]

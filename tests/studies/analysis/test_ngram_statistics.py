@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.filtering.tokens import tokenize
 from hf_paraphrase.studies.analysis.ngram_statistics import (
     average_idf,
     contrast_ngrams,
@@ -17,6 +16,7 @@ from hf_paraphrase.studies.analysis.ngram_statistics import (
     rank_correlations,
 )
 from hf_paraphrase.studies.analysis.pairs import PairSample, ranked_examples
+from hf_paraphrase.text.words import tokenize
 
 TEXTS = st.lists(st.text("ab .'xyz", max_size=24), min_size=1, max_size=6)
 

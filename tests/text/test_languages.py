@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hf_paraphrase.data.languages import check_language, is_language
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.text.languages import check_language, is_language
 
 
 def test_what_is_no_language_code_is_refused_by_name():

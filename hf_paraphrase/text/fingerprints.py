@@ -1,9 +1,11 @@
 """Fingerprints of normalised sentences, by which training data are kept separate from evaluation data.
 
-A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence (`same_text.words_of`).
-Sentences of fewer than four words have none: they are so common that they tell nothing. Version 1 of the definition
-lower-cased and took combining marks for the ends of words, so that different sentences of Hindi or Arabic shared
-fingerprints; lists of it are still matched by it.
+A fingerprint is the first 16 hexadecimal digits of the SHA-256 of the words of a sentence
+(:func:`~.normalization.normalize_words`). Sentences of fewer than four words have none: they are too common. Lists of
+the older versions of this definition are still matched by the version that made them:
+
+* Version 2 took text between spaces as one word, so that most sentences of Chinese, Japanese and Thai had none.
+* Version 1 also lower-cased, and cut words at combining marks, so that different sentences of Hindi shared one.
 """
 
 from __future__ import annotations
@@ -13,26 +15,28 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import Protocol, TypeAlias
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .same_text import words_of, words_of_all
+from .hashing import are_among
+from .normalization import as_string_array, normalize_words, normalize_words_all
+from .scripts import re2_class, unspaced_letters
 
-VERSION = 2
+if TYPE_CHECKING:
+    from .normalization import Texts
+
+VERSION = 3
 SHORTEST_IN_WORDS = 4
 SHORTEST_NGRAM = 4
 SHARE = 0.7
 """The least share of the n-grams of a sentence that must occur in a set."""
-normalise = words_of
-normalise_all = words_of_all
-Texts: TypeAlias = pa.Array | pa.ChunkedArray | Sequence[str]
 
 
-def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+def hash_sentences(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Computes fingerprints (sentences,), uint64, 0 where there is none, and which have one (sentences,), bool."""
     long_enough = pc.greater_equal(pc.count_substring(normal, " "), SHORTEST_IN_WORDS - 1)
     mask = long_enough.to_numpy(zero_copy_only=False)
@@ -43,16 +47,21 @@ def fingerprint_normalised(normal: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return numbers, mask
 
 
-def normalise_as_version_1(text: str) -> str:
-    """Returns a text as version 1 of the fingerprints saw it."""
+def normalize_words_as(version: int, texts: pa.Array, words: pa.Array) -> pa.Array:
+    """Normalizes words as a version of the fingerprints does; `words` are those of the current version."""
+    if version == VERSION:
+        return words
+    if version == 1:
+        differs, normalize = pc.invert(pc.string_is_ascii(texts)), _normalize_as_version_1
+    else:
+        differs = pc.match_substring_regex(words, f"[{re2_class(unspaced_letters())}]")
+        normalize = partial(normalize_words, split_unspaced=False)
+    old = [normalize(text) for text in texts.filter(differs).to_pylist()]
+    return pc.replace_with_mask(words, differs, pa.array(old, pa.string()))
+
+
+def _normalize_as_version_1(text: str) -> str:
     return re.sub(r"[\W_]+", " ", unicodedata.normalize("NFKC", text).lower()).strip()
-
-
-def _of_version_1(texts: pa.Array, normal: pa.Array) -> pa.Array:
-    """Returns texts as version 1 saw them; those in ASCII are the same in both versions."""
-    other = pc.invert(pc.string_is_ascii(texts))
-    old = [normalise_as_version_1(text) for text in texts.filter(other).to_pylist()]
-    return pc.replace_with_mask(normal, other, pa.array(old, pa.string()))
 
 
 class Matcher(Protocol):
@@ -119,12 +128,12 @@ class Fingerprints:
     def __init__(self, sets: Mapping[str, np.ndarray], matchers: Sequence[Matcher] = ()) -> None:
         self._matchers = matchers
         self.sets = {name: np.unique(np.asarray(values, dtype=np.uint64)) for name, values in sets.items()}
-        self.version_1: set[str] = set()
+        self.versions = dict.fromkeys(self.sets, VERSION)
 
     def add(self, name: str, texts: pa.Array) -> int:
         """Adds a set of sentences; returns how many have a fingerprint."""
-        words = words_of_all(texts)
-        numbers, has_one = fingerprint_normalised(words)
+        words = normalize_words_all(texts)
+        numbers, has_one = hash_sentences(words)
         if not has_one.any():
             return 0
         self.add_numbers(name, numbers[has_one])
@@ -135,17 +144,20 @@ class Fingerprints:
     def add_numbers(self, name: str, numbers: np.ndarray, version: int = VERSION) -> None:
         """Adds a set of fingerprints."""
         self.sets[name] = np.unique(np.concatenate([self.sets.get(name, np.empty(0, np.uint64)), numbers]))
-        if version == 1:
-            self.version_1.add(name)
+        self.versions[name] = version
 
     @cached_property
     def _by_version(self) -> list[tuple[int, set[str], np.ndarray]]:
         """The sets of each version, and all their fingerprints."""
-        names = {1: self.version_1, VERSION: self.sets.keys() - self.version_1}
         return [
-            (version, set(named), np.unique(np.concatenate([self.sets[name] for name in named])))
-            for version, named in names.items()
-            if named
+            (
+                version,
+                {name for name in self.sets if self.versions[name] == version},
+                np.unique(
+                    np.concatenate([values for name, values in self.sets.items() if self.versions[name] == version])
+                ),
+            )
+            for version in sorted(set(self.versions.values()))
         ]
 
     def matches(self, columns: Sequence[Texts]) -> dict[str, np.ndarray]:
@@ -156,8 +168,8 @@ class Fingerprints:
         size = len(columns[0])
         labels: list[Callable[[str], str]] = [str, *(matcher.label for matcher in self._matchers)]
         found: list[dict[str, np.ndarray]] = [{} for _ in labels]
-        for column in map(as_texts, columns):
-            texts, words = pc.fill_null(column, ""), words_of_all(column)
+        for column in map(as_string_array, columns):
+            texts, words = pc.fill_null(column, ""), normalize_words_all(column)
             ways = [self._equal_sentences(texts, words), *(way.match(texts, words) for way in self._matchers)]
             for masks, rows_by_set in zip(found, ways, strict=True):
                 for name, rows in rows_by_set.items():
@@ -182,24 +194,8 @@ class Fingerprints:
         """Finds for each set the numbers of the sentences with a fingerprint that is in it."""
         rows_by_set: dict[str, np.ndarray] = {}
         for version, names, known in self._by_version:
-            numbers, has_one = fingerprint_normalised(words if version == VERSION else _of_version_1(texts, words))
-            rows = np.flatnonzero(has_one & is_among(numbers, known))
+            numbers, has_one = hash_sentences(normalize_words_as(version, texts, words))
+            rows = np.flatnonzero(has_one & are_among(numbers, known))
             for name in names if len(rows) else ():
-                rows_by_set[name] = rows[is_among(numbers[rows], self.sets[name])]
+                rows_by_set[name] = rows[are_among(numbers[rows], self.sets[name])]
         return rows_by_set
-
-
-def is_among(numbers: np.ndarray, ascending: np.ndarray) -> np.ndarray:
-    """Returns which numbers (n,) are among some that are sorted: few are looked up in many, again and again."""
-    if not len(ascending):
-        return np.zeros(len(numbers), dtype=np.bool_)
-    return np.take(ascending, np.searchsorted(ascending, numbers), mode="clip") == numbers
-
-
-def as_texts(texts: Texts) -> pa.Array:
-    """Returns a column of texts as one Arrow array of strings."""
-    if isinstance(texts, pa.ChunkedArray):
-        texts = texts.combine_chunks()
-    if isinstance(texts, pa.Array):
-        return texts if texts.type == pa.string() else texts.cast(pa.string())
-    return pa.array(list(texts), pa.string())

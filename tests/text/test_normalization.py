@@ -7,8 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import hf_paraphrase.data.same_text as module
-from hf_paraphrase.data.same_text import has_words, is_blank, same_text, same_texts, words_of, words_of_all
+from hf_paraphrase.text.normalization import (
+    are_visible,
+    is_blank,
+    normalize_text,
+    normalize_texts,
+    normalize_words,
+    normalize_words_all,
+)
+from hf_paraphrase.text.scripts import combining_marks
 
 INVISIBLE = "\u200b\ufeff\u200e\xad\u2060\u3164\u2800\x07\x00\u200d"
 LETTERS = st.characters(exclude_categories=["Cs"]) | st.sampled_from(f"aB \t\v\x1c_İıßς{INVISIBLE}")
@@ -27,31 +34,32 @@ TEXTS = st.lists(st.text(LETTERS), max_size=6)
     ],
 )
 def test_texts_are_the_same_whatever_their_case_white_space_and_invisible_characters(one, other):
-    assert same_text(one) == same_text(other)
+    assert normalize_text(one) == normalize_text(other)
 
 
 @pytest.mark.parametrize(("one", "other"), [("a b", "ab"), ("a.", "a"), ("करता", "करती"), ("résumé", "resume")])
 def test_other_texts_are_not_the_same(one, other):
-    assert same_text(one) != same_text(other)
+    assert normalize_text(one) != normalize_text(other)
 
 
 @given(TEXTS)
 @settings(deadline=None)
 def test_many_texts_at_once_are_as_one_by_one_and_the_form_is_its_own_form(texts):
     array = pa.array(texts, pa.string())
-    assert same_texts(array).to_pylist() == [same_text(text) for text in texts]
-    assert words_of_all(array).to_pylist() == [words_of(text) for text in texts]
-    assert has_words(array).tolist() == [bool(same_text(text)) for text in texts]
-    assert [words_of(words_of(text)) for text in texts] == [words_of(text) for text in texts]
+    assert normalize_texts(array).to_pylist() == [normalize_text(text) for text in texts]
+    assert normalize_words_all(array).to_pylist() == [normalize_words(text) for text in texts]
+    assert are_visible(array).tolist() == [bool(normalize_text(text)) for text in texts]
+    assert [normalize_words(normalize_words(text)) for text in texts] == [normalize_words(text) for text in texts]
 
 
 @pytest.mark.parametrize("text", [*INVISIBLE, INVISIBLE, f" {INVISIBLE} ", "", "\u3000"])
 def test_a_text_of_invisible_characters_is_empty(text):
-    assert not has_words(pa.array([text]))[0] and not same_text(text) and is_blank(text) and not is_blank(f"{text}a")
+    assert not are_visible(pa.array([text]))[0] and not normalize_text(text)
+    assert is_blank(text) and not is_blank(f"{text}a")
 
 
 def test_words_are_runs_of_letters_marks_and_digits():
-    assert words_of("Two men's DOGS -- run_fast! ²") == "two men s dogs run fast 2"
-    assert words_of("करता है।") == unicodedata.normalize("NFC", "करता है")
-    marks = set(module.combining_marks())
+    assert normalize_words("Two men's DOGS -- run_fast! ²") == "two men s dogs run fast 2"
+    assert normalize_words("करता है।") == unicodedata.normalize("NFC", "करता है")
+    marks = {chr(code) for low, high in combining_marks() for code in range(low, high + 1)}
     assert {"\u0301", "\u093f"} < marks and not {"a", "क"} & marks
