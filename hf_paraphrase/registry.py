@@ -25,6 +25,8 @@ _IMPORTED = "hf_paraphrase_import."
 
 
 RENAMED = {
+    "hf_paraphrase.encoders.EncoderKind": "hf_paraphrase.encoders.Architecture",
+    "hf_paraphrase.encoders.distillation.Letters": "hf_paraphrase.encoders.distillation.CharNgramEmbeddings",
     "hf_paraphrase.environment": "hf_paraphrase.env",
     "hf_paraphrase.estimate_lexical_table": "hf_paraphrase.lexical_table",
     "hf_paraphrase.evaluate_translation": "hf_paraphrase.evaluate_nmt",
@@ -181,17 +183,17 @@ SELECTIONS = Registry("selection", {"different": "hf_paraphrase.filtering.select
 ENCODERS = Registry(
     "type of encoder",
     {
-        "avg": "hf_paraphrase.encoders.kinds:AVG",
-        "gran": "hf_paraphrase.encoders.kinds:GRAN",
-        "recurrent": "hf_paraphrase.encoders.kinds:RECURRENT",
-        "trigram": "hf_paraphrase.encoders.kinds:TRIGRAM",
-        "word-trigram": "hf_paraphrase.encoders.kinds:WORD_TRIGRAM",
+        "avg": "hf_paraphrase.encoders.architectures:AVG",
+        "gran": "hf_paraphrase.encoders.architectures:GRAN",
+        "recurrent": "hf_paraphrase.encoders.architectures:RECURRENT",
+        "trigram": "hf_paraphrase.encoders.architectures:TRIGRAM",
+        "word-trigram": "hf_paraphrase.encoders.architectures:WORD_TRIGRAM",
     },
 )
-"""Sentence encoders to train: `PreTrainedModel` classes, or `hf_paraphrase.encoders.kinds.EncoderKind` objects."""
+"""Sentence encoders to train: `PreTrainedModel` or `hf_paraphrase.encoders.architectures.Architecture` objects."""
 
 MATCHERS = Registry(
-    "way to match evaluation sentences", {"similarity": "hf_paraphrase.encoders.known_texts:SimilarSentences"}
+    "way to match evaluation sentences", {"similarity": "hf_paraphrase.encoders.search_embedder:SimilarSentences"}
 )
 """What decontamination compares with besides words, `hf_paraphrase.text.fingerprints.Matcher` classes."""
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..encoders.padded_batches import batches_of_like_length, evaluation_mode
+from ..encoders.backends.padded_batches import batches_of_like_length, evaluation_mode
 from ..models.registry import model_class
-from ..tokenization.token_ids import TokenIds
-from ..tokenization.token_lookup import ids_of, list_of_texts, lookup_for
+from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
+from ..tokenization.ragged_ids import TokenIds
 from ..training.devices import CPU
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.ragged_ids import TokenIds
 from ..training.batches import EpochBatches, Item
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .reference_scorer import reference_probabilities, token_ids

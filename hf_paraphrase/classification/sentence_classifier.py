@@ -16,11 +16,11 @@ from torch import Tensor, nn
 
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
-from ..encoders.padded_batches import batches_of_like_length
+from ..encoders.backends.padded_batches import batches_of_like_length
 from ..errors import UsageError
 from ..models.registry import model_class
-from ..tokenization.token_ids import TokenIds
-from ..tokenization.token_lookup import list_of_texts
+from ..tokenization.fast_tokenize import list_of_texts
+from ..tokenization.ragged_ids import TokenIds
 from ..training.batches import EpochBatches, Item
 from ..training.devices import CPU
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments

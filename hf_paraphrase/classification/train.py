@@ -134,7 +134,7 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
     """Makes the classifier with the encoder's parameters, or random ones."""
     from transformers import set_seed
 
-    from ..encoders.pooled_transformer import network_for_a_head
+    from ..encoders.backends.pooled_transformer import network_for_a_head
     from ..models.configuration_sentence_classifier import SentenceClassifierConfig
     from ..models.modeling_sentence_classifier import SentenceClassifier
 

@@ -23,7 +23,7 @@ from ..inputs import copied_inputs
 from ..messages import log, shown_line
 from ..settings import recipe, setting
 from ..tables import format_table, plain_markdown
-from ..tokenization.token_lookup import list_of_texts
+from ..tokenization.fast_tokenize import list_of_texts
 from ..training.devices import DeviceSettings
 from .duplicates import Duplicates, find_duplicates
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..data.batch_function import available_cores, mapped_in_order, no_progress
-from ..encoders.known_texts import KnownTexts
+from ..encoders.search_embedder import SearchEmbedder
 from ..text.hashing import hash_rows
 from ..text.normalization import are_visible, as_string_array, normalize_texts
 from ..training.threads import one_blas_thread
@@ -145,7 +145,7 @@ class _Comparison:
     near: NearVectors
 
     def __init__(self, encoder: SentenceEncoder, batch_size: int, num_texts: int, num_earlier: int) -> None:
-        self._embedder, self._batch_size, self._num_earlier = KnownTexts(encoder), batch_size, num_earlier
+        self._embedder, self._batch_size, self._num_earlier = SearchEmbedder(encoder), batch_size, num_earlier
         self.representatives = np.full(num_texts, -1, np.int64)
         self.similarities = np.zeros(num_texts)
         self.counts = {"unknown_words": 0}

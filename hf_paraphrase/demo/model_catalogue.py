@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import model_folder
-from ..encoders.kinds import own_classes
+from ..encoders.architectures import own_classes
+from ..encoders.backends.static_table import MODEL2VEC
 from ..encoders.sentence_encoder import SentenceEncoder
-from ..encoders.static_tables import MODEL2VEC
 from ..errors import HfParaphraseError, UsageError
 from ..models.registry import MODELS, SENTENCE_ENCODERS
 from ..registry import BUILTINS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoders.known_texts import KnownTexts
+from ..encoders.search_embedder import SearchEmbedder
 from ..errors import ModelError
 from .answers import WITH_MODELS, answered, escaped, note, sentences_of
 from .model_catalogue import KNOWN_LANGUAGES, ModelCatalogue
@@ -60,7 +60,7 @@ def compared(catalogue: ModelCatalogue, name: str, typed: str) -> str:
     reason = ""
     encoder = catalogue.encoder(name)
     cosines = encoder.similarity(sentences, sentences)
-    nonzero = [bool(vector.any()) for vector in KnownTexts(encoder).embed(sentences)]
+    nonzero = [bool(vector.any()) for vector in SearchEmbedder(encoder).embed(sentences)]
     try:
         words = [word_vectors(encoder, sentence) for sentence in sentences]
     except ModelError as error:

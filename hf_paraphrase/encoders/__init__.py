@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "distillation": ["DistillationTrainer", "DistillationTrainingArguments"],
         "encoded_pairs": ["EncodedPairs", "encode_pairs"],
         "encoder_vocabulary": ["EncoderVocabulary", "word_level_vocabulary"],
-        "kinds": ["EncoderKind", "new_encoder"],
+        "architectures": ["Architecture", "new_encoder"],
         "losses": ["ContrastiveLoss", "MarginLoss", "RankingLoss"],
         "negatives": ["mine_hard_negatives"],
         "sentence_encoder": ["SentenceEncoder"],

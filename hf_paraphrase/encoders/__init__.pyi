@@ -2,21 +2,21 @@
 
 from hf_paraphrase import train_encoder
 
+from .architectures import Architecture, new_encoder
 from .distillation import DistillationTrainer, DistillationTrainingArguments
 from .encoded_pairs import EncodedPairs, encode_pairs
 from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
-from .kinds import EncoderKind, new_encoder
 from .losses import ContrastiveLoss, MarginLoss, RankingLoss
 from .negatives import mine_hard_negatives
 from .sentence_encoder import SentenceEncoder
 from .trainer import EncoderTrainer, EncoderTrainingArguments
 
 __all__ = [
+    "Architecture",
     "ContrastiveLoss",
     "DistillationTrainer",
     "DistillationTrainingArguments",
     "EncodedPairs",
-    "EncoderKind",
     "EncoderTrainer",
     "EncoderTrainingArguments",
     "EncoderVocabulary",

@@ -22,8 +22,8 @@ from ..data.schema import BACK_TRANSLATED, BITEXT
 from ..errors import InputError, OutputError
 from ..messages import log
 from ..text.hashing import hash64
-from ..tokenization.token_ids import TokenIds, ends_of, id_counts, ranges
-from ..tokenization.token_lookup import ids_of, lookup_for
+from ..tokenization.fast_tokenize import ids_of, lookup_for
+from ..tokenization.ragged_ids import TokenIds, ends_of, id_counts, ranges
 from ..training.batches import Item
 
 if TYPE_CHECKING:

@@ -25,19 +25,19 @@ from ..registry import BUILTINS, ENCODERS
 from ..settings import flag
 from ..tokenization.character_trigram import looks_like_trigrams
 from ..training.word_vectors import Coverage, WordVectors, initial_embeddings, words_of_tokens
-from .encoded_pairs import EncodedPairs
-from .initial_vectors import read_initial_vectors, read_word_list
-from .kinds import (
+from .architectures import (
     DROPOUTS,
+    architecture_of,
     check_own_class,
     encoder_class,
-    encoder_kind,
     new_encoder,
     third_party_type,
 )
-from .onnx_encoder import is_onnx_folder
-from .static_tables import read_static
-from .text_tokens import Reading
+from .backends.batch_tokenizer import InputProcessing
+from .backends.onnx_graph import is_onnx_folder
+from .backends.static_table import read_static
+from .encoded_pairs import EncodedPairs
+from .initial_vectors import read_initial_vectors, read_word_list
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -92,7 +92,7 @@ def word_level_vocabulary(
     return build_word_level_tokenizer(words[:vocabulary_size], **style), vectors
 
 
-def given_vocabulary(
+def load_vocabulary(
     folder: str | os.PathLike[str], initial_vectors: str | os.PathLike[str] | None = None, **options: Any
 ) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
     """Opens a tokenizer of any fast kind, and reads the initial vectors of its tokens.
@@ -125,7 +125,7 @@ def untrained_encoder(
     seed: int = 0,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Makes an encoder with random weights for some pairs."""
-    if encoder_kind(name).trigrams:
+    if architecture_of(name).trigrams:
         raise UsageError(f"the tokens of `{name}` are not words alone", remedy="use hf_paraphrase.train_encoder")
     if tokenizer is None:
         if isinstance(pairs, EncodedPairs | Iterator):
@@ -140,7 +140,7 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
     from ..models.tokenization_concatenation import ConcatenationTokenizer
     from ..tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
 
-    kind = encoder_kind(settings.model_type)
+    kind = architecture_of(settings.model_type)
     options: dict[str, Any] = {
         "initial_vectors": settings.initial_vectors,
         # Encoders whose embeddings have a size of their own take word vectors of any size.
@@ -151,7 +151,7 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
     most, min_frequency = settings.vocabulary_size or None, settings.min_frequency
     words = vectors = None
     if settings.tokenizer is not None:
-        words, vectors = given_vocabulary(settings.tokenizer, **options)
+        words, vectors = load_vocabulary(settings.tokenizer, **options)
     elif kind.words:
         words, vectors = word_level_vocabulary(
             sentences(),
@@ -183,7 +183,7 @@ def untrained_model(
     import torch
 
     vectors = vocabulary.vectors
-    kind = encoder_kind(settings.model_type)
+    kind = architecture_of(settings.model_type)
     # Trigrams that are to be skipped do not get past their tokenizer.
     options = [name for name in kind.options if kind.words or name != "skip_unknown"]
     model = new_encoder(
@@ -207,7 +207,7 @@ def untrained_model(
     return model, coverage
 
 
-def started_encoder(
+def prepare_encoder(
     settings: Any,
     sentences: Callable[[], Iterable[str]],
     encode: Callable[[Any], Encoded],
@@ -245,7 +245,7 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     if third_party is not None:
         return third_party
     model_class = encoder_class(folder)
-    able = [kind for kind in ENCODERS if encoder_kind(kind).model_class is model_class]
+    able = [kind for kind in ENCODERS if architecture_of(kind).model_class is model_class]
     if not able:
         model_type = model_class.config_class.model_type
         remedy = "give a folder that train-encoder made"
@@ -253,13 +253,13 @@ def initial_kind(name: str | os.PathLike[str]) -> str:
     if len(able) > 1:
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True)
         trigrams = looks_like_trigrams(load_tokenizer(folder, config.vocab_size).backend_tokenizer)
-        able = [kind for kind in able if encoder_kind(kind).trigrams == trigrams] or able
+        able = [kind for kind in able if architecture_of(kind).trigrams == trigrams] or able
     return able[0]
 
 
 def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float | None]) -> SentenceEncoder:
     """Opens the encoder that a training continues from, with the dropouts of this training."""
-    encoder = trainable(model_folder(name, any_type=True))
+    encoder = as_trainable_encoder(model_folder(name, any_type=True))
     config = encoder.model.config
     for option, rate in dropouts.items():
         if hasattr(encoder.model, "embeddings") and hasattr(config, option):
@@ -269,12 +269,12 @@ def _initial_encoder(name: str | os.PathLike[str], dropouts: Mapping[str, float 
     return encoder
 
 
-def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
+def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     """Returns an encoder whose model a trainer can train; its `folder` is where it comes from, if that is known."""
     import torch
     from transformers import PreTrainedModel
 
-    from .pooled_transformer import PooledTransformer
+    from .backends.pooled_transformer import PooledTransformer
     from .sentence_encoder import SentenceEncoder
 
     if isinstance(model, str | os.PathLike):
@@ -296,7 +296,7 @@ def trainable(model: Any, tokenizer: Any = None) -> SentenceEncoder:
         encoder = copy.copy(model)
         encoder._tokenizer, encoder.truncate_dim = tokenizer or model.tokenizer, None
         # A table is saved as an average, which neither truncates nor normalises.
-        encoder.reading = model.reading if hasattr(model.model, "transformer") else Reading()
+        encoder.reading = model.reading if hasattr(model.model, "transformer") else InputProcessing()
     else:
         encoder = SentenceEncoder(model, tokenizer)
         encoder.folder = _folder_of(model)

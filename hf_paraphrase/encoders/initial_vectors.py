@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ..artefacts.hub_models import fetched_folder
 from ..data.text_files import numbered_lines
 from ..errors import InputError, UsageError
-from ..tokenization.token_ids import TokenIds, ends_of
+from ..tokenization.ragged_ids import TokenIds, ends_of
 from ..training.word_vectors import UNKNOWN_WORDS, WordVectors, is_header, read_word_vectors
+from .backends.mean_pooler import MeanPooler
 from .sentence_encoder import SentenceEncoder
-from .word_averages import TableAverages
 
 DISTILLED_DIMENSION = 256
 """How many components are kept unless another number is asked for."""
@@ -104,7 +104,7 @@ def _sums_of_pieces(
     bags = word * parts + np.searchsorted(np.cumsum(sizes), ids, side="right")
     counts = np.bincount(bags, minlength=len(words) * parts).reshape(-1, parts, 1)
     known = TokenIds(ids, ends_of(np.bincount(word, minlength=len(words))))
-    means = TableAverages(table, part_sizes=sizes).prepared(len(words))(*known)
+    means = MeanPooler(table, part_sizes=sizes).prepared(len(words))(*known)
     sums = means.reshape(len(words), parts, -1) * counts.astype(np.float32)
     if weights is not None:
         lengths = np.sqrt(np.einsum("wpc,wpc->p", sums, sums))

@@ -1,7 +1,7 @@
 """The losses of the papers, each a module with its settings and its source, and what a loss of the user is.
 
 A loss is an `nn.Module` whose `forward(vectors, …)` takes the embeddings of a batch and, by the names of its further
-parameters, `negatives`, `candidates` and `labels`; see :func:`asks_for`.
+parameters, `negatives`, `candidates` and `labels`; see :func:`loss_requires`.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import UsageError
-from .negatives import NONE, normalize_rows
+from .negatives import NO_NEGATIVE, normalize_rows
 
 NEGATIVES, CANDIDATES, LABELS = "negatives", "candidates", "labels"
 _GIVEN = (NEGATIVES, CANDIDATES, LABELS)
 
 
-def asks_for(loss: nn.Module | type[nn.Module], name: str) -> bool:
+def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
     """Returns whether the `forward` of a loss has a parameter of this name beside the embeddings.
 
     `vectors` (2 * pairs + more, dim), its first parameter, holds the embeddings of the first sentences, then of their
     partners in the same order, and after them other sentences that serve as negatives, if any. By name it may have
 
-    * `negatives` (2 * pairs,): the index of each sentence's negative among the vectors, :data:`~.negatives.NONE` where
-      there is none. They are searched as the settings say. A loss without it is its own judge of the batch;
+    * `negatives` (2 * pairs,): the index of each sentence's negative among the vectors, or
+      :data:`~.negatives.NO_NEGATIVE`. The settings say how negatives are searched;
     * `candidates` (2 * pairs, all vectors): booleans, which of the vectors may be a negative of which sentence;
     * `labels` (pairs,): how much of a paraphrase a pair is, from the column `label` (1 or 0) or `score` (0 to 1) of
       the pairs, which is then needed. Without it pairs labelled 0 are left out.
@@ -55,7 +55,7 @@ def described_loss(loss: nn.Module) -> dict[str, Any]:
         "loss": loss.description if is_described else type(loss).__name__,
         "loss_source": getattr(loss, "source", None) if is_described else None,
         "margin": getattr(loss, "margin", None),
-        "searches_negatives": asks_for(loss, NEGATIVES),
+        "searches_negatives": loss_requires(loss, NEGATIVES),
     }
 
 
@@ -79,13 +79,13 @@ class MarginLoss(nn.Module):
         self.margin = margin
 
     def forward(self, vectors: Tensor, negatives: Tensor) -> Tensor:
-        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
+        """Computes the loss, a scalar, of what :func:`loss_requires` describes."""
         unit = normalize_rows(vectors)
         pairs = negatives.shape[0] // 2
         positive = (unit[:pairs] * unit[pairs : 2 * pairs]).sum(1).repeat(2)
         negative = (unit[: 2 * pairs] * unit[negatives.clamp_min(0)]).sum(1)
         hinges = (self.margin - positive + negative).clamp_min(0.0)
-        return torch.where(negatives == NONE, torch.zeros_like(hinges), hinges).sum() / pairs
+        return torch.where(negatives == NO_NEGATIVE, torch.zeros_like(hinges), hinges).sum() / pairs
 
 
 class ContrastiveLoss(nn.Module):
@@ -108,7 +108,7 @@ class ContrastiveLoss(nn.Module):
         self.margin = margin
 
     def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
-        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
+        """Computes the loss, a scalar, of what :func:`loss_requires` describes."""
         first, second = normalize_rows(vectors[: 2 * len(labels)]).chunk(2)
         distance = 1.0 - (first * second).sum(1)
         hinge = (self.margin - distance).clamp_min(0.0).square()
@@ -123,7 +123,7 @@ class RankingLoss(nn.Module):
 
         -log(exp(scale * cos(s_i, t_i)) / sum over j of exp(scale * cos(s_i, t_j)))
 
-    in which those t_j are left out that are related to the pair (see :class:`~.negatives.Relations`).
+    in which those t_j are left out that are related to the pair (see :class:`~.negatives.PairGroups`).
     """
 
     description = "cross-entropy over the scaled cosines of the batch"
@@ -134,7 +134,7 @@ class RankingLoss(nn.Module):
         self.scale = scale
 
     def forward(self, vectors: Tensor, candidates: Tensor) -> Tensor:
-        """Computes the loss, a scalar, of what :func:`asks_for` describes."""
+        """Computes the loss, a scalar, of what :func:`loss_requires` describes."""
         pairs = len(candidates) // 2
         unit = normalize_rows(vectors)
         cosines = unit[:pairs] @ unit[pairs:].T

@@ -20,9 +20,9 @@ from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_mode
 from ..errors import ModelError
 from ..settings import check_overlap
 from ..tokenization.word_level import save_tokenizer
-from .kinds import check_own_class, is_own_class
-from .onnx_encoder import OnnxModel
-from .sentence_transformers_files import write_module_files
+from .architectures import check_own_class, is_own_class
+from .backends.onnx_graph import OnnxModel
+from .backends.sentence_transformers_files import write_module_files
 
 if TYPE_CHECKING:
     from torch import Tensor

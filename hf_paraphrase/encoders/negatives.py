@@ -23,7 +23,7 @@ from .sentence_encoder import SentenceEncoder
 if TYPE_CHECKING:
     from datasets import Dataset
 
-NONE = -1
+NO_NEGATIVE = -1
 """The index that stands for "no admissible negative"."""
 BLOCK_CELLS = 1 << 22
 """The most cosines held at a time (16 MiB in float32), as long as a single row has fewer."""
@@ -43,7 +43,7 @@ def normalize_rows(vectors: Tensor) -> Tensor:
     return torch.where(empty, torch.zeros_like(vectors), vectors / norms.masked_fill(empty, 1.0))
 
 
-class Relations:
+class PairGroups:
     """Which sentences of a batch say the same as which, as far as its pairs tell.
 
     Related to a sentence are the two texts of its pair, both texts of every other pair that has one of these two (its
@@ -82,7 +82,7 @@ class Relations:
 
 
 def admissible_negatives(
-    relations: Relations, sentences: int, begin: int, end: int, *, negatives_from: str, device: torch.device
+    relations: PairGroups, sentences: int, begin: int, end: int, *, negatives_from: str, device: torch.device
 ) -> Tensor:
     """Returns which sentences may be the negative of those from `begin` up to `end`, bool (end - begin, sentences).
 
@@ -110,12 +110,12 @@ def choose_negatives(
 ) -> Tensor:
     """Chooses the negative of every sentence: the admissible sentence of the greatest cosine (paper 000, equation 5).
 
-    `vectors` (sentences, dim) and `keys` are in the order of :class:`Relations`; without `pairs` there are no further
+    `vectors` (sentences, dim) and `keys` are in the order of :class:`PairGroups`; without `pairs` there are no further
     sentences, and without `rows` all sentences of pairs get one. At most `block_cells` cosines (or those of one row)
     exist at a time; the size of the blocks does not change the result: indices among the sentences (rows,), int64,
-    :data:`NONE` where no sentence is admissible.
+    :data:`NO_NEGATIVE` where no sentence is admissible.
     """
-    relations = Relations(keys, len(keys) // 2 if pairs is None else pairs)
+    relations = PairGroups(keys, len(keys) // 2 if pairs is None else pairs)
     rows = range(2 * relations.pairs) if rows is None else rows
     unit = normalize_rows(vectors)
     chosen = torch.empty(len(rows), dtype=torch.int64, device=vectors.device)
@@ -126,7 +126,7 @@ def choose_negatives(
             relations, len(keys), begin, end, negatives_from=negatives_from, device=vectors.device
         )
         nearest = (unit[begin:end] @ unit.T).masked_fill_(~admissible, -torch.inf).argmax(1)
-        chosen[begin - rows.start : end - rows.start] = nearest.masked_fill(~admissible.any(1), NONE)
+        chosen[begin - rows.start : end - rows.start] = nearest.masked_fill(~admissible.any(1), NO_NEGATIVE)
     return chosen
 
 

@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from ..errors import InputError, UsageError
 from ..training.batches import EpochBatches, Item
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
+from .backends.padded_batches import evaluation_mode
 from .encoded_pairs import PairCollator, Sentences
-from .losses import CANDIDATES, LABELS, NEGATIVES, asks_for
-from .negatives import NONE, Relations, admissible_negatives, choose_negatives
-from .padded_batches import evaluation_mode
+from .losses import CANDIDATES, LABELS, NEGATIVES, loss_requires
+from .negatives import NO_NEGATIVE, PairGroups, admissible_negatives, choose_negatives
 
 _FILE = "objective.safetensors"
 
@@ -75,7 +75,7 @@ class MegaBatch:
         place: The epoch, and the number of its first mini-batch.
         first: The place of its first pair in the order of the epoch.
         sentences: First sentences, scrambled or not, then their partners, then the negatives that they were given.
-        chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NONE`.
+        chosen: The number of each sentence's negative among them (2 * pairs,), or :data:`~.negatives.NO_NEGATIVE`.
     """
 
     place: tuple[int, int]
@@ -87,15 +87,15 @@ class MegaBatch:
         """Makes a mini-batch of some pairs, from one place in the order of the epoch to another.
 
         Returns `input_ids` and `attention_mask` (2 * pairs + others, length), each sentence once: first sentences,
-        partners, and the negatives that are neither; and the row of each sentence's negative (2 * pairs,), or NONE.
+        partners, and the negatives that are neither; and the row of each sentence's negative (2 * pairs,).
         """
         pairs = np.arange(begin, end) - self.first
         own = np.concatenate([pairs, pairs + len(self.chosen) // 2])
         negatives = self.chosen[own]
-        exists = negatives != NONE
+        exists = negatives != NO_NEGATIVE
         rows = np.concatenate([own, np.setdiff1d(negatives[exists], own)])
         order = rows.argsort()
-        chosen = np.full(len(own), NONE, np.int64)
+        chosen = np.full(len(own), NO_NEGATIVE, np.int64)
         chosen[exists] = order[np.searchsorted(rows, negatives[exists], sorter=order)]
         ids, mask = self.sentences.padded(rows, pad_token_id)
         return ids, mask, torch.from_numpy(chosen)
@@ -115,7 +115,7 @@ class PairObjective(Objective):
         self.collator = collator
         self.loss = loss
         self.args = args
-        self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS) if asks_for(loss, name)}
+        self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS) if loss_requires(loss, name)}
         self.batches = EpochBatches(len(collator.pairs), args.per_device_train_batch_size, args.seed, args.world_size)
         self._initial = None if start is None else start.detach().clone()
         if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
@@ -176,7 +176,7 @@ class PairObjective(Objective):
         if LABELS in self.asked:
             given[LABELS] = gather_rows(inputs["labels"][:counted])
         if CANDIDATES in self.asked:
-            relations = Relations(keys, joint_pairs)
+            relations = PairGroups(keys, joint_pairs)
             given[CANDIDATES] = admissible_negatives(
                 relations, len(keys), 0, 2 * joint_pairs, negatives_from="both", device=vectors.device
             )
@@ -197,7 +197,7 @@ class PairObjective(Objective):
         begin, stop = self.batches.share(number, process_index())
         ids, mask, chosen = pool.part(begin, max(stop, begin + 1), pad_token_id)
         if begin == stop:
-            chosen = torch.full_like(chosen, NONE)
+            chosen = torch.full_like(chosen, NO_NEGATIVE)
         vectors = trainer.embed(model, ids, mask)
         given = {LABELS: inputs["labels"]} if LABELS in self.asked else {}
         loss = self.loss(vectors, negatives=chosen.to(vectors.device), **given)

@@ -24,26 +24,26 @@ from ..artefacts.hub_models import BUILTIN, model_folder
 from ..errors import UsageError, choice_of
 from ..messages import log
 from ..registry import TRUST_REMOTE_CODE
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.ragged_ids import TokenIds
 from ..training.threads import available_threads, in_threads
 from ..vectors.checks import check_counts, check_finite
 from ..vectors.quantization import Precision, check_precision, quantize_embeddings
 from ..vectors.similarity import unit_rows
-from .kinds import encoder_class, is_of_transformers, third_party_type
-from .onnx_encoder import OnnxModel, is_onnx_folder, load_onnx_folder
-from .padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
-from .sentence_transformers_files import check_module_types, optional_json, read_options
-from .static_tables import VectorTable, read_static
-from .text_tokens import Reading, TextTokens
-from .word_averages import TableAverages, averages_of_model, embed_averages
+from .architectures import encoder_class, is_of_transformers, third_party_type
+from .backends.batch_tokenizer import BatchTokenizer, InputProcessing
+from .backends.mean_pooler import MeanPooler, averages_of_model, embed_averages
+from .backends.onnx_graph import OnnxModel, is_onnx_folder, load_onnx_folder
+from .backends.padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
+from .backends.sentence_transformers_files import check_module_types, optional_json, read_options
+from .backends.static_table import StaticTable, read_static
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-    from .pooled_transformer import PooledTransformer
+    from .backends.pooled_transformer import PooledTransformer
 
-    Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | VectorTable
+    Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | StaticTable
     Texts: TypeAlias = str | Sequence[str]
     Comparable: TypeAlias = Texts | NDArray[np.floating]
 
@@ -81,30 +81,30 @@ class SentenceEncoder:
         truncate_dim: int | None = None,
         prompts: Mapping[str, str] | None = None,
         default_prompt_name: str | None = None,
-        reading: Reading | None = None,
+        reading: InputProcessing | None = None,
     ) -> None:
         if isinstance(model, str | os.PathLike):
             opened = SentenceEncoder.from_pretrained(model, device=device, truncate_dim=truncate_dim)
             self.__dict__.update(opened.__dict__)
             return
-        if tokenizer is None and not isinstance(model, VectorTable):
+        if tokenizer is None and not isinstance(model, StaticTable):
             raise UsageError("a model object needs its tokenizer", remedy="give that too, or the name of a folder")
         self.results: dict[str, Any] = {}
         self.folder: Path | None = None
         if is_of_transformers(model):
-            from .pooled_transformer import PooledTransformer, reading_of
+            from .backends.pooled_transformer import PooledTransformer, reading_of
 
             if tokenizer.pad_token_id is None:
                 raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
             reading = reading or reading_of(model, tokenizer)
             model = PooledTransformer(cast(Any, model))
-        self._table = model if isinstance(model, VectorTable) else None
-        self._model: Any = None if isinstance(model, VectorTable) else model
+        self._table = model if isinstance(model, StaticTable) else None
+        self._model: Any = None if isinstance(model, StaticTable) else model
         self._tokenizer = tokenizer
         if reading is None:
-            reading = Reading() if self._table is None else self._table.reading
-        self._tokens = TextTokens(reading)
-        self._averages: TableAverages | None = None
+            reading = InputProcessing() if self._table is None else self._table.reading
+        self._tokens = BatchTokenizer(reading)
+        self._averages: MeanPooler | None = None
         self.prompts = dict(prompts or {})
         self.default_prompt_name = default_prompt_name
         self.truncate_dim = truncate_dim
@@ -146,7 +146,7 @@ class SentenceEncoder:
         is_third_party = third_party_type(local) is not None
         if is_third_party:
             if optional_json(local / "config.json").get("model_type") is not None:
-                from .pooled_transformer import check_settings
+                from .backends.pooled_transformer import check_settings
 
                 # Of what is refused here the weights are not fetched.
                 check_settings(local, local, trust_remote_code)
@@ -160,8 +160,8 @@ class SentenceEncoder:
         elif (table := read_static(local)) is not None:
             encoder = cls(table, **options)
         elif is_third_party:
-            from .pooled_transformer import open_transformer
-            from .sentence_transformers_model import open_by_library
+            from .backends.pooled_transformer import open_transformer
+            from .backends.sentence_transformers_pipeline import open_by_library
 
             given: dict[str, Any] = {"dtype": dtype, "trust_remote_code": trust_remote_code}
             model, tokenizer, reading = open_transformer(local, **given) or open_by_library(local, **given)
@@ -177,7 +177,7 @@ class SentenceEncoder:
     def unchanged_folder(self) -> Path | None:
         """The folder whose vectors this one gives: that of a table or a graph, which nothing has changed since."""
         is_fixed = self._model is None or isinstance(self._model, OnnxModel)
-        reading = Reading() if self._table is None else self._table.reading
+        reading = InputProcessing() if self._table is None else self._table.reading
         return self.folder if is_fixed and self.truncate_dim is None and self.reading == reading else None
 
     @property
@@ -189,14 +189,14 @@ class SentenceEncoder:
     def model(self) -> Any:
         """The encoder itself, which computes the embeddings from now on if it was a table."""
         if self._model is None:
-            self._model = cast(VectorTable, self._table).model()
+            self._model = cast(StaticTable, self._table).model()
         return self._model
 
     @property
     def tokenizer(self) -> Any:
         """The tokenizer as transformers has it, which computes the ids from now on."""
         if self._tokenizer is None:
-            self._tokenizer = cast(VectorTable, self._table).tokenizer()
+            self._tokenizer = cast(StaticTable, self._table).tokenizer()
         return self._tokenizer
 
     @property
@@ -207,13 +207,13 @@ class SentenceEncoder:
         return self.tokenizer.backend_tokenizer
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> InputProcessing:
         """What is done with texts before the tokenizer, and with embeddings after the model."""
         return self._tokens.reading
 
     @reading.setter
-    def reading(self, reading: Reading) -> None:
-        self._tokens = TextTokens(reading)
+    def reading(self, reading: InputProcessing) -> None:
+        self._tokens = BatchTokenizer(reading)
 
     @property
     def dimension(self) -> int:
@@ -223,7 +223,7 @@ class SentenceEncoder:
     @property
     def _whole_dimension(self) -> int:
         if self._model is None:
-            return cast(VectorTable, self._table).hidden_size
+            return cast(StaticTable, self._table).hidden_size
         return int(getattr(self._model, "dimension", None) or self._model.config.hidden_size)
 
     @property
@@ -444,7 +444,7 @@ class SentenceEncoder:
 
         if self._model is None and self._averages is None:
             size = self._whole_dimension if normalizes_whole else self.dimension
-            self._averages = cast(VectorTable, self._table).averages(size)
+            self._averages = cast(StaticTable, self._table).averages(size)
         averages = self._averages if self._model is None else averages_of_model(self._model)
         with evaluation_mode(self._model):
             if averages is not None:

@@ -12,7 +12,7 @@ import torch
 from sentence_transformers.models import Module
 from torch import Tensor
 
-from ..tokenization.token_ids import TokenIds
+from ..tokenization.ragged_ids import TokenIds
 from .sentence_encoder import SentenceEncoder
 
 

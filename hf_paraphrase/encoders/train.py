@@ -17,7 +17,7 @@ from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..settings import recipe
 from ..training.run import TrainingRun
-from .kinds import option_names
+from .architectures import option_names
 from .train_settings import EncoderSettings, LossSettings, VocabularySettings
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
     from transformers import EarlyStoppingCallback
 
     from .encoded_pairs import EncodedPairs
-    from .encoder_vocabulary import sentences_of, started_encoder
+    from .encoder_vocabulary import prepare_encoder, sentences_of
     from .trainer import EncoderTrainer, EncoderTrainingArguments
 
     evaluator = dev_evaluator(settings.dev_data)
     sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
     with naming(settings.pairs):
-        encoder, pairs, coverage = started_encoder(
+        encoder, pairs, coverage = prepare_encoder(
             settings, partial(sentences_of, settings.pairs, **sample), partial(_pairs, settings), EncodedPairs.counts
         )
     log(f"{settings.model_type}: {len(pairs)} pairs, {described_size(encoder.model, coverage)}")
@@ -111,14 +111,14 @@ def _train(settings: EncoderSettings, run: TrainingRun) -> None:
 def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     """Tokenises the pairs with a tokenizer, or as an encoder does."""
     from .encoded_pairs import encode_pairs
-    from .losses import LABELS, asks_for
+    from .losses import LABELS, loss_requires
     from .negatives import mine_hard_negatives
 
     sample: dict[str, Any] = {"max_pairs": settings.max_pairs, "seed": settings.seed}
     source: PairSource = settings.pairs
     if settings.hard_negatives is not None:
         source = mine_hard_negatives(settings.pairs, settings.hard_negatives, **sample)
-    labelled = asks_for(LOSSES[settings.loss], LABELS)
+    labelled = loss_requires(LOSSES[settings.loss], LABELS)
     pairs = encode_pairs(source, tokenizer, labelled=labelled, scratch=scratch_folder(settings.output), **sample)
     if pairs.dropped:
         log(f"{pairs.dropped} pairs with an empty side left out")

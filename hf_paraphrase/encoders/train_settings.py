@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..registry import ENCODERS, LOSSES
 from ..settings import Settings, default_of, flag, is_given, setting
 from ..training.run import TrainingRunSettings
-from .kinds import EncoderKind, EncoderOptions, encoder_kind, option_names
+from .architectures import Architecture, EncoderOptions, architecture_of, option_names
 
 _DROPOUT = "variational_dropout"
 """The one option of an encoder that is of the training alone."""
@@ -67,11 +67,11 @@ class LossSettings(Settings):
         given = [name for name in (*_SEARCH, "margin", "scale") if is_given(self, name)]
         if not given:
             return
-        from .losses import NEGATIVES, asks_for, loss_options
+        from .losses import NEGATIVES, loss_options, loss_requires
 
         loss = LOSSES[self.loss]
         for name in given:
-            if not (asks_for(loss, NEGATIVES) if name in _SEARCH else name in loss_options(loss)):
+            if not (loss_requires(loss, NEGATIVES) if name in _SEARCH else name in loss_options(loss)):
                 raise UsageError(f"{flag(name)} is not for --loss {self.loss}", remedy="leave it out")
 
 
@@ -155,7 +155,7 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
             taken = self._take_kind(os.fspath(self.initial_model))
         for option in option_names(EncoderOptions) if self.model_type in ENCODERS else ():
             if getattr(self, option) is not None and option not in self.kind.options:
-                able = [name for name in ENCODERS if option in encoder_kind(name).options]
+                able = [name for name in ENCODERS if option in architecture_of(name).options]
                 what = f"{flag(option)} is not for --model-type {self.model_type}"
                 raise UsageError(what, remedy=f"leave it out, or train {' or '.join(able)}")
         super().check()
@@ -171,9 +171,9 @@ class NewEncoderSettings(EncoderOptions, VocabularySettings):
                     raise UsageError(what, remedy="leave it out")
 
     @property
-    def kind(self) -> EncoderKind:
+    def kind(self) -> Architecture:
         """The kind of encoder; a transformer has no options."""
-        return encoder_kind(self.model_type) if self.model_type in ENCODERS else EncoderKind(self.model_type, 1.0)
+        return architecture_of(self.model_type) if self.model_type in ENCODERS else Architecture(self.model_type, 1.0)
 
     def _take_kind(self, initial_model: str) -> str | None:
         """Takes the type of the model to continue from; returns that of a transformer, which no check concerns."""

@@ -28,14 +28,14 @@ from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ..training.row_adam import RowAdam
 from ..training.sparse_gradients import SparseGradientTrainer
 from ..vectors.similarity import unit_rows
+from .architectures import DROPOUTS
+from .backends.padded_batches import evaluation_mode
+from .backends.pooled_transformer import PooledTransformer
 from .encoded_pairs import LABEL, SCORE, EncodedPairs, PairCollator, encode_pairs
-from .encoder_vocabulary import trainable, untrained_encoder
-from .kinds import DROPOUTS
-from .losses import LABELS, asks_for, loss_options
+from .encoder_vocabulary import as_trainable_encoder, untrained_encoder
+from .losses import LABELS, loss_options, loss_requires
 from .model_folder import card_of_source, card_values, sizes_of, write_model_files
 from .objective import Objective, PairObjective
-from .padded_batches import evaluation_mode
-from .pooled_transformer import PooledTransformer
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
 
@@ -92,7 +92,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         train_dataset: Pairs, see :class:`~..data.pair_rows.PairRows`, or the result of
             :func:`~.encoded_pairs.encode_pairs`.
         processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.
-        loss: Any module, see :func:`~.losses.asks_for`; None for the one that `args` names.
+        loss: Any module, see :func:`~.losses.loss_requires`; None for the one that `args` names.
         eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation.
         optimizers: Word vectors get dense gradients with an optimizer of the user's, unless it is `RowAdam` or
             `torch.optim.SparseAdam`.
@@ -125,7 +125,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         self.criterion = str(args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
-        self.encoder = trainable(model, processing_class)
+        self.encoder = as_trainable_encoder(model, processing_class)
         self.forward_options = self.encoder.forward_options()
         if objective is None:
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
@@ -375,7 +375,7 @@ def _pair_objective(
         names = loss_options(LOSSES[args.loss])
         loss = LOSSES[args.loss](**{name: given[name] for name in names if given.get(name) is not None})
     if not isinstance(pairs, EncodedPairs):
-        pairs = encode_pairs(pairs, encoder, labelled=asks_for(loss, LABELS))
+        pairs = encode_pairs(pairs, encoder, labelled=loss_requires(loss, LABELS))
     pad_token_id = encoder.tokenizer.pad_token_id
     collator = PairCollator(pairs, pad_token_id=pad_token_id, scramble=args.scramble, seed=args.seed)
     return PairObjective(collator, loss, args, encoder.model.embeddings if args.lambda_w > 0 else None)

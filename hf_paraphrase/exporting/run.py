@@ -20,9 +20,14 @@ from ..artefacts.provenance import read_provenance
 from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, StoredMatrix
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
+from ..encoders.backends.onnx_graph import ONNX_FILE, is_onnx_folder, require_packages
+from ..encoders.backends.sentence_transformers_files import (
+    optional_json,
+    write_json,
+    write_module_files,
+    write_package_module,
+)
 from ..encoders.model_folder import card_of_source
-from ..encoders.onnx_encoder import ONNX_FILE, is_onnx_folder, require_packages
-from ..encoders.sentence_transformers_files import optional_json, write_json, write_module_files, write_package_module
 from ..errors import ModelError, UsageError
 from ..messages import log
 from ..models.registry import SENTENCE_ENCODERS, model_class

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from tqdm.auto import tqdm
 
-from ..encoders.known_texts import KnownTexts
+from ..encoders.search_embedder import SearchEmbedder
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError
 from ..registry import MULTILINGUAL
@@ -126,7 +126,7 @@ class MiningRun:
         self._cosines = cosines[self.source_rows, place].astype(np.float64)
 
     def _encode(self, encoder: SentenceEncoder, collection: Collection, path: Path) -> None:
-        embedder, is_known = KnownTexts(encoder), False
+        embedder, is_known = SearchEmbedder(encoder), False
         progress = tqdm(total=len(collection), unit=" sentences", desc=f"encode {collection.path.name}")
         with npy_writer(path, encoder.dimension) as writer, progress:
             for start in range(0, len(collection), _SENTENCES_AT_A_TIME):

@@ -316,7 +316,7 @@ def paraphrase(
     Returns:
         The paraphrases of every sentence, a likely and different one first; none where no candidate is left.
     """
-    from ..tokenization.token_lookup import list_of_texts
+    from ..tokenization.fast_tokenize import list_of_texts
 
     texts = list_of_texts(sentences)
     chosen = [models] if isinstance(models, str | os.PathLike) else list(models)

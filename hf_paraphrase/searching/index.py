@@ -24,13 +24,13 @@ from ..data.batch_function import Progress, no_progress
 from ..data.folder import DataFolder, write_split
 from ..data.schema import int64_array
 from ..data.sentences import SentenceCorpus
-from ..encoders.known_texts import KnownTexts
+from ..encoders.search_embedder import SearchEmbedder
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError, ModelError, OutputError, UsageError
 from ..settings import Constraints, Settings
 from ..text.hashing import hash_rows
 from ..text.normalization import is_blank, normalize_texts
-from ..tokenization.token_lookup import list_of_texts
+from ..tokenization.fast_tokenize import list_of_texts
 from ..vectors.checks import check_counts
 from ..vectors.exact_search import Pairs, ScoredPairs, find_nearest, find_similar_pairs, keep_best_pairs
 from ..vectors.faiss_index import LISTS_FILE, InvertedLists, build_lists
@@ -186,7 +186,7 @@ class SearchIndex:
         if given is not None:
             rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
             stored = self.vectors[rows]
-            now = KnownTexts(encoder.for_task("document")).embed(self.sentences_of(rows)["sentence"].to_pylist())
+            now = SearchEmbedder(encoder.for_task("document")).embed(self.sentences_of(rows)["sentence"].to_pylist())
             is_same = now.shape == stored.shape
             if is_same:
                 # Zero vectors have cosine 0 with themselves.
@@ -199,12 +199,12 @@ class SearchIndex:
         return encoder
 
     @cached_property
-    def _queries(self) -> KnownTexts:
-        return KnownTexts(self.encoder.for_task("query"))
+    def _queries(self) -> SearchEmbedder:
+        return SearchEmbedder(self.encoder.for_task("query"))
 
     @cached_property
-    def _documents(self) -> KnownTexts:
-        return KnownTexts(self.encoder.for_task("document"))
+    def _documents(self) -> SearchEmbedder:
+        return SearchEmbedder(self.encoder.for_task("document"))
 
     @cached_property
     def lists(self) -> InvertedLists:
@@ -457,7 +457,7 @@ class _Builder:
 
     def __init__(self, encoder: SentenceEncoder, writer: NpyWriter, keep_repeated: bool, batch_size: int) -> None:
         self.counts = Counter(read=0, empty=0, repeated=0, zero_rows=0)
-        self._embedder, self._writer = KnownTexts(encoder.for_task("document")), writer
+        self._embedder, self._writer = SearchEmbedder(encoder.for_task("document")), writer
         self._seen: set[int] = set()
         self._keep_repeated, self._batch_size = keep_repeated, batch_size
         self._schema: pa.Schema | None = None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ..errors import UsageError
-from ..tokenization.token_lookup import list_of_texts
+from ..tokenization.fast_tokenize import list_of_texts
 from ..vectors.checks import check_counts
 from ..vectors.exact_search import Pairs, find_nearest, keep_best_pairs
 from ..vectors.similarity import exact_unit_rows

@@ -25,7 +25,7 @@ from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import UsageError
 from ..messages import log
 from ..settings import recipe, setting
-from ..tokenization.token_lookup import list_of_texts
+from ..tokenization.fast_tokenize import list_of_texts
 from ..training.devices import DeviceSettings
 from ..vectors.similarity import unit_rows
 from .index import SearchIndex

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .run_lookup import settings_of_part, tokens_around
-from .token_ids import TokenIds, ends_of, library_ids
+from .ragged_ids import TokenIds, ends_of, library_ids
+from .span_cache import settings_of_part, tokens_around
 from .word_level import PAD_ID, PAD_TOKEN, UNKNOWN_ID, UNKNOWN_TOKEN, as_fast_tokenizer
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel, 
 from transformers.generation import LogitNormalization
 
 from ..data.batch_function import Progress, no_progress
-from ..encoders.padded_batches import batches_of_like_length, evaluation_mode
+from ..encoders.backends.padded_batches import batches_of_like_length, evaluation_mode
 from ..models.stepwise_decoder import StepwiseDecoder
-from ..tokenization.token_lookup import list_of_texts
+from ..tokenization.fast_tokenize import list_of_texts
 from .fast_search import CUT, fast_beam_search, fast_search_applies
 from .loading import decoder_start, end_units, source_units, target_limit
 from .scoring import hypothesis_scores, padded_sources

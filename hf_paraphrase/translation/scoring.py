@@ -14,7 +14,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..models.stepwise_decoder import AttentionStep, SourceProjections, StepwiseDecoder
 from ..text.normalization import is_blank
-from ..tokenization.token_lookup import list_of_texts
+from ..tokenization.fast_tokenize import list_of_texts
 from .fast_search import fast_search_applies, log_normalizers
 from .loading import decoder_start, end_units, padded, positions, source_limit, source_units
 

@@ -26,7 +26,7 @@ from hf_paraphrase.classification.tasks import (
     read_supervised,
 )
 from hf_paraphrase.errors import InputError
-from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 
 
 def make():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hf_paraphrase.encoders.negatives import NONE
+from hf_paraphrase.encoders.negatives import NO_NEGATIVE
 
 
 def related_texts(texts, pairs, sentence):
@@ -29,4 +29,4 @@ def admissible(texts, pairs, sentence, mode):
 def chosen_negative(sentence, texts, pairs, cosine, mode):
     """The negative of one sentence; `cosine` compares two sentences."""
     allowed = admissible(texts, pairs, sentence, mode)
-    return max(allowed, key=lambda other: cosine(sentence, other)) if allowed else NONE
+    return max(allowed, key=lambda other: cosine(sentence, other)) if allowed else NO_NEGATIVE

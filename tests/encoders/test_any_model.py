@@ -284,7 +284,7 @@ def test_without_the_library_or_safetensors_its_own_modules_are_one_clear_line(b
     weights.unlink()
     with pytest.raises(ModelError, match=r"Dense: it has no model\.safetensors"):
         SentenceEncoder.from_pretrained(tmp_path)
-    monkeypatch.setattr("hf_paraphrase.encoders.sentence_transformers_model.find_spec", lambda name: None)
+    monkeypatch.setattr("hf_paraphrase.encoders.backends.sentence_transformers_pipeline.find_spec", lambda name: None)
     with pytest.raises(ModelError, match="pip install sentence-transformers"):
         SentenceEncoder.from_pretrained(tmp_path)
 

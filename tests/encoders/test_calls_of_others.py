@@ -196,7 +196,7 @@ def test_encoding_leaves_a_model_in_training_as_it_was_also_when_it_is_interrupt
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hf_paraphrase.encoders.sentence_encoder.in_threads", interrupt)
-    monkeypatch.setattr("hf_paraphrase.encoders.word_averages.map", interrupt, raising=False)
+    monkeypatch.setattr("hf_paraphrase.encoders.backends.mean_pooler.map", interrupt, raising=False)
     with pytest.raises(KeyboardInterrupt):
         encoder.encode(TEXTS)
     assert encoder.model.training

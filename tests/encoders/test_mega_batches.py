@@ -9,7 +9,7 @@ from naive_negatives import chosen_negative
 from tiny_training import make, rows_of, sides, tokenizer, trainer_of
 
 from hf_paraphrase.encoders.encoded_pairs import PairCollator, encode_pairs
-from hf_paraphrase.encoders.negatives import NONE
+from hf_paraphrase.encoders.negatives import NO_NEGATIVE
 
 BATCH = 4
 
@@ -62,7 +62,7 @@ def naive_training(model, pairs, *, epochs, mode, mega, seed=5, scramble=0.0, ma
                 for pair in range(place, place + len(batch)):
                     one, other = embed(model, seen[pair]), embed(model, seen[pair + half])
                     for sentence, vector in ((pair, one), (pair + half, other)):
-                        if chosen[sentence] != NONE:
+                        if chosen[sentence] != NO_NEGATIVE:
                             negative = embed(model, seen[chosen[sentence]])
                             loss = loss + (margin - cosine(one, other) + cosine(vector, negative)).clamp_min(0)
                 optimizer.zero_grad()

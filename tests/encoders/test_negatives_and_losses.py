@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive_negatives import chosen_negative
 
 from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss, RankingLoss
-from hf_paraphrase.encoders.negatives import NONE, Relations, admissible_negatives, choose_negatives
+from hf_paraphrase.encoders.negatives import NO_NEGATIVE, PairGroups, admissible_negatives, choose_negatives
 
 
 def pool(pairs, kinds, further, seed):
@@ -41,7 +41,7 @@ def test_siblings_of_a_pair_and_every_copy_of_their_texts_are_not_its_negatives(
     # The pairs (ref, a), (ref, b), (other, b) and (far, near), and given negatives that repeat a and far.
     ref, a, b, other, far, near = range(6)
     keys = np.array([ref, ref, other, far, a, b, b, near, a, far])
-    found = admissible_negatives(Relations(keys, 4), 10, 0, 8, negatives_from="both", device=torch.device("cpu"))
+    found = admissible_negatives(PairGroups(keys, 4), 10, 0, 8, negatives_from="both", device=torch.device("cpu"))
     allowed = [{int(keys[row]) for row in mask.nonzero().flatten()} for mask in found]
     of_pairs = [
         {other, far, near},  # (other, b) has no text of (ref, a), though ref has b as well
@@ -55,11 +55,11 @@ def test_siblings_of_a_pair_and_every_copy_of_their_texts_are_not_its_negatives(
 def test_a_batch_of_one_pair_or_of_equal_pairs_has_no_negatives_and_no_loss():
     vectors = torch.randn(2, 3, requires_grad=True)
     chosen = choose_negatives(vectors, np.array([0, 1]))
-    assert chosen.tolist() == [NONE, NONE]
+    assert chosen.tolist() == [NO_NEGATIVE, NO_NEGATIVE]
     loss = MarginLoss(0.4)(vectors, chosen)
     loss.backward()
     assert loss.item() == 0 and not vectors.grad.any()
-    assert choose_negatives(torch.randn(4, 3), np.array([7, 7, 8, 8])).tolist() == [NONE] * 4
+    assert choose_negatives(torch.randn(4, 3), np.array([7, 7, 8, 8])).tolist() == [NO_NEGATIVE] * 4
 
 
 def test_zero_vectors_have_cosine_zero_and_no_gradient():
@@ -85,7 +85,7 @@ def test_the_ranking_loss_is_a_cross_entropy_without_related_partners_and_with_g
     torch.manual_seed(0)
     vectors = torch.randn(8, 5, dtype=torch.float64, requires_grad=True)  # 3 pairs and 2 negatives
     keys = np.array([0, 0, 1, 2, 3, 4, 5, 6])  # the first two pairs are siblings
-    candidates = admissible_negatives(Relations(keys, 3), 8, 0, 6, negatives_from="both", device=torch.device("cpu"))
+    candidates = admissible_negatives(PairGroups(keys, 3), 8, 0, 6, negatives_from="both", device=torch.device("cpu"))
     expected = 0.0
     for pair, others in ((0, [3, 5, 6, 7]), (1, [4, 5, 6, 7]), (2, [3, 4, 5, 6, 7])):
         scores = {row: 20 * torch.cosine_similarity(vectors[pair], vectors[row], dim=0) for row in others}

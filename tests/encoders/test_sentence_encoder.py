@@ -7,7 +7,7 @@ from tiny_encoders import write_average
 from tiny_training import SIZE, make
 from tiny_training import tokenizer as tokenizer_of_letters
 
-from hf_paraphrase.encoders.padded_batches import TOKENS_PER_BATCH, batches_of_like_length
+from hf_paraphrase.encoders.backends.padded_batches import TOKENS_PER_BATCH, batches_of_like_length
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer

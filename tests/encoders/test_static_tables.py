@@ -16,11 +16,11 @@ from tiny_transformers import numbers, tokenizer_of, write_model2vec
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from hf_paraphrase.artefacts.model_loading import load_model_folder, load_tokenizer
-from hf_paraphrase.encoders import word_averages
+from hf_paraphrase.encoders.architectures import encoder_class
+from hf_paraphrase.encoders.backends import mean_pooler
+from hf_paraphrase.encoders.backends.mean_pooler import row_means
 from hf_paraphrase.encoders.join import join
-from hf_paraphrase.encoders.kinds import encoder_class
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.encoders.word_averages import row_means
 from hf_paraphrase.errors import ModelError
 from hf_paraphrase.exporting.run import export
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
@@ -69,7 +69,7 @@ def test_a_table_gives_what_its_model_gives(folders, name, monkeypatch):
     encoder = SentenceEncoder.from_pretrained(folders.get(name, name))
     found = encoder.encode(TEXTS)
     with monkeypatch.context() as patch:
-        patch.setattr(word_averages, "sys", type("Sys", (), {"modules": {}}))
+        patch.setattr(mean_pooler, "sys", type("Sys", (), {"modules": {}}))
         for times in (1, 20):  # of many texts a table of integers is turned into floats
             without_torch = SentenceEncoder.from_pretrained(encoder.folder).encode(TEXTS * times)
             np.testing.assert_array_equal(without_torch[-len(TEXTS) :], found)
@@ -97,7 +97,7 @@ def test_means_of_rows_have_the_same_bits_as_by_pytorch(columns):
     offsets = np.concatenate([[0], lengths.cumsum()])
     ids = generator.integers(0, 50, offsets[-1])
     many = row_means(table, ids, offsets)
-    np.testing.assert_array_equal(word_averages._row_means_by_torch(table, ids, offsets), many)
+    np.testing.assert_array_equal(mean_pooler._row_means_by_torch(table, ids, offsets), many)
     for mean, first, end in zip(many, offsets, offsets[1:], strict=False):
         np.testing.assert_allclose(mean, table[ids[first:end]].sum(0) / max(1, end - first), atol=1e-5)
 

@@ -12,7 +12,7 @@ from torch import nn
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
 from hf_paraphrase.encoders import EncoderTrainer, MarginLoss, encode_pairs
-from hf_paraphrase.encoders.negatives import NONE
+from hf_paraphrase.encoders.negatives import NO_NEGATIVE
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.modeling_avg import AvgModel
 
@@ -102,7 +102,7 @@ def test_a_loss_is_given_what_its_forward_names(tmp_path, rows, tokenizer):
         assert len(trainer.objective.collator.pairs) == 47
         vectors, negatives, labels = loss.seen[0]
         assert len(vectors) >= 20 == len(negatives) and labels.shape == (10,) and (mega > 1 or len(vectors) == 20)
-        assert set(labels.tolist()) == {0, 1} and ((negatives >= 0) | (negatives == NONE)).all()
+        assert set(labels.tolist()) == {0, 1} and ((negatives >= 0) | (negatives == NO_NEGATIVE)).all()
     with pytest.raises(InputError, match="no column `label`"):
         EncoderTrainer(make(), arguments(tmp_path), rows, tokenizer, Everything())
     with pytest.raises(UsageError, match="mega_batch_size must be 1"):

@@ -9,7 +9,7 @@ from tiny_encoders import new_model, with_all_parameters_moved
 
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.registry import config_class
-from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 KINDS = [

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tiny_encoders import write_average
 
-from hf_paraphrase.encoders.known_texts import KnownTexts
+from hf_paraphrase.encoders.search_embedder import SearchEmbedder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 from hf_paraphrase.searching.index import SearchIndex, build_index
@@ -80,7 +80,7 @@ def test_an_index_holds_each_sentence_once_with_its_position_and_its_unit_vector
 
 def test_exact_search_equals_sorting_all_cosines(index):
     queries = [*sentences(30, seed=1), "w1 w2 w3", "w5 w5"]
-    vectors = KnownTexts(index.encoder).embed(queries)
+    vectors = SearchEmbedder(index.encoder).embed(queries)
     corpus = index.vectors[: len(index)].astype(np.float64)
     for query, rows, scores in zip(vectors, *index.nearest(vectors, 10), strict=True):
         cosines = corpus @ query

@@ -13,7 +13,7 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.classification.references import write_seen
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.encoders.known_texts import KnownTexts
+from hf_paraphrase.encoders.search_embedder import SearchEmbedder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -26,7 +26,7 @@ def rows_of(path):
 
 
 def embed(folder, texts):
-    return KnownTexts(SentenceEncoder.from_pretrained(folder)).embed(texts).astype(np.float64)
+    return SearchEmbedder(SentenceEncoder.from_pretrained(folder)).embed(texts).astype(np.float64)
 
 
 def is_png(path):

@@ -18,7 +18,7 @@ from hf_paraphrase.tokenization.character_trigram import (
     build_character_trigram_tokenizer,
     trigram_vocabulary,
 )
-from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import save_tokenizer
 
 SENTENCES = ["The cat", "the  hat!", " a"]

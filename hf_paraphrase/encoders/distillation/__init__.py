@@ -12,7 +12,7 @@ from ...registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "letters": ["Letters"],
+        "char_ngrams": ["CharNgramEmbeddings"],
         "objective": ["DistillationObjective", "DistillationTexts"],
         "run": ["distill"],
         "teacher_vectors": ["TeacherVectors", "UnitVectors"],

@@ -2,18 +2,18 @@
 
 from hf_paraphrase import distill
 
-from .letters import Letters
+from .char_ngrams import CharNgramEmbeddings
 from .objective import DistillationObjective, DistillationTexts
 from .teacher_vectors import TeacherVectors, UnitVectors
 from .texts import Texts, encode_texts, read_texts
 from .trainer import DistillationTrainer, DistillationTrainingArguments
 
 __all__ = [
+    "CharNgramEmbeddings",
     "DistillationObjective",
     "DistillationTexts",
     "DistillationTrainer",
     "DistillationTrainingArguments",
-    "Letters",
     "TeacherVectors",
     "Texts",
     "UnitVectors",

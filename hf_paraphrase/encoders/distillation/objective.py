@@ -25,11 +25,11 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn import functional
 
-from ...tokenization.token_ids import TokenIds
+from ...tokenization.ragged_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 from ..initial_vectors import principal_axes
 from ..objective import Objective
-from .letters import Letters
+from .char_ngrams import CharNgramEmbeddings
 from .teacher_vectors import TeacherVectors
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class DistillationObjective(Objective):
     """
 
     def __init__(
-        self, model: PreTrainedModel, args: Any, data: DistillationTexts, letters: Letters | None = None
+        self, model: PreTrainedModel, args: Any, data: DistillationTexts, letters: CharNgramEmbeddings | None = None
     ) -> None:
         super().__init__()
         self.args, self.data, self.letters = args, data, letters
@@ -188,7 +188,11 @@ def distinct(ids: NDArray[np.integer], size: int) -> tuple[NDArray[np.int64], ND
 
 
 def embed_with_local_table(
-    model: nn.Module, encoder: PreTrainedModel, inputs: dict[str, Tensor], letters: Letters | None, **options: Any
+    model: nn.Module,
+    encoder: PreTrainedModel,
+    inputs: dict[str, Tensor],
+    letters: CharNgramEmbeddings | None,
+    **options: Any,
 ) -> Tensor:
     """Embeds the texts of a batch (texts, dim) with its rows, and the sums of their n-grams, as the model's table."""
     table = functional.embedding(inputs["rows"], encoder.get_parameter(TABLE), sparse=True)

@@ -13,17 +13,17 @@ from ...data.sentences import SentenceCorpus, naming
 from ...errors import InputError, UsageError
 from ...messages import log
 from ...settings import recipe
-from ...tokenization.token_ids import id_counts
+from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun
-from ..kinds import option_names
+from ..architectures import option_names
 from ..sentence_encoder import SentenceEncoder
 from ..train import described_size, dev_evaluator, finished_encoder, scratch_folder, show_line, write_encoder
 from .settings import ObjectiveSettings, StudentSettings
 
 if TYPE_CHECKING:
-    from ...tokenization.token_ids import TokenIds
+    from ...tokenization.ragged_ids import TokenIds
     from ...training.word_vectors import Coverage
-    from .letters import Letters
+    from .char_ngrams import CharNgramEmbeddings
     from .texts import Texts
     from .trainer import DistillationTrainer
 
@@ -112,7 +112,7 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
         scratch=scratch_folder(run.folder),
     )
     log(f"{len(texts):,} texts; left out: {described(texts.left_out)}")
-    if settings.teacher and not (texts.taught_by >= 0).any():
+    if settings.teacher and not (texts.target_text_ids >= 0).any():
         raise InputError("no text is left that a --teacher knows", path=settings.texts[0], remedy="give more --text")
     if len(texts.names) > 1:
         log(", ".join(f"{name} {count:,}" for name, count in texts.by_language().items()))
@@ -121,12 +121,12 @@ def _texts(settings: StudentSettings, run: TrainingRun) -> Texts:
 
 def _student(
     settings: StudentSettings, run: TrainingRun, texts: Texts, dimension: int
-) -> tuple[SentenceEncoder, TokenIds, Coverage | None, Letters | None]:
+) -> tuple[SentenceEncoder, TokenIds, Coverage | None, CharNgramEmbeddings | None]:
     """Makes the student, or opens the encoder to continue from, and reads the texts with its tokenizer."""
     import torch
 
-    from ..encoder_vocabulary import started_encoder
-    from .letters import Letters, spellings
+    from ..encoder_vocabulary import prepare_encoder
+    from .char_ngrams import CharNgramEmbeddings, spellings
     from .texts import encode_texts
 
     if settings.initial_model is None and settings.hidden_size is None and settings.initial_vectors is None:
@@ -135,7 +135,7 @@ def _student(
         settings = replace(settings, hidden_size=-(-dimension // parts))
     encode = partial(encode_texts, texts, scratch=scratch_folder(run.folder))
     with naming(settings.texts[0]):
-        encoder, encoded, coverage = started_encoder(
+        encoder, encoded, coverage = prepare_encoder(
             settings, partial(iter, texts), encode, lambda encoded, size: id_counts(encoded.ids, size)
         )
     letters = None
@@ -145,7 +145,7 @@ def _student(
             # What a word has of its own comes from the text alone, so that a word without text is its letters.
             with torch.no_grad():
                 embeddings[: len(spelt)] = 0.0
-        letters = Letters(spelt, *embeddings.shape, buckets=settings.ngram_buckets, seed=settings.seed)
+        letters = CharNgramEmbeddings(spelt, *embeddings.shape, buckets=settings.ngram_buckets, seed=settings.seed)
     return encoder, encoded, coverage, letters
 
 

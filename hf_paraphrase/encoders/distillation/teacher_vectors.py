@@ -93,8 +93,8 @@ def teacher_vectors(
     """Returns the unit vectors that texts are taught by a teacher; missing ones are computed, longest texts first."""
     state = f"{fingerprint(teacher)[:16]}-{'bf16' if bf16 else 'fp32'}"
     place = Path(folder) / f"{Path(teacher).resolve().name}-{state}"
-    taught_by = np.arange(len(texts)) if multilingual else texts.taught_by
-    wanted = np.unique(taught_by[taught_by >= 0])
+    target_text_ids = np.arange(len(texts)) if multilingual else texts.target_text_ids
+    wanted = np.unique(target_text_ids[target_text_ids >= 0])
     # Rows are added to the files that are here, and through a link they would go elsewhere.
     check_no_links(place)
     if len(_missing(place, encoder.dimension, texts, wanted)):
@@ -105,9 +105,9 @@ def teacher_vectors(
             _add(place, encoder, teacher, texts, missing)
     keys = _read_keys(place, encoder.dimension)
     order = np.argsort(keys, kind="stable")
-    rows = order[np.searchsorted(keys, texts.keys[taught_by], sorter=order).clip(max=len(keys) - 1)]
+    rows = order[np.searchsorted(keys, texts.keys[target_text_ids], sorter=order).clip(max=len(keys) - 1)]
     matrix = np.memmap(place / _VECTORS, np.float16, "r", shape=(len(keys), encoder.dimension))
-    return UnitVectors(np.asarray(matrix), np.where(taught_by < 0, -1, rows), center=center)
+    return UnitVectors(np.asarray(matrix), np.where(target_text_ids < 0, -1, rows), center=center)
 
 
 def _read_keys(place: Path, dimension: int) -> NDArray[np.uint64]:

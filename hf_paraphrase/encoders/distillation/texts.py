@@ -21,7 +21,7 @@ from ...errors import InputError
 from ...messages import log
 from ...text.hashing import hash64
 from ...text.languages import is_language, primary_language
-from ...tokenization.token_ids import TokenIds, ends_of
+from ...tokenization.ragged_ids import TokenIds, ends_of
 from ..encoded_pairs import GrowingArray, TokenArrays, tokenizing
 
 OTHER = "other"
@@ -38,8 +38,8 @@ class Texts:
         rows: Which of them these texts are (texts,).
         keys: 64 bits of a digest of each text (texts,).
         left_out: How many were left out, by the reason; `contamination` by each evaluation set.
-        taught_by: The number of the text of which a teacher of one language gives the vector (texts,): its own or
-            that of its translation; -1 where it knows neither.
+        target_text_ids: The number of the text whose vector each text learns (texts,): its own, or that of its
+            translation; -1 if a teacher of one language reads neither.
         languages: For each text the place of its language among `names` (texts,), which are the language of the
             teachers, then those of bitext, then :data:`OTHER`.
     """
@@ -50,7 +50,7 @@ class Texts:
     keys: NDArray[np.uint64]
     left_out: Counter[str]
     contamination: dict[str, int]
-    taught_by: NDArray[np.int64]
+    target_text_ids: NDArray[np.int64]
     languages: NDArray[np.int16]
     names: list[str]
 
@@ -208,11 +208,11 @@ def read_texts(
     # The first of equal ones, in the order of the text, in which what the teachers know is before translations.
     rows = np.sort(np.unique(all_keys, return_index=True)[1]).astype(np.int64)
     left_out["repeated"] = len(all_keys) - len(rows)
-    taught_by = _taught_by(all_keys[rows], all_languages[rows] == 0, bitexts)
+    target_text_ids = _find_target_texts(all_keys[rows], all_languages[rows] == 0, bitexts)
     if multilingual is None:
-        is_taught = taught_by >= 0
+        is_taught = target_text_ids >= 0
         left_out["untaught"] = int((~is_taught).sum())
-        rows, taught_by = rows[is_taught], (np.cumsum(is_taught) - 1)[taught_by[is_taught]]
+        rows, target_text_ids = rows[is_taught], (np.cumsum(is_taught) - 1)[target_text_ids[is_taught]]
     if not len(rows):
         raise InputError(
             f"no text to learn from (left out: {described(left_out)})",
@@ -226,15 +226,17 @@ def read_texts(
         all_keys[rows],
         left_out,
         contamination,
-        taught_by,
+        target_text_ids,
         all_languages[rows],
         [*names, *([OTHER] if multilingual else [])],
     )
 
 
-def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]) -> NDArray[np.int64]:
+def _find_target_texts(
+    keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: Sequence[Bitext]
+) -> NDArray[np.int64]:
     """Finds for each text the number of the one whose vector it learns; -1 where that is not among the texts."""
-    taught_by = np.where(is_known, np.arange(len(keys)), -1)
+    target_text_ids = np.where(is_known, np.arange(len(keys)), -1)
     order = np.argsort(keys, kind="stable")
 
     def numbers(texts: list[str]) -> NDArray[np.int64]:
@@ -247,9 +249,9 @@ def _taught_by(keys: NDArray[np.uint64], is_known: NDArray[np.bool_], bitexts: S
             teachers, students = numbers(known), numbers(other)
             # The last assignment to a number would count, and the first shall.
             pairs = np.flatnonzero((teachers >= 0) & (students >= 0))[::-1]
-            pairs = pairs[taught_by[students[pairs]] < 0]
-            taught_by[students[pairs]] = teachers[pairs]
-    return taught_by
+            pairs = pairs[target_text_ids[students[pairs]] < 0]
+            target_text_ids[students[pairs]] = teachers[pairs]
+    return target_text_ids
 
 
 def described(left_out: Counter[str]) -> str:

@@ -15,10 +15,10 @@ from ...errors import UsageError
 from ...training.epoch_trainer import EpochTrainingArguments
 from ...training.row_adam import RowAdam
 from ...training.sparse_gradients import DenseGradients
-from ..kinds import check_own_class
+from ..architectures import check_own_class
 from ..sentence_encoder import SentenceEncoder
 from ..trainer import EncoderTrainer, Evaluator
-from .letters import Letters
+from .char_ngrams import CharNgramEmbeddings
 from .objective import TABLE, DistillationObjective, DistillationTexts
 from .settings import ObjectiveSettings
 
@@ -71,7 +71,7 @@ class DistillationTrainer(EncoderTrainer):
         processing_class: PreTrainedTokenizerBase,
         evaluator: Evaluator | None = None,
         *,
-        letters: Letters | None = None,
+        letters: CharNgramEmbeddings | None = None,
         callbacks: list[TrainerCallback] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...encoders.known_texts import KnownTexts
+from ...encoders.search_embedder import SearchEmbedder
 from ...errors import InputError
 from ...searching.index import SearchIndex
 from ...settings import recipe
@@ -79,7 +79,7 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
 
 def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yields the number of each query with a known word, and its cosines with all sentences that have one."""
-    vectors = exact_unit_rows(KnownTexts(index.encoder.for_task("query")).embed(queries))
+    vectors = exact_unit_rows(SearchEmbedder(index.encoder.for_task("query")).embed(queries))
     known = np.flatnonzero(vectors.any(axis=1))
     for first in range(0, len(known), _QUERIES_AT_A_TIME):
         numbers = known[first : first + _QUERIES_AT_A_TIME]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.sentences import lines_of_file
-from ...encoders.padded_batches import batches_of_like_length
+from ...encoders.backends.padded_batches import batches_of_like_length
 from ...errors import InputError, ModelError
 from ...training.verdicts import Interval
 

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import PreTrainedTokenizerFast
 
-from ...tokenization.token_ids import TokenIds
-from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.fast_tokenize import ids_of, lookup_for
+from ...tokenization.ragged_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.sparse_gradients import SparseGradientTrainer

@@ -16,8 +16,8 @@ from ...errors import InputError
 from ...mining.collections import SIDES
 from ...settings import setting
 from ...text.normalization import normalize_words_all
-from ...tokenization.token_ids import TokenIds
-from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.fast_tokenize import ids_of, lookup_for
+from ...tokenization.ragged_ids import TokenIds
 from ...tokenization.word_level import DIGITS, build_word_level_tokenizer, sentence_vocabulary
 from ...training.run import TrainingRunSettings
 

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from ...text.hashing import hash64
-from ...tokenization.token_ids import TokenIds
-from ...tokenization.token_lookup import ids_of, lookup_for
+from ...tokenization.fast_tokenize import ids_of, lookup_for
+from ...tokenization.ragged_ids import TokenIds
 from ...training.batches import EpochBatches, Item
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
 from ...settings import recipe, setting
-from ...tokenization.token_ids import id_counts
+from ...tokenization.ragged_ids import id_counts
 from ...training.run import TrainingRun, TrainingRunSettings
 from ..expansion.expander import SHARE, Expander
 from ..expansion.wordnet import find_wordnet

@@ -9,13 +9,13 @@ from tiny_encoders import new_model
 from tiny_training import on_cpu
 from tokenizers import Tokenizer, models
 
+from hf_paraphrase.encoders.architectures import new_encoder
 from hf_paraphrase.encoders.distillation import DistillationTrainer, DistillationTrainingArguments
-from hf_paraphrase.encoders.distillation.letters import Letters, spellings
+from hf_paraphrase.encoders.distillation.char_ngrams import CharNgramEmbeddings, spellings
 from hf_paraphrase.encoders.distillation.objective import DistillationTexts, turn_to_principal_axes
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
-from hf_paraphrase.encoders.kinds import new_encoder
-from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(40)]
@@ -44,7 +44,9 @@ def trainer_of(tokenizer, tmp_path):
     def make(kind="avg", *, letters=False, evaluator=None, name="run", size=SIZE, **settings):
         model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=size, seed=1)
         data = data_of(tokenizer)
-        spelt = Letters(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1) if letters else None
+        spelt = None
+        if letters:
+            spelt = CharNgramEmbeddings(spellings(tokenizer), *model.embeddings.shape, buckets=64, seed=1)
         settings = {"num_train_epochs": 4, "learning_rate": 0.02, "per_device_train_batch_size": 32, **settings}
         arguments = on_cpu(DistillationTrainingArguments, tmp_path / name, **settings)
         return DistillationTrainer(model, arguments, data, tokenizer, evaluator=evaluator, letters=spelt)

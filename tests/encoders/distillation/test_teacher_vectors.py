@@ -110,7 +110,7 @@ def test_a_teacher_of_one_language_gives_no_vector_of_other_texts_and_a_multilin
     teacher, texts_of, tmp_path
 ):
     texts = texts_of(sentences(9))
-    texts = replace(texts, taught_by=np.where(np.arange(9) == 4, -1, np.arange(9)[::-1]))
+    texts = replace(texts, target_text_ids=np.where(np.arange(9) == 4, -1, np.arange(9)[::-1]))
     encoder = SentenceEncoder.from_pretrained(teacher)
     expected = unit(teacher, list(texts))
     vectors = teacher_vectors(tmp_path / "kept", teacher, encoder, texts, bf16=False)

@@ -71,7 +71,7 @@ def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are
     rows = [("un", "one"), ("un", "a"), ("one", "un deux"), ("long", "z" * 200), ("", "two"), ("trois", "")]
     bitexts = open_bitexts([bitext(tmp_path / "bitext", [(*row, "fr", "en") for row in rows])], "en")
     texts = read(bitexts=bitexts)
-    found = {text: list(texts)[teacher] for text, teacher in zip(texts, texts.taught_by, strict=True)}
+    found = {text: list(texts)[teacher] for text, teacher in zip(texts, texts.target_text_ids, strict=True)}
     # `one` is a text that the teachers know, so it is not taught by what it translates in another row.
     assert found == {"one": "one", "a": "a", "un deux": "un deux", "two": "two", "un": "one"}
     assert texts.left_out["untaught"] == 2 and texts.by_language() == {"en": 4, "fr": 1}
@@ -79,7 +79,7 @@ def test_of_several_translations_the_first_counts_and_those_of_missing_texts_are
     assert np.bincount(numbers).tolist() == [1, 1, 1, 1, 2], "sqrt(4) times as often"
     # Those of whom a multilingual teacher knows more stay.
     texts = read(bitexts=bitexts, multilingual=corpora(file("drei", "un")))
-    untaught = [text for text, teacher in zip(texts, texts.taught_by, strict=True) if teacher < 0]
+    untaught = [text for text, teacher in zip(texts, texts.target_text_ids, strict=True) if teacher < 0]
     assert untaught == ["long", "trois", "drei"]
     assert texts.left_out["untaught"] == 0 and texts.by_language() == {"en": 4, "fr": 3, "other": 1}
 

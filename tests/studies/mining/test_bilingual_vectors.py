@@ -19,7 +19,7 @@ from hf_paraphrase.studies.mining.bilingual_vectors import (
     noise_probabilities,
     window_pairs,
 )
-from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 

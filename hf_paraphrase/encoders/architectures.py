@@ -86,7 +86,7 @@ class EncoderOptions(Settings):
 
 
 @dataclass(frozen=True)
-class EncoderKind:
+class Architecture:
     """A kind of sentence encoder.
 
     Attributes:
@@ -117,21 +117,21 @@ class EncoderKind:
 
 _AVERAGE = ("skip_unknown", "initial_distribution")
 _RECURRENT = ("skip_unknown", "cell", "peepholes", "candidate_activation", "bidirectional", "variational_dropout")
-AVG = EncoderKind("avg", options=_AVERAGE)
-GRAN = EncoderKind("gran", 3.0, (*_RECURRENT, "variational_dropout_of"))
-RECURRENT = EncoderKind("recurrent", 3.0, (*_RECURRENT, "pooling"), own_embedding_size=True)
-TRIGRAM = EncoderKind("avg", options=_AVERAGE, words=False, trigrams=True)
-WORD_TRIGRAM = EncoderKind("concatenation", trigrams=True)
+AVG = Architecture("avg", options=_AVERAGE)
+GRAN = Architecture("gran", 3.0, (*_RECURRENT, "variational_dropout_of"))
+RECURRENT = Architecture("recurrent", 3.0, (*_RECURRENT, "pooling"), own_embedding_size=True)
+TRIGRAM = Architecture("avg", options=_AVERAGE, words=False, trigrams=True)
+WORD_TRIGRAM = Architecture("concatenation", trigrams=True)
 
 
-def encoder_kind(name: str) -> EncoderKind:
+def architecture_of(name: str) -> Architecture:
     """Returns what is registered under a name; a bare model class takes words and has no options."""
     registered = ENCODERS[name]
-    if isinstance(registered, EncoderKind):
+    if isinstance(registered, Architecture):
         return registered
     if not (isinstance(registered, type) and hasattr(registered, "config_class")):
         raise UsageError(f"the type of encoder `{name}` is not a model class", remedy="register a PreTrainedModel")
-    return EncoderKind(registered)
+    return Architecture(registered)
 
 
 def option_names(options: Any) -> list[str]:
@@ -141,7 +141,7 @@ def option_names(options: Any) -> list[str]:
 
 def own_classes() -> dict[str, type[PreTrainedModel]]:
     """Returns the registered model classes that are not of this package, by their names."""
-    kinds = [encoder_kind(name) for name in ENCODERS]
+    kinds = [architecture_of(name) for name in ENCODERS]
     classes = [kind.model for kind in kinds if not isinstance(kind.model, str)]
     return {found.__name__: found for found in classes}
 
@@ -216,7 +216,7 @@ def new_encoder(
     """
     from transformers import set_seed
 
-    entry = encoder_kind(kind)
+    entry = architecture_of(kind)
     tokenizer: PreTrainedTokenizerBase = vocabulary.tokenizer
     hidden_size = hidden_size or embedding_size or HIDDEN_SIZE
     if entry.own_embedding_size:

@@ -10,9 +10,9 @@ from tokenizers import normalizers, pre_tokenizers, processors
 
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer
+from hf_paraphrase.tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for, state_of
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
-from hf_paraphrase.tokenization.token_ids import TokenIds
-from hf_paraphrase.tokenization.token_lookup import ids_of, list_of_texts, lookup_for, state_of
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 TEXTS = ["The cat", "", "a\u00e9 [PAD] don't", " ", "cat"]

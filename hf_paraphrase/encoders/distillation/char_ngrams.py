@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from ...text.hashing import hash64
 from ...tokenization.encoder_pieces import SPACE
-from ...tokenization.token_ids import ends_of, ranges
+from ...tokenization.ragged_ids import ends_of, ranges
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -68,7 +68,7 @@ def spellings(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
     return spelled
 
 
-class Letters(nn.Module):
+class CharNgramEmbeddings(nn.Module):
     """The vectors of the character n-grams of a vocabulary, `table` (buckets, dimension).
 
     `spelt` has the spelling of each token by its id, None for one without letters; ids after them have none either.

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .morfessor import MORFESSOR_WORDS
-from .token_ids import TokenIds, ends_of, library_ids, ranges
+from .ragged_ids import TokenIds, ends_of, library_ids, ranges
 
 if TYPE_CHECKING:
     from pyarrow import LargeStringArray
@@ -54,7 +54,7 @@ _NEW_SHARE = 8
 _runs_of = re.compile(" *[^ ]+| +").findall
 
 
-class RunLookup:
+class SpanCache:
     """Computes the ids that a tokenizer gives, for many texts at once; several threads may use it at a time."""
 
     def __init__(self, tokenizer: Tokenizer, *, around: tuple[Sequence[int], Sequence[int]] = ((), ())) -> None:
@@ -71,7 +71,7 @@ class RunLookup:
         self._texts = 0
 
     @classmethod
-    def for_tokenizer(cls, tokenizer: Tokenizer, *, special_tokens: bool = False) -> RunLookup | None:
+    def for_tokenizer(cls, tokenizer: Tokenizer, *, special_tokens: bool = False) -> SpanCache | None:
         """Makes the lookup of a tokenizer, or gives None where `tokenizers` must do the work."""
         around = tokens_around(tokenizer) if special_tokens else ((), ())
         if around is None or not runs_are_separable(tokenizer):

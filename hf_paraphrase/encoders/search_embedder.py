@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 
-class KnownTexts:
+class SearchEmbedder:
     """Embeds texts for a search: unit vectors, and zero for a text without any known word.
 
     Unknown words share one vector, so that all texts of unknown words and a full stop would have a cosine of nearly 1
@@ -56,7 +56,7 @@ class SimilarSentences:
 
     def __init__(self, threshold: float, encoder: str) -> None:
         self._threshold = threshold
-        self._embedder = KnownTexts(SentenceEncoder.from_pretrained(encoder))
+        self._embedder = SearchEmbedder(SentenceEncoder.from_pretrained(encoder))
         self._sets: dict[str, NDArray[np.float32]] = {}
 
     def label(self, name: str) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..text.normalization import is_blank
-from ..tokenization.token_ids import TokenIds, ends_of
-from ..tokenization.token_lookup import Lookup, ids_of, list_of_texts, lookup_for, state_of
-from ..training.threads import available_threads, in_threads
+from ...text.normalization import is_blank
+from ...tokenization.fast_tokenize import Lookup, ids_of, list_of_texts, lookup_for, state_of
+from ...tokenization.ragged_ids import TokenIds, ends_of
+from ...training.threads import available_threads, in_threads
 
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
@@ -22,7 +22,7 @@ CHARACTERS_OF_A_THREAD = 1 << 15
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputProcessing:
     """What a model does with texts before its tokenizer, and with ids and embeddings after it.
 
     Of a text `most_tokens` tokens, special ones among them, are read, and `most_characters` characters (None: all); of
@@ -57,14 +57,14 @@ class Reading:
         return TokenIds(whole.ids[kept], ends_of(np.minimum(lengths, self.most_tokens)))
 
 
-class TextTokens:
+class BatchTokenizer:
     """Computes the token ids of texts, special tokens among them, without padding.
 
     Each call is given the tokenizer, of the `tokenizers` library or several that act as one, since that of an encoder
     can be replaced, and grow. `truncated` counts the texts that had more tokens than are read, which `is_logged` once.
     """
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: InputProcessing) -> None:
         self.reading = reading
         self.truncated = 0
         self.is_logged = False

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from hf_paraphrase.encoders import text_tokens
-from hf_paraphrase.encoders.text_tokens import Reading, TextTokens
-from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.encoders.backends import batch_tokenizer
+from hf_paraphrase.encoders.backends.batch_tokenizer import BatchTokenizer, InputProcessing
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 
 WORDS = [f"w{number}" for number in range(30)]
@@ -37,9 +37,9 @@ def ids_of(tokens, backend, texts):
 @pytest.mark.parametrize(
     "reading",
     [
-        Reading(),
-        Reading(most_tokens=5, last_special=2),
-        Reading(most_characters=12, lower_case=True),
+        InputProcessing(),
+        InputProcessing(most_tokens=5, last_special=2),
+        InputProcessing(most_characters=12, lower_case=True),
     ],
 )
 def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_library(
@@ -47,7 +47,7 @@ def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_librar
 ):
     read = [(text.lower() if reading.lower_case else text)[: reading.most_characters] for text in texts]
     expected = [cut(item.ids, reading) for item in backend.encode_batch(read)]
-    tokens = TextTokens(reading)
+    tokens = BatchTokenizer(reading)
     assert ids_of(tokens, backend, texts) == expected
     assert tokens.truncated == sum(len(item.ids) > (reading.most_tokens or 99) for item in backend.encode_batch(read))
     monkeypatch.setattr(tokens, "_lookup_of", lambda *_: None)
@@ -56,11 +56,11 @@ def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_librar
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_blocks_and_threads_change_no_id_and_no_order(monkeypatch, backend, texts, threads):
-    tokens = TextTokens(Reading())
+    tokens = BatchTokenizer(InputProcessing())
     blocks = list(tokens.blocks(backend, texts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    monkeypatch.setattr(text_tokens, "CHARACTERS_PER_BLOCK", 100)
-    monkeypatch.setattr(text_tokens, "CHARACTERS_OF_A_THREAD", 50)
+    monkeypatch.setattr(batch_tokenizer, "CHARACTERS_PER_BLOCK", 100)
+    monkeypatch.setattr(batch_tokenizer, "CHARACTERS_OF_A_THREAD", 50)
     smaller = list(tokens.blocks(backend, texts))
     assert len(smaller) > 10 > len(blocks)
     for one, other in zip(TokenIds.joined(smaller), TokenIds.joined(blocks), strict=True):

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.files import read_json, read_json_object
-from ..errors import ModelError
+from ...artefacts.files import read_json, read_json_object
+from ...errors import ModelError
 
 MODULES_FILE = "modules.json"
 TRANSFORMER_FILE = "sentence_bert_config.json"

@@ -14,11 +14,11 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
-from ..artefacts.files import opening, quiet_transformers
-from ..errors import ModelError
+from ...artefacts.files import opening, quiet_transformers
+from ...errors import ModelError
+from .batch_tokenizer import InputProcessing
 from .pooled_transformer import PooledTransformer
 from .sentence_transformers_files import MODULES_FILE
-from .text_tokens import Reading
 
 _TOKENIZING = Lock()
 """Several threads encode, and a tokenizer of the library pads for one at a time."""
@@ -88,7 +88,7 @@ def byte_tokenizer() -> PreTrainedTokenizerFast:
 
 def open_by_library(
     folder: Path, *, dtype: str | torch.dtype | None, trust_remote_code: bool
-) -> tuple[LibraryModel, Any, Reading]:
+) -> tuple[LibraryModel, Any, InputProcessing]:
     """Opens a folder by sentence-transformers, in evaluation mode, with its tokenizer and what is done with texts."""
     if find_spec("sentence_transformers") is None:
         what = "it has modules that only sentence-transformers opens"
@@ -106,4 +106,4 @@ def open_by_library(
             trust_remote_code=trust_remote_code,
             model_kwargs={} if dtype is None else {"dtype": dtype},
         )
-        return LibraryModel(library.eval()), byte_tokenizer(), Reading(blank_is_empty=False)
+        return LibraryModel(library.eval()), byte_tokenizer(), InputProcessing(blank_is_empty=False)

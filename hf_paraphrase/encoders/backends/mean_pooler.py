@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.weights import StoredMatrix
-from ..tokenization.token_ids import TokenIds, ends_of
-from ..training.threads import available_threads, in_threads, one_thread
+from ...artefacts.weights import StoredMatrix
+from ...tokenization.ragged_ids import TokenIds, ends_of
+from ...training.threads import available_threads, in_threads, one_thread
 
 _ROWS_PER_MEAN = 1024
 _FEW_TEXTS = 24
@@ -34,7 +34,7 @@ _TOKENS_THAT_PAY = 1 << 24
 """About so many rows of 300 components are added with PyTorch in the time that it saves and its import takes."""
 
 
-class TableAverages:
+class MeanPooler:
     """The embeddings of an averaging encoder whose table (vocabulary, columns) is an array, or stored as one.
 
     Unknown words, of `skipped_id`, count in texts of nothing else only; None counts them all. The means of the parts
@@ -118,7 +118,7 @@ class TableAverages:
 
 
 def embed_averages(
-    averages: TableAverages,
+    averages: MeanPooler,
     tokenize: Callable[[slice], TokenIds],
     blocks: list[slice],
     vectors: NDArray[np.float32],
@@ -138,12 +138,12 @@ def embed_averages(
     yield from map(embed, blocks) if len(blocks) == 1 else in_threads(embed, blocks, available_threads())
 
 
-def averages_of_model(model: Any) -> TableAverages | None:
+def averages_of_model(model: Any) -> MeanPooler | None:
     """Returns what computes the embeddings of an averaging model of ours in single precision on the CPU."""
     import torch
 
-    from ..models.modeling_avg import AvgModel
-    from ..models.modeling_concatenation import ConcatenationModel
+    from ...models.modeling_avg import AvgModel
+    from ...models.modeling_concatenation import ConcatenationModel
 
     if type(model) not in (AvgModel, ConcatenationModel):
         return None
@@ -153,11 +153,11 @@ def averages_of_model(model: Any) -> TableAverages | None:
     return averages_of(vars(model.config), weights.numpy()) if is_plain else None
 
 
-def averages_of(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> TableAverages:
+def averages_of(config: Mapping[str, Any], table: NDArray[np.float32] | StoredMatrix) -> MeanPooler:
     """Makes what computes the embeddings of an average, or of a concatenation of averages."""
     if (sizes := config.get("vocab_sizes")) is not None:
-        return TableAverages(table, part_sizes=sizes, part_weights=config.get("part_weights"))
-    return TableAverages(table, skipped_id=config.get("unk_token_id", 1) if config.get("skip_unknown") else None)
+        return MeanPooler(table, part_sizes=sizes, part_weights=config.get("part_weights"))
+    return MeanPooler(table, skipped_id=config.get("unk_token_id", 1) if config.get("skip_unknown") else None)
 
 
 def row_means(table: NDArray[np.float32], ids: NDArray[np.int64], offsets: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from ..messages import shown_line
 from .character_trigram import TrigramLookup
-from .run_lookup import RunLookup
-from .token_ids import TokenIds, library_ids
+from .ragged_ids import TokenIds, library_ids
+from .span_cache import SpanCache
 
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 Lookup = Callable[[Sequence[str]], TokenIds]
@@ -22,7 +22,7 @@ def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
     if hasattr(backend, "parts"):
         parts = [lookup_for(part, special_tokens=special_tokens) for part in backend.parts]
         return None if None in parts else partial(_joined_ids, cast(list[Lookup], parts), backend.offsets)
-    return TrigramLookup.for_tokenizer(backend) or RunLookup.for_tokenizer(backend, special_tokens=special_tokens)
+    return TrigramLookup.for_tokenizer(backend) or SpanCache.for_tokenizer(backend, special_tokens=special_tokens)
 
 
 def _joined_ids(parts: Sequence[Lookup], offsets: Sequence[int], texts: Sequence[str]) -> TokenIds:

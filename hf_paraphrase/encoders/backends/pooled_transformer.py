@@ -18,10 +18,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ..artefacts.files import opening, quiet_transformers, read_json, read_json_object
-from ..artefacts.model_loading import check_complete, open_tokenizer_folder
-from ..artefacts.weights import read_headers
-from ..errors import ModelError
+from ...artefacts.files import opening, quiet_transformers, read_json, read_json_object
+from ...artefacts.model_loading import check_complete, open_tokenizer_folder
+from ...artefacts.weights import read_headers
+from ...errors import ModelError
+from .batch_tokenizer import InputProcessing
 from .sentence_transformers_files import (
     MODULES_FILE,
     TRANSFORMER_FILE,
@@ -31,7 +32,6 @@ from .sentence_transformers_files import (
     write_json,
     write_modules,
 )
-from .text_tokens import Reading
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
 _FLAGS = {
@@ -129,7 +129,7 @@ class PooledTransformer(nn.Module):
 
     def save(self, folder: Path, encoder: Any) -> None:
         """Writes a folder that sentence-transformers opens, and transformers without its pooling."""
-        reading: Reading = encoder.reading
+        reading: InputProcessing = encoder.reading
         with quiet_transformers():
             self.transformer.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)
@@ -167,7 +167,7 @@ def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
 
 def open_transformer(
     folder: Path, *, dtype: str | torch.dtype | None = None, trust_remote_code: bool = False
-) -> tuple[PooledTransformer, Any, Reading] | None:
+) -> tuple[PooledTransformer, Any, InputProcessing] | None:
     """Opens a folder of sentence-transformers or transformers; returns None for one with other modules.
 
     The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
@@ -258,7 +258,7 @@ def network_for_a_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
     return model.transformer, {name: getattr(model.config, name) for name in ("vocab_size", "pad_token_id")}
 
 
-def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) -> Reading:
+def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) -> InputProcessing:
     """Describes how a transformer reads texts: with special tokens, and no more than it has positions for."""
     limits = (max_seq_length or tokenizer.model_max_length, _positions(model))
     known = [limit for limit in limits if limit is not None and limit < 1 << 30]
@@ -267,7 +267,7 @@ def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) ->
     backend.no_truncation()
     mask = backend.encode("a", add_special_tokens=True).special_tokens_mask
     behind = mask[::-1].index(0) if 0 in mask else 0
-    return Reading(most_tokens=min(known, default=None), last_special=behind, blank_is_empty=False)
+    return InputProcessing(most_tokens=min(known, default=None), last_special=behind, blank_is_empty=False)
 
 
 def _positions(model: Any) -> int | None:

@@ -12,11 +12,11 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, processors
 from tokenizers import normalizers as norm
 from tokenizers import pre_tokenizers as pre
 
-from hf_paraphrase.tokenization import run_lookup
+from hf_paraphrase.tokenization import span_cache
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
+from hf_paraphrase.tokenization.fast_tokenize import lookup_for
 from hf_paraphrase.tokenization.morfessor import Morphs, morfessor_tokenizer
-from hf_paraphrase.tokenization.run_lookup import RunLookup, runs_are_separable
-from hf_paraphrase.tokenization.token_lookup import lookup_for
+from hf_paraphrase.tokenization.span_cache import SpanCache, runs_are_separable
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.threads import in_threads
 
@@ -136,10 +136,10 @@ def assert_equal_ids(lookup, tokenizer, texts, special_tokens=False):
     tokenizer.no_padding()
     tokenizer.no_truncation()
     expected = [item.ids for item in tokenizer.encode_batch(texts, add_special_tokens=special_tokens)]
-    for limit in (run_lookup._FEW_TEXTS, -1):  # a few texts are split up in another way than many
+    for limit in (span_cache._FEW_TEXTS, -1):  # a few texts are split up in another way than many
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(run_lookup, "_FEW_TEXTS", limit)
-            patch.setattr(run_lookup, "_TEXTS_THAT_PAY", -1)
+            patch.setattr(span_cache, "_FEW_TEXTS", limit)
+            patch.setattr(span_cache, "_TEXTS_THAT_PAY", -1)
             found = lookup(texts)
         borders = found.offsets.tolist()
         assert [found.ids[first:last].tolist() for first, last in pairwise(borders)] == expected
@@ -156,7 +156,7 @@ def lookups():
     def lookup(*kind):
         if kind not in found:
             tokenizer = made(*kind)
-            found[kind] = RunLookup.for_tokenizer(tokenizer), tokenizer
+            found[kind] = SpanCache.for_tokenizer(tokenizer), tokenizer
         return found[kind]
 
     return lookup
@@ -187,7 +187,7 @@ def test_added_tokens_of_any_kind_are_found_as_tokenizers_does(texts, kind, data
         )
     ]
     tokenizer = made(*kind, added=added)
-    lookup = RunLookup.for_tokenizer(tokenizer)
+    lookup = SpanCache.for_tokenizer(tokenizer)
     assert lookup is not None
     try:
         tokenizer.encode_batch(texts)
@@ -227,7 +227,7 @@ def tokenizer(request):
 @example(texts=["\u0301a", " \u0301", "a", "\u0301"])
 def test_the_tokenizers_of_this_package_have_a_lookup_with_equal_ids(tokenizer, texts):
     lookup = lookup_for(tokenizer.backend_tokenizer)
-    assert isinstance(lookup, RunLookup)
+    assert isinstance(lookup, SpanCache)
     assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts)
 
 
@@ -260,8 +260,8 @@ def test_special_tokens_stand_around_every_text_if_they_are_asked_for(processor)
 @pytest.mark.parametrize("limit", [3, 1 << 18])
 def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lookups, limit, monkeypatch):
     _, tokenizer = lookups("none", "byte-level", "bpe")
-    lookup = RunLookup.for_tokenizer(tokenizer)
-    monkeypatch.setattr(run_lookup, "REMEMBERED", limit)
+    lookup = SpanCache.for_tokenizer(tokenizer)
+    monkeypatch.setattr(span_cache, "REMEMBERED", limit)
     for texts in (["a b"], ["a b the", "the a b"], ["cat a b", "\u00a0 sat mat a 12"], ["a b the"]):
         before = lookup._known.characters
         assert_equal_ids(lookup, tokenizer, texts)
@@ -271,12 +271,12 @@ def test_what_was_seen_before_changes_nothing_whether_it_is_remembered_or_not(lo
 
 def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypatch):
     _, tokenizer = lookups("nfkc", "metaspace", "unigram")
-    monkeypatch.setattr(run_lookup, "REMEMBERED", 300)
+    monkeypatch.setattr(span_cache, "REMEMBERED", 300)
     generator = np.random.default_rng(0)
     words = [f"{first}{second}{end}" for first in "abcdef" for second in "tehz" for end in range(40)]
     blocks = [[" ".join(generator.choice(words, 6)) for _ in range(1 + number % 9)] for number in range(160)]
-    expected = [RunLookup.for_tokenizer(tokenizer)(texts) for texts in blocks]
-    shared = RunLookup.for_tokenizer(tokenizer)
+    expected = [SpanCache.for_tokenizer(tokenizer)(texts) for texts in blocks]
+    shared = SpanCache.for_tokenizer(tokenizer)
     for found, alone in zip(in_threads(shared, blocks, 4), expected, strict=True):
         np.testing.assert_array_equal(found.ids, alone.ids)
         np.testing.assert_array_equal(found.offsets, alone.offsets)
@@ -285,9 +285,9 @@ def test_threads_that_use_one_lookup_get_what_each_would_alone(lookups, monkeypa
 def test_each_different_run_is_looked_up_once_also_a_few_new_ones_among_those_of_the_call_before(
     tokenizer, monkeypatch
 ):
-    asked, asking = [], run_lookup.library_ids
-    monkeypatch.setattr(run_lookup, "library_ids", lambda own, texts: asking(own, asked.extend(texts) or texts))
-    lookup = RunLookup.for_tokenizer(tokenizer.backend_tokenizer)
+    asked, asking = [], span_cache.library_ids
+    monkeypatch.setattr(span_cache, "library_ids", lambda own, texts: asking(own, asked.extend(texts) or texts))
+    lookup = SpanCache.for_tokenizer(tokenizer.backend_tokenizer)
     texts = ["the cat sat", "the mat sat"] * 10
     for more in ([], ["a cat"], ["the", " dog", "a dog"], []):
         assert_equal_ids(lookup, tokenizer.backend_tokenizer, texts + more)
@@ -326,7 +326,7 @@ def test_parts_that_look_across_spaces_or_draw_their_pieces_are_left_to_the_libr
     tokenizer = plain()
     assert runs_are_separable(tokenizer)
     setattr(tokenizer, name, part)
-    assert RunLookup.for_tokenizer(tokenizer) is None
+    assert SpanCache.for_tokenizer(tokenizer) is None
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..artefacts.files import opening, read_json, read_json_object
-from ..artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
-from ..errors import ModelError
+from ...artefacts.files import opening, read_json, read_json_object
+from ...artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
+from ...errors import ModelError
+from .batch_tokenizer import InputProcessing
+from .mean_pooler import MeanPooler, averages_of
 from .sentence_transformers_files import MODULES_FILE, module_folder, module_kind, optional_json
-from .text_tokens import Reading
-from .word_averages import TableAverages, averages_of
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -41,7 +41,7 @@ _AGAIN = "copy the model again"
 
 
 @dataclass
-class VectorTable:
+class StaticTable:
     """An averaging encoder, of type `avg` or `concatenation`, with what the configuration of its model takes.
 
     `vectors` are those of all tokens (vocabulary, columns), `backend` is what turns texts into ids, `special_ids` are
@@ -55,14 +55,14 @@ class VectorTable:
     folder: Path
     special_ids: dict[str, int]
     has_tokenizer: bool = True
-    reading: Reading = field(default_factory=Reading)
+    reading: InputProcessing = field(default_factory=InputProcessing)
 
     @property
     def hidden_size(self) -> int:
         """The number of components of an embedding."""
         return int(self.vectors.values.shape[1]) * max(1, len(self.config.get("vocab_sizes") or ()))
 
-    def averages(self, size: int) -> TableAverages:
+    def averages(self, size: int) -> MeanPooler:
         """Returns what computes the first `size` components of the embeddings, or more of them."""
         vectors = self.vectors
         if self.model_type == AVERAGE and size < vectors.values.shape[1]:
@@ -73,7 +73,7 @@ class VectorTable:
         """Makes the model of PyTorch."""
         import torch
 
-        from ..models.registry import config_class, model_class
+        from ...models.registry import config_class, model_class
 
         config = config_class(self.model_type)(**self.config)
         config.name_or_path = str(self.folder)
@@ -85,7 +85,7 @@ class VectorTable:
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """Makes the tokenizer of transformers."""
         if self.has_tokenizer:
-            from ..artefacts.model_loading import load_tokenizer
+            from ...artefacts.model_loading import load_tokenizer
 
             return load_tokenizer(self.folder, len(self.vectors.values))
         from transformers import PreTrainedTokenizerFast
@@ -94,7 +94,7 @@ class VectorTable:
         return PreTrainedTokenizerFast(tokenizer_object=self.backend, **special)
 
 
-def read_static(folder: Path) -> VectorTable | None:
+def read_static(folder: Path) -> StaticTable | None:
     """Opens the folder of an encoder that is a table; returns None for any other folder."""
     path, modules = folder / "config.json", folder / MODULES_FILE
     config = optional_json(path)
@@ -108,11 +108,11 @@ def read_static(folder: Path) -> VectorTable | None:
     return _static_embedding(folder, listed) if is_static else None
 
 
-def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorTable | None:
+def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticTable | None:
     """Opens one of our averages; None for a class of the user, and for a folder that only transformers can judge."""
-    from ..artefacts.model_loading import class_of_folder
-    from ..models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
-    from ..models.registry import MODELS
+    from ...artefacts.model_loading import class_of_folder
+    from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
+    from ...models.registry import MODELS
 
     is_joined = model_type == CONCATENATION
     file, settings_file = folder / (PARTS_FILE if is_joined else "tokenizer.json"), folder / "tokenizer_config.json"
@@ -137,19 +137,19 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> VectorT
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype", *derived}
     config = {key: value for key, value in config.items() if key not in left_out}
     special_ids = {name: number for name, number in ids.items() if number is not None}
-    return VectorTable(model_type, config, vectors, backend, folder, special_ids)
+    return StaticTable(model_type, config, vectors, backend, folder, special_ids)
 
 
-def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
+def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
     most = config.get("max_length", _TOKENS_OF_MODEL2VEC)
-    table = _foreign_table(folder, folder, TABLE)
+    table = _third_party_table(folder, folder, TABLE)
     unknown = table.config["unk_token_id"]
     if unknown is not None:
         # What is left out of other texts is all that there is in some, which embed to zeros.
         table.config["skip_unknown"] = True
         table.vectors.values[unknown] = 0
     length = int(np.median([len(token) for token in table.backend.get_vocab()]))
-    table.reading = Reading(
+    table.reading = InputProcessing(
         most_tokens=most,
         most_characters=None if most is None else most * length,
         normalizes=bool(config.get("normalize", False)),
@@ -158,18 +158,18 @@ def _model2vec(folder: Path, config: Mapping[str, Any]) -> VectorTable:
     return table
 
 
-def _static_embedding(folder: Path, modules: list[Any]) -> VectorTable | None:
+def _static_embedding(folder: Path, modules: list[Any]) -> StaticTable | None:
     """Opens a table of sentence-transformers; returns None for one that is followed by layers, or reads otherwise."""
     others, place = set(map(module_kind, modules[1:])), module_folder(folder, modules[0])
     truncation = optional_json(place / "tokenizer.json").get("truncation") or {}
     if others - {"Normalize"} or truncation.get("direction") == "Left":
         return None
-    table = _foreign_table(folder, place, "embedding.weight")
-    table.reading = Reading(most_tokens=truncation.get("max_length"), normalizes=bool(others))
+    table = _third_party_table(folder, place, "embedding.weight")
+    table.reading = InputProcessing(most_tokens=truncation.get("max_length"), normalizes=bool(others))
     return table
 
 
-def _foreign_table(folder: Path, place: Path, name: str) -> VectorTable:
+def _third_party_table(folder: Path, place: Path, name: str) -> StaticTable:
     """Opens the encoder that averages the vectors of all tokens of a text, unknown ones among them."""
     vectors, backend = read_table(place / _WEIGHTS, name), _open_tokenizer(place)
     rows, columns = vectors.values.shape
@@ -183,7 +183,7 @@ def _foreign_table(folder: Path, place: Path, name: str) -> VectorTable:
         unknown_id = json.loads(backend.to_str())["model"].get("unk_id")
     config = {"vocab_size": rows, "hidden_size": columns, "pad_token_id": None, "unk_token_id": unknown_id}
     special = {} if unknown_id is None else {"unk_token": unknown_id}
-    return VectorTable(AVERAGE, config, vectors, backend, folder, special, has_tokenizer=False)
+    return StaticTable(AVERAGE, config, vectors, backend, folder, special, has_tokenizer=False)
 
 
 def _open_tokenizer(folder: Path) -> Tokenizer:

@@ -8,7 +8,8 @@ import torch
 import xxhash
 from tokenizers import Tokenizer, models
 
-from hf_paraphrase.encoders.distillation.letters import Letters, character_ngrams, spellings
+from hf_paraphrase.encoders.architectures import new_encoder
+from hf_paraphrase.encoders.distillation.char_ngrams import CharNgramEmbeddings, character_ngrams, spellings
 from hf_paraphrase.encoders.distillation.objective import (
     DistillationObjective,
     DistillationTexts,
@@ -16,10 +17,9 @@ from hf_paraphrase.encoders.distillation.objective import (
 )
 from hf_paraphrase.encoders.distillation.teacher_vectors import TeacherVectors, UnitVectors
 from hf_paraphrase.encoders.encoder_vocabulary import EncoderVocabulary
-from hf_paraphrase.encoders.kinds import new_encoder
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 from hf_paraphrase.tokenization.character_trigram import build_character_trigram_tokenizer, trigram_vocabulary
-from hf_paraphrase.tokenization.token_ids import TokenIds
+from hf_paraphrase.tokenization.ragged_ids import TokenIds
 from hf_paraphrase.tokenization.word_level import as_fast_tokenizer, build_word_level_tokenizer
 
 
@@ -41,7 +41,7 @@ def test_pieces_inside_a_word_have_no_opening_mark():
 
 
 def test_the_folded_table_is_the_sum_that_a_loop_computes():
-    letters = Letters([None, None, "<cat>", "<cats>", "<dog>"], 7, 4, buckets=11, seed=3)
+    letters = CharNgramEmbeddings([None, None, "<cat>", "<cats>", "<dog>"], 7, 4, buckets=11, seed=3)
     embeddings = torch.randn(7, 4, generator=torch.Generator().manual_seed(0))
     expected = embeddings.clone()
     for row, word in ((2, "<cat>"), (3, "<cats>"), (4, "<dog>")):
@@ -68,7 +68,7 @@ def test_a_batch_with_its_local_table_is_the_model_with_the_folded_table(kind, s
     model = new_encoder(kind, EncoderVocabulary(tokenizer), hidden_size=6, **settings).eval()
     with torch.no_grad():
         model.embeddings.normal_(generator=torch.Generator().manual_seed(1))
-    letters = Letters(spellings(words), *model.embeddings.shape, buckets=50) if with_letters else None
+    letters = CharNgramEmbeddings(spellings(words), *model.embeddings.shape, buckets=50) if with_letters else None
     lines = ["dog cat dog", "cats", "a dog strange", "", "dogs bird"]
     encoded = TokenIds.of_lists([row or [] for row in tokenizer(lines)["input_ids"]])
     targets = TeacherVectors([UnitVectors(np.ones((5, 2), np.float16), np.arange(5))])

@@ -7,11 +7,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.files import opening
-from ..artefacts.model_loading import open_tokenizer_folder
-from ..errors import ModelError, UsageError
-from ..messages import shown_line
-from ..models.registry import SENTENCE_ENCODERS, config_class
+from ...artefacts.files import opening
+from ...artefacts.model_loading import open_tokenizer_folder
+from ...errors import ModelError, UsageError
+from ...messages import shown_line
+from ...models.registry import SENTENCE_ENCODERS, config_class
 
 if TYPE_CHECKING:
     import onnxruntime
