@@ -104,12 +104,12 @@ def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, u
         raise ModelError(problem, path=folder, remedy=_REMEDY)
 
 
-def load_tokenizer(folder: str | os.PathLike[str], vocabulary_size: int) -> PreTrainedTokenizerFast:
+def load_tokenizer(folder: str | os.PathLike[str], vocab_size: int) -> PreTrainedTokenizerFast:
     """Loads the tokenizer of a model folder; an id without a vector is an error."""
     tokenizer = open_tokenizer_folder(Path(folder))
     highest = max(tokenizer.get_vocab().values(), default=0)
-    if highest >= vocabulary_size:
-        problem = f"the tokenizer has ids up to {highest}, the model {vocabulary_size} vectors"
+    if highest >= vocab_size:
+        problem = f"the tokenizer has ids up to {highest}, the model {vocab_size} vectors"
         raise ModelError(problem, path=folder, remedy="the tokenizer files belong to another model")
     return tokenizer
 

@@ -154,9 +154,9 @@ class EncodedPairs(Sentences):
         starts, ends = self.negative_offsets[pairs], self.negative_offsets[pairs + 1]
         return self.negatives.take(ranges(starts, ends - starts))
 
-    def counts(self, vocabulary_size: int) -> NDArray[np.int64]:
+    def counts(self, vocab_size: int) -> NDArray[np.int64]:
         """Counts how often each id occurs (vocabulary,)."""
-        return id_counts(self.tokens, vocabulary_size)
+        return id_counts(self.tokens, vocab_size)
 
 
 def encode_pairs(

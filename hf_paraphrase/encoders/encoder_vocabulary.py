@@ -65,7 +65,7 @@ def word_level_vocabulary(
     *,
     initial_vectors: str | os.PathLike[str] | None = None,
     word_list: str | os.PathLike[str] | None = None,
-    vocabulary_size: int | None = None,
+    vocab_size: int | None = None,
     min_frequency: int = 1,
     dimension: int | None = None,
     show_progress_bar: bool = False,
@@ -80,16 +80,16 @@ def word_level_vocabulary(
     from ..tokenization.word_level import build_word_level_tokenizer, reachable_words, sentence_vocabulary
 
     listed = [] if word_list is None else reachable_words(read_word_list(word_list), **style)
-    vocabulary = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocabulary_size, **style)
-    words = list(dict.fromkeys([*vocabulary, *listed]))[:vocabulary_size]
+    vocabulary = sentence_vocabulary(sentences, min_frequency=min_frequency, max_size=vocab_size, **style)
+    words = list(dict.fromkeys([*vocabulary, *listed]))[:vocab_size]
     vectors = None
     if initial_vectors is not None:
-        room = sys.maxsize if vocabulary_size is None else vocabulary_size - len(words)
+        room = sys.maxsize if vocab_size is None else vocab_size - len(words)
         vectors = read_initial_vectors(
             initial_vectors, words, first=room, dimension=dimension, show_progress_bar=show_progress_bar
         )
         words = list(dict.fromkeys([*words, *reachable_words(vectors.words, **style)]))
-    return build_word_level_tokenizer(words[:vocabulary_size], **style), vectors
+    return build_word_level_tokenizer(words[:vocab_size], **style), vectors
 
 
 def load_vocabulary(
@@ -131,7 +131,7 @@ def untrained_encoder(
         if isinstance(pairs, EncodedPairs | Iterator):
             remedy = "give a tokenizer as processing_class"
             raise UsageError("there are no sentences to take words from", remedy=remedy)
-        tokenizer, _ = word_level_vocabulary(sentences_of(pairs), min_frequency=2, vocabulary_size=200_000)
+        tokenizer, _ = word_level_vocabulary(sentences_of(pairs), min_frequency=2, vocab_size=200_000)
     return new_encoder(name, EncoderVocabulary(tokenizer), seed=seed), tokenizer
 
 
@@ -148,7 +148,7 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
         "show_progress_bar": is_main_process(),
     }
     style = {"lower_case": settings.lower_case}
-    most, min_frequency = settings.vocabulary_size or None, settings.min_frequency
+    most, min_frequency = settings.vocab_size or None, settings.min_frequency
     words = vectors = None
     if settings.tokenizer is not None:
         words, vectors = load_vocabulary(settings.tokenizer, **options)
@@ -156,7 +156,7 @@ def new_vocabulary(settings: Any, sentences: Callable[[], Iterable[str]]) -> Enc
         words, vectors = word_level_vocabulary(
             sentences(),
             word_list=settings.word_list,
-            vocabulary_size=most,
+            vocab_size=most,
             min_frequency=min_frequency,
             contractions=settings.split_contractions,
             treebank=settings.treebank_words,

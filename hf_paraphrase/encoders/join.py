@@ -58,11 +58,11 @@ class JoinSettings(Settings):
         path=True,
         dataset=True,
     )
-    vocabulary_size: int = setting(
+    vocab_size: int = setting(
         "maximum number of trigrams of weighted-trigrams (the most frequent ones); 0 for all",
         100_000,
         at_least=0,
-        names=["--vocabulary-size", "--vocab-size"],
+        formerly="vocabulary_size",
     )
     frequency_constant: float = setting(
         "a in the weight a / (a + p) of each trigram of weighted-trigrams, p its relative frequency in --text",
@@ -118,7 +118,7 @@ def join(settings: JoinSettings) -> SentenceEncoder:
                 averages[BASELINE] = random_trigrams(
                     (text for corpus in corpora for block in corpus.blocks() for text in block if text),
                     dimension=size,
-                    max_size=settings.vocabulary_size or None,
+                    max_size=settings.vocab_size or None,
                     constant=settings.frequency_constant,
                     seed=settings.seed,
                 )

@@ -91,7 +91,7 @@ class VocabularySettings(Settings):
     tokenizer: str | None = setting(
         "folder of a fast tokenizer, e.g. from train-tokenizer, instead of a tokenizer over the words of the text",
         None,
-        excludes=("vocabulary_size", "min_frequency", "lower_case", *_WORD_STYLE, "word_list"),
+        excludes=("vocab_size", "min_frequency", "lower_case", *_WORD_STYLE, "word_list"),
         path=True,
     )
     word_list: str | None = setting(
@@ -100,18 +100,18 @@ class VocabularySettings(Settings):
         None,
         path=True,
     )
-    vocabulary_size: int = setting(
+    vocab_size: int = setting(
         "maximum number of words in the vocabulary, and of trigrams; 0 for all",
         200_000,
         at_least=0,
-        names=["--vocabulary-size", "--vocab-size"],
+        formerly="vocabulary_size",
     )
     min_frequency: int = setting(
         "a word or trigram of the text enters the vocabulary if it occurs at least N times (or has an initial vector)",
         2,
         at_least=1,
     )
-    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    lower_case: bool = setting("lower-case all text", True, formerly="lowercase")
     split_contractions: bool = setting("split English contractions as the Penn Treebank does (do n't)", True)
     treebank_words: bool = setting(
         "tokenize as the Penn Treebank does (well-known, 1.5, 3,000, u.s. are one word each)", False

@@ -34,7 +34,7 @@ _MARK = "\U00010000"
 
 
 def train_encoder_bpe(
-    sentences: Iterable[str], vocabulary_size: int, *, lower_case: bool = True, min_frequency: int = 2
+    sentences: Iterable[str], vocab_size: int, *, lower_case: bool = True, min_frequency: int = 2
 ) -> PreTrainedTokenizerFast:
     """Learns a byte-pair encoding (Sennrich, Haddow and Birch 2016) from sentences, which are streamed.
 
@@ -45,13 +45,13 @@ def train_encoder_bpe(
 
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN_TOKEN))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = trainers.BpeTrainer(min_frequency=min_frequency, **_options(vocabulary_size))
+    trainer = trainers.BpeTrainer(min_frequency=min_frequency, **_options(vocab_size))
     tokenizer.train_from_iterator(_with_text(sentences), trainer)
-    return _finished(tokenizer, vocabulary_size)
+    return _finished(tokenizer, vocab_size)
 
 
 def train_encoder_unigram(
-    sentences: Iterable[str], vocabulary_size: int, *, lower_case: bool = True
+    sentences: Iterable[str], vocab_size: int, *, lower_case: bool = True
 ) -> PreTrainedTokenizerFast:
     """Learns a Unigram model of pieces (Kudo 2018), which segments a text in its most probable way.
 
@@ -64,18 +64,18 @@ def train_encoder_unigram(
 
     tokenizer = Tokenizer(models.Unigram([(UNKNOWN_TOKEN, 0.0)], 0, False))
     _prepare(tokenizer, lower_case=lower_case)
-    trainer = trainers.UnigramTrainer(unk_token=UNKNOWN_TOKEN, **_options(vocabulary_size + 1))
+    trainer = trainers.UnigramTrainer(unk_token=UNKNOWN_TOKEN, **_options(vocab_size + 1))
     stream = _and_marked_words(_with_text(sentences), lower_case=lower_case)
     try:
         tokenizer.train_from_iterator(stream, trainer)
     except Exception as error:  # the library raises plain Exception
         if "not large enough" not in str(error):
             raise
-        problem = f"{vocabulary_size} tokens are too few: the text has more different characters"
+        problem = f"{vocab_size} tokens are too few: the text has more different characters"
         raise InputError(problem, remedy="give a larger vocabulary size") from error
     parts = json.loads(tokenizer.to_str())
     parts["model"]["vocab"] = [entry for entry in parts["model"]["vocab"] if _MARK not in entry[0]]
-    return _finished(Tokenizer.from_str(json.dumps(parts)), vocabulary_size)
+    return _finished(Tokenizer.from_str(json.dumps(parts)), vocab_size)
 
 
 def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
@@ -86,11 +86,11 @@ def _prepare(tokenizer: Tokenizer, *, lower_case: bool) -> None:
     mark_spaces(tokenizer, pre_tokenizers.WhitespaceSplit())
 
 
-def _options(vocabulary_size: int) -> dict[str, Any]:
+def _options(vocab_size: int) -> dict[str, Any]:
     from tokenizers import AddedToken
 
     special = [AddedToken(token, special=True, normalized=False) for token in _SPECIAL]
-    return {"vocab_size": vocabulary_size, "special_tokens": special, "show_progress": False}
+    return {"vocab_size": vocab_size, "special_tokens": special, "show_progress": False}
 
 
 def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> None:
@@ -126,10 +126,10 @@ def _and_marked_words(sentences: Iterable[str], *, lower_case: bool) -> Iterator
     yield from (word.removeprefix(SPACE) + _MARK for word in sorted(words))
 
 
-def _finished(tokenizer: Tokenizer, vocabulary_size: int) -> PreTrainedTokenizerFast:
+def _finished(tokenizer: Tokenizer, vocab_size: int) -> PreTrainedTokenizerFast:
     size = tokenizer.get_vocab_size()
-    if size > vocabulary_size:
-        problem = f"{vocabulary_size} tokens are too few: the text has {size - len(_SPECIAL)} different characters"
+    if size > vocab_size:
+        problem = f"{vocab_size} tokens are too few: the text has {size - len(_SPECIAL)} different characters"
         raise InputError(problem, remedy=f"give a vocabulary size of {size} or more")
     return as_fast_tokenizer(tokenizer, pad_token=PAD_TOKEN, unk_token=UNKNOWN_TOKEN)
 

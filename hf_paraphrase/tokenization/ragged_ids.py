@@ -84,11 +84,11 @@ def library_ids(tokenizer: Any, texts: Sequence[str], *, special_tokens: bool = 
     return [item.ids for item in tokenizer.encode_batch_fast(list(texts), add_special_tokens=special_tokens)]
 
 
-def id_counts(ids: NDArray[np.integer], vocabulary_size: int) -> NDArray[np.int64]:
+def id_counts(ids: NDArray[np.integer], vocab_size: int) -> NDArray[np.int64]:
     """Counts how often each id occurs (vocabulary,); memory stays small where the ids (tokens,) are on the disk."""
-    total = np.zeros(vocabulary_size, np.int64)
+    total = np.zeros(vocab_size, np.int64)
     for start in range(0, len(ids), _TOKENS_PER_COUNT):
-        total += np.bincount(ids[start : start + _TOKENS_PER_COUNT], minlength=vocabulary_size)
+        total += np.bincount(ids[start : start + _TOKENS_PER_COUNT], minlength=vocab_size)
     return total
 
 

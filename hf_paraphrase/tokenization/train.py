@@ -63,14 +63,14 @@ class TrainTokenizerSettings(Settings):
         at_least=0,
         at_most=1,
     )
-    vocabulary_size: int | None = setting(
+    vocab_size: int | None = setting(
         "maximum number of tokens, including [PAD] and [UNK]; 0 for all words; not for morfessor, which finds the "
         "number of morphs itself [default: 200000 words or 10000 sub-words]",
         None,
         at_least=0,
         at_most=10_000_000,
         only_with={"kind": ("word", "bpe", "unigram")},
-        names=["--vocabulary-size", "--vocab-size"],
+        formerly="vocabulary_size",
     )
     min_frequency: int | None = setting(
         "minimum frequency of a word in the vocabulary, of a pair that bpe merges, and of a word that morfessor "
@@ -87,7 +87,7 @@ class TrainTokenizerSettings(Settings):
         only_with={"kind": "morfessor"},
     )
     seed: int = seed_setting("morfessor only: random seed of the order of the words")
-    lower_case: bool = setting("lower-case all text", True, names=["--lower-case", "--lowercase"])
+    lower_case: bool = setting("lower-case all text", True, formerly="lowercase")
     split_contractions: bool = setting(
         "split English contractions as the Penn Treebank does (do n't); word only", True, only_with={"kind": "word"}
     )
@@ -113,12 +113,12 @@ class TrainTokenizerSettings(Settings):
             check_installed()
             self.dampening = self.dampening or "none"
             return
-        if self.vocabulary_size is None:
-            self.vocabulary_size = _SIZES[self.kind]
-        if self.vocabulary_size == 0 and self.kind != "word":
-            raise UsageError("--vocabulary-size 0 is for --kind word", remedy="give the number of tokens")
-        if 0 < self.vocabulary_size < 3:
-            problem = f"--vocabulary-size must be at least 3, not {self.vocabulary_size}"
+        if self.vocab_size is None:
+            self.vocab_size = _SIZES[self.kind]
+        if self.vocab_size == 0 and self.kind != "word":
+            raise UsageError("--vocab-size 0 is for --kind word", remedy="give the number of tokens")
+        if 0 < self.vocab_size < 3:
+            problem = f"--vocab-size must be at least 3, not {self.vocab_size}"
             raise UsageError(problem, remedy="[PAD] and [UNK] are among them")
 
 
@@ -201,7 +201,7 @@ def _learn(
     from .encoder_pieces import train_encoder_bpe, train_encoder_unigram
     from .word_level import build_word_level_tokenizer, sentence_vocabulary
 
-    size, min_frequency, lower_case = settings.vocabulary_size or 0, settings.min_frequency or 1, settings.lower_case
+    size, min_frequency, lower_case = settings.vocab_size or 0, settings.min_frequency or 1, settings.lower_case
     if settings.kind == "bpe":
         return train_encoder_bpe(sentences, size, lower_case=lower_case, min_frequency=min_frequency), {}
     if settings.kind == "unigram":

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _CHANGEABLE = ("dropout", "label_smoothing")
-_FIXED = ("hidden_size", "embedding_size", "initialization", "share_embeddings", "lowercase")
+_FIXED = ("hidden_size", "embedding_size", "initialization", "share_embeddings")
 """Settings of the model's configuration: those that a continued run may change, and those that it takes over."""
 _DEV_SPLIT = "validation"
 """The split for choosing the checkpoint."""
@@ -50,13 +50,13 @@ class TranslationTrainingSettings(TrainingRunSettings):
         8_000,
         at_least=1,
         at_most=10_000_000,
-        names=["--vocabulary-size", "--vocab-size"],
+        formerly="vocabulary_size",
     )
     joint_vocabulary: bool = setting("one set of BPE units for both sides; else --no-share-embeddings is needed", True)
-    lowercase: bool = setting(
+    lower_case: bool = setting(
         "lower-case both sides, also in pairs that are made with the model later",
         False,
-        names=["--lower-case", "--lowercase"],
+        formerly="lowercase",
     )
     hidden_size: int = setting("size of the GRU states (paper: 1000)", 512, at_least=2)
     embedding_size: int = setting("size of the word embeddings (paper: 620)", 320, at_least=1)
@@ -168,9 +168,9 @@ def _new_model(
 
     tokenizer: Any
     if settings.joint_vocabulary:
-        tokenizer = train_bpe_tokenizer([*sources, *targets], settings.vocab_size, lowercase=settings.lowercase)
+        tokenizer = train_bpe_tokenizer([*sources, *targets], settings.vocab_size, lowercase=settings.lower_case)
     else:
-        tokenizer = train_separate_bpe_tokenizer(sources, targets, settings.vocab_size, lowercase=settings.lowercase)
+        tokenizer = train_separate_bpe_tokenizer(sources, targets, settings.vocab_size, lowercase=settings.lower_case)
     config = RnnSearchConfig(
         vocab_size=len(tokenizer),
         source_vocab_size=None if settings.joint_vocabulary else tokenizer.source_vocab_size,
@@ -179,6 +179,7 @@ def _new_model(
         target_lang=languages[1],
         decoder_start_token_id=tokenizer.bos_token_id,
         **{name: getattr(settings, name) for name in (*_CHANGEABLE, *_FIXED)},
+        lowercase=settings.lower_case,
         **{f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")},
     )
     return RnnSearchForConditionalGeneration(config), tokenizer
@@ -279,6 +280,7 @@ def _write(
     if initial is not None:
         # What the run has from the model that it continued from.
         recorded |= {name: getattr(model.config, name) for name in (*_FIXED, "vocab_size")}
+        recorded["lower_case"] = model.config.lowercase
         recorded["joint_vocabulary"] = not hasattr(tokenizer, "source_tokenizer")
     bitexts = " + ".join(to_path(folder).name for folder in settings.bitext)
     shown = {**recorded, "bitext": bitexts, "initial_model": to_path(initial).name if initial else None}

@@ -192,8 +192,6 @@ def test_a_verb_of_many_flags_shows_the_usual_ones_and_the_switch_that_shows_the
 
 CLASSES = sorted({recipe.settings for recipe in all_recipes().values()}, key=lambda x: (x.__module__, x.__name__))
 SYNONYMS = (
-    {"vocabulary_size", "vocab_size"},
-    {"lower_case", "lowercase"},
     {"workers", "num_workers"},
     {"query_file", "queries"},
     {"top_k", "neighbours"},

@@ -102,7 +102,7 @@ def test_labelled_pairs_train_with_the_contrastive_loss_and_its_own_margin(tmp_p
 
 def test_an_encoder_of_two_languages_is_trained_on_a_bitext_and_chosen_by_retrieval(tmp_path, capsys):
     folder = write_bitext(tmp_path / "bitext", train=number_pairs(80, 100), validation=number_pairs(12, 20))
-    bpe = {"kind": "bpe", "pairs": folder, "vocabulary_size": 80, "output": tmp_path / "bpe"}
+    bpe = {"kind": "bpe", "pairs": folder, "vocab_size": 80, "output": tmp_path / "bpe"}
     hf_paraphrase.train_tokenizer(**bpe)
     words = [*FAST, "--tokenizer", tmp_path / "bpe", "--negatives-from", "opposite", "--dev-data"]
     assert run(folder, tmp_path / "joint", *words, folder) == 0
@@ -184,7 +184,7 @@ def test_a_distilled_start_holds_the_projected_vectors_of_all_words(few_words, t
 
 
 def test_an_encoder_over_pieces_is_trained_and_can_be_started_from(few_words, tmp_path, capsys):
-    tokenizer, flags = tmp_path / "tokenizer", ("--kind", "bpe", "--vocabulary-size", "40")
+    tokenizer, flags = tmp_path / "tokenizer", ("--kind", "bpe", "--vocab-size", "40")
     assert main(["train-tokenizer", "--pairs", str(few_words), "--output", str(tokenizer), *flags]) == 0
     trained = ("--tokenizer", tokenizer, "--hidden-size", 4, "--epochs", 1, "--batch-size", 8)
     assert run(few_words, tmp_path / "m", *trained) == 0

@@ -25,7 +25,7 @@ DESIGN = {
     "steps": {
         "half_$SEED": "filter --pairs data/pairs --sample 20 --seed $SEED",
         "list.txt": "! echo dogs bark >$OUT",
-        "words/first": "train-tokenizer --text list.txt --vocabulary-size $ROWS --min-frequency 1",
+        "words/first": "train-tokenizer --text list.txt --vocab-size $ROWS --min-frequency 1",
         "joined": "make_data.py joined --pairs half_0 half_1",
     },
     "results": {"ROWS": "half_0 rows"},

@@ -15,7 +15,7 @@ LINES = [
 def test_a_tokenizer_folder_is_complete_and_opens(tmp_path, kind, capsys):
     text, output = tmp_path / "text.gz", tmp_path / "tokenizer"
     text.write_bytes(gzip.compress(("\n".join(LINES) + "\n").encode()))
-    size = [] if kind in ("word", "morfessor") else ["--vocabulary-size", 60]
+    size = [] if kind in ("word", "morfessor") else ["--vocab-size", 60]
     assert run("train-tokenizer", "--kind", kind, "--text", text, "--output", output, *size) == 0
     printed = capsys.readouterr()
     assert printed.out == "" and f"{kind}: " in printed.err and "from 12 sentences" in printed.err
@@ -46,6 +46,6 @@ def test_a_tokenizer_folder_is_complete_and_opens(tmp_path, kind, capsys):
 
 def test_the_sentences_of_pairs_are_read_and_the_vocabulary_is_limited(tmp_path):
     write(tmp_path / "pairs", sentence1=LINES, sentence2=LINES[::-1])
-    words = ["--pairs", tmp_path / "pairs", "--vocabulary-size", 5, "--output", tmp_path / "out"]
+    words = ["--pairs", tmp_path / "pairs", "--vocab-size", 5, "--output", tmp_path / "out"]
     assert run("train-tokenizer", *words) == 0
     assert len(AutoTokenizer.from_pretrained(tmp_path / "out")) == 5

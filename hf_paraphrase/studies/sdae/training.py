@@ -118,11 +118,11 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         False,
         only_with="initial_vectors",
     )
-    vocabulary_size: int = setting(
+    vocab_size: int = setting(
         "maximum number of words in the vocabulary; 0 for all",
         30_000,
         at_least=0,
-        names=["--vocabulary-size", "--vocab-size"],
+        formerly="vocabulary_size",
     )
     max_words: int = setting("leave out sentences of more words than this", 100, at_least=FEWEST_WORDS)
     dev_size: int = setting(
@@ -282,14 +282,14 @@ def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTraine
     with naming(settings.inputs()[0]):
         tokenizer, vectors = word_level_vocabulary(
             lines,
-            vocabulary_size=settings.vocabulary_size or None,
+            vocab_size=settings.vocab_size or None,
             min_frequency=_MIN_FREQUENCY,
             initial_vectors=settings.initial_vectors,
             dimension=settings.embedding_size,
             show_progress_bar=is_main_process(),
         )
         if len(tokenizer) < 2 + _SPECIAL_TOKENS:
-            raise InputError("the text has fewer than two words", remedy="give more text, or raise --vocabulary-size")
+            raise InputError("the text has fewer than two words", remedy="give more text, or raise --vocab-size")
     return tokenizer, vectors
 
 
