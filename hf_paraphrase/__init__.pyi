@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from .classification.parallel_classifier import ParallelClassifier
 from .classification.reference_scorer import ReferenceScorer
 from .classification.sentence_classifier import SentenceJudge
 from .data.decontamination import Decontaminator
@@ -47,7 +48,6 @@ from .searching.semantic_search import paraphrase_mining, semantic_search
 from .studies.detection.human_scores import Scores
 from .studies.detection.neighbours import Lists
 from .studies.detection.similarities import Distributions
-from .studies.mining.parallel_classification import ParallelClassifier
 from .text.fingerprints import Fingerprints
 from .training.devices import Environment
 from .translation.back_translation import BackTranslator

@@ -36,7 +36,6 @@ LAYERS = (
 
 EXCEPTIONS = {
     ("encoders", "hub"): "push_to_hub of an encoder",
-    ("mining", "studies"): "the parallel-sentence classifier moves into classification",
 }
 """Imports between subpackages that point upwards for now, each with its reason; one that is gone leaves this list."""
 

@@ -11,6 +11,7 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
+        "parallel_classifier": ["ParallelClassifier"],
         "sentence_classifier": ["SentenceJudge"],
     },
 )

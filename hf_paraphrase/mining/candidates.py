@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from tqdm.auto import tqdm
 
+from ..classification.parallel_classifier import ParallelClassifier
 from ..encoders.search_embedder import SearchEmbedder
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError
 from ..registry import MULTILINGUAL
 from ..settings import Settings, setting
-from ..studies.mining.parallel_classification import ParallelClassifier
 from ..training.devices import DeviceSettings
 from ..vectors.exact_search import find_nearest
 from ..vectors.files import npy_writer, open_vectors

@@ -14,13 +14,13 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import read_json_object
 from ..artefacts.provenance import PROVENANCE
 from ..artefacts.remote_paths import to_path
+from ..classification.parallel_classifier import ParallelClassifier
 from ..data.folder import DataFolder, write_split
 from ..data.schema import BITEXT
 from ..data.text_blocks import COMPRESSED, PLAIN_OR_COMPRESSED
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
-from ..studies.mining.parallel_classification import ParallelClassifier
 from .candidates import FILTER, CandidateSettings, MiningRun, open_pair
 from .collections import LAYOUTS, SIDES, TaskPart, read_collection, read_gold, write_gold
 from .margins import MARGINS, by_score

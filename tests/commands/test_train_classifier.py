@@ -5,10 +5,10 @@ import pytest
 from small_runs import number_pairs, record, run, write, write_bitext
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
+from hf_paraphrase.classification.parallel_classifier import ParallelClassifier
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 
 TINY = ["--train-size", "40", "--dev-size", "10", "--test-size", "10", "--epochs", "6", "--embedding-size", "8"]
 TINY += ["--learning-rate", "0.05", "--batch-size", "8"]

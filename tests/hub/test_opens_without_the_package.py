@@ -11,10 +11,10 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from hf_paraphrase.classification.parallel_classifier import ParallelClassifier
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.models.registry import MODELS
-from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 from hf_paraphrase.translation.loading import load_translation_model
 
 SOURCES = ["je suis là", "deux", "tom est un homme ."]

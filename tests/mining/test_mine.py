@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from mined_corpora import write_classifier, write_encoder, write_task
 
+from hf_paraphrase.classification.parallel_classifier import ParallelClassifier
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.mining.candidates import CandidateSettings, MiningRun, open_pair
 from hf_paraphrase.mining.collections import TaskPart
 from hf_paraphrase.studies.mining.evaluation import evaluate_mining, random_pair_curve, task_tables
-from hf_paraphrase.studies.mining.parallel_classification import ParallelClassifier
 
 
 @pytest.fixture(scope="module")

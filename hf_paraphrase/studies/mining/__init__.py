@@ -8,9 +8,4 @@ from __future__ import annotations
 
 from ...registry import lazy_exports
 
-__getattr__, __dir__, __all__ = lazy_exports(
-    __name__,
-    {
-        "parallel_classification": ["ParallelClassifier"],
-    },
-)
+__getattr__, __dir__, __all__ = lazy_exports(__name__, {})

@@ -1,5 +1,3 @@
 # Written by scripts/documentation/stubs.py; run it after a change of public names or settings.
 
-from .parallel_classification import ParallelClassifier
-
-__all__ = ["ParallelClassifier"]
+__all__ = []

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...artefacts.artefact import Artefact, Card
 from ...artefacts.files import read_json_object, write_text_whole
 from ...artefacts.remote_paths import to_path
+from ...classification.parallel_classifier import ParallelClassifier
 from ...errors import UsageError
 from ...messages import log
 from ...mining.candidates import FILTER, CandidateSettings, MiningRun, open_pair
@@ -23,7 +24,6 @@ from ...settings import recipe, setting
 from ...tables import format_table, short_names
 from ...vectors.exact_search import find_nearest
 from ..report import Report
-from .parallel_classification import ParallelClassifier
 
 Curves = dict[str, dict[str, Curve]]
 """Curves by their names, in groups."""

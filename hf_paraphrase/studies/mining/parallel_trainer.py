@@ -12,11 +12,11 @@ from scipy.special import expit
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from ...classification.parallel_classifier import encode_sentences, score_pairs
 from ...mining.curves import Curve
 from ...training.batches import EpochBatches, Item
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from ...training.sparse_gradients import SparseGradientTrainer
-from .parallel_classification import encode_sentences, score_pairs
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 
 DEV_SCORE = "best_f1"

@@ -13,6 +13,7 @@ from ...artefacts.card_heads import Measurement
 from ...artefacts.files import quiet_transformers
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
+from ...classification.parallel_classifier import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
 from ...data.sentences import naming
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
@@ -22,7 +23,6 @@ from ...settings import recipe, setting
 from ...tokenization.word_level import save_tokenizer
 from ...training.run import TrainingRun, TrainingRunSettings
 from ...vectors.exact_search import find_nearest
-from .parallel_classification import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
 from .parallel_examples import (
     HARD_SHARE,
     NOTHING,

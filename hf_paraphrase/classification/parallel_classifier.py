@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from ...artefacts.hub_models import model_folder
-from ...artefacts.model_loading import check_model_type, load_tokenizer, load_weights
-from ...encoders.backends.padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
-from ...models.registry import model_class
-from ...tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
-from ...tokenization.ragged_ids import TokenIds
+from ..artefacts.hub_models import model_folder
+from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
+from ..encoders.backends.padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
+from ..models.registry import model_class
+from ..tokenization.fast_tokenize import ids_of, list_of_texts, lookup_for
+from ..tokenization.ragged_ids import TokenIds
 
 if TYPE_CHECKING:
     from torch import Tensor
