@@ -30,7 +30,7 @@ LAYERS = (
     {"artefacts"},
     {"models"},
     {"settings", "registry", "inputs"},
-    {"errors", "messages", "tables"},
+    {"errors", "messages", "tables", "threads"},
 )
 """What may import what, inside functions too: its own layer, without cycles, and those below."""
 

@@ -1,18 +1,12 @@
-"""A job over rows: a callable from an Arrow table to an Arrow table that travels to other processes; and threads.
-
-Decompression, Arrow's kernels and Parquet's encoders release the interpreter lock, so threads use every core for them,
-and the texts need not be copied between processes.
-"""
+"""A job over rows: a callable from an Arrow table to an Arrow table that travels to other processes."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..registry import import_file, imported_files
 from ..settings import check_type
@@ -20,8 +14,6 @@ from ..settings import check_type
 if TYPE_CHECKING:
     import pyarrow as pa
 
-A = TypeVar("A")
-B = TypeVar("B")
 Progress = Callable[[int], object]
 """Called with the number of rows done since the last call."""
 Report = dict[str, Any]
@@ -29,7 +21,7 @@ Report = dict[str, Any]
 
 
 def no_progress(rows: int) -> None:
-    """Takes notice of nothing."""
+    """Ignores progress."""
 
 
 class BatchFunction(ABC):
@@ -83,24 +75,3 @@ def add_report(total: Report, report: Mapping[str, Any]) -> None:
             total.setdefault(name, []).extend(value)
         else:
             total[name] = total.get(name, 0) + value
-
-
-def available_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def mapped_in_order(function: Callable[[A], B], items: Iterable[A], workers: int) -> Generator[B, None, None]:
-    """Applies a function to items in threads; at most twice as many items as threads are taken and not given back."""
-    pending: deque[Future[B]] = deque()
-    with ThreadPoolExecutor(workers, thread_name_prefix="blocks") as pool:
-        try:
-            for item in items:
-                pending.append(pool.submit(function, item))
-                if len(pending) >= 2 * workers:
-                    yield pending.popleft().result()
-            while pending:
-                yield pending.popleft().result()
-        finally:
-            for future in pending:
-                future.cancel()

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..data.batch_function import available_cores, mapped_in_order, no_progress
+from ..data.batch_function import no_progress
 from ..encoders.search_embedder import SearchEmbedder
 from ..text.hashing import hash_rows
 from ..text.normalization import are_visible, as_string_array, normalize_texts
-from ..training.threads import one_blas_thread
+from ..threads import available_cores, mapped_in_order, one_blas_thread
 from ..vectors.ivf_index import NearVectors, PlacedVectors
 from ..vectors.similarity import unit_row_cosines
 

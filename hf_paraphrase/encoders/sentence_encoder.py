@@ -24,8 +24,8 @@ from ..artefacts.hub_models import BUILTIN, model_folder
 from ..errors import UsageError, choice_of
 from ..messages import log
 from ..registry import TRUST_REMOTE_CODE
+from ..threads import available_threads, in_threads
 from ..tokenization.ragged_ids import TokenIds
-from ..training.threads import available_threads, in_threads
 from ..vectors.checks import check_counts, check_finite
 from ..vectors.quantization import Precision, check_precision, quantize_embeddings
 from ..vectors.similarity import unit_rows

@@ -14,7 +14,7 @@ from ..data.schema import with_column
 from ..errors import InputError, UsageError
 from ..registry import MEASURES
 from ..settings import flag
-from ..training.threads import one_thread
+from ..threads import one_thread
 from .measures import Measure
 from .pair_batch import SIDES, PairBatch, sides_of
 

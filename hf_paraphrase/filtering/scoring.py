@@ -11,7 +11,6 @@ from ..artefacts.files import write_text_whole
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata
 from ..artefacts.remote_paths import to_path
-from ..data.batch_function import available_cores
 from ..data.folder import DataFolder
 from ..data.text_blocks import refuse_records
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
@@ -22,6 +21,7 @@ from ..jobs.shards import ShardJob, cut
 from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
 from ..settings import flag, is_given, recipe, seed_setting, setting
+from ..threads import available_cores
 from .language_model import draw_held_out, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of

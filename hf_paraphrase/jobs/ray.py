@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..data.batch_function import Progress, available_cores, no_progress
+from ..data.batch_function import Progress, no_progress
 from ..errors import OutputError, UsageError
+from ..threads import available_cores
 
 if TYPE_CHECKING:
     from .shard_settings import ShardSettings

@@ -14,7 +14,7 @@ from ..data.batch_function import Progress, no_progress
 from ..errors import InputError, ModelError, UsageError
 from ..models.stepwise_decoder import StepwiseDecoder
 from ..text.normalization import is_blank
-from ..training.threads import in_threads, one_thread
+from ..threads import in_threads, one_thread
 from .beam_search import Hypothesis, search_batches, translate_batch
 from .bitext import normalized_sources
 from .fast_search import fast_search_applies

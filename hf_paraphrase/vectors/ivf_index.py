@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..training.threads import available_threads, in_threads
+from ..threads import available_threads, in_threads
 from .similarity import float32_error, unit_row_cosines
 
 MOST_EXACT = 100_000

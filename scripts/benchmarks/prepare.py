@@ -22,13 +22,13 @@ from typing import Any
 import datasets
 import pyarrow.parquet as pq
 
-from hf_paraphrase.data.batch_function import available_cores
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.sample import sample_bitext
 from hf_paraphrase.data.schema import BITEXT
 from hf_paraphrase.data.sources.bitext import REPEATING, BitextSource
 from hf_paraphrase.data.sources.rows import SourceRows
 from hf_paraphrase.errors import HfParaphraseError
+from hf_paraphrase.threads import available_cores
 from interleaved import ROUNDS, compare, rate, run_benchmark, write
 
 MOST_WORDS, MOST_RATIO = 40, 2.5

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hf_paraphrase.data.row_selection as row_selection
-from hf_paraphrase.data.batch_function import mapped_in_order
 from hf_paraphrase.data.row_selection import RowStore, first_occurrences, hold_out
 from hf_paraphrase.data.sources.bitext import clean
 from hf_paraphrase.text.hashing import hash_rows
+from hf_paraphrase.threads import mapped_in_order
 
 
 def test_each_row_counts_under_the_first_rule_that_applies():

@@ -120,7 +120,7 @@ def test_a_model_has_a_rate_of_the_first_call_in_a_new_process_and_one_of_later_
 
 def test_all_ways_of_preparing_keep_the_same_rows(ratios, run, monkeypatch):
     # One peer is enough: a process for each core takes seconds to start.
-    monkeypatch.setattr("hf_paraphrase.data.batch_function.available_cores", lambda: 1)
+    monkeypatch.setattr("hf_paraphrase.threads.available_cores", lambda: 1)
     lines, found = ratios("prepare", "--rows", 300, "--rounds", 1)
     assert "all keep the same " in lines[-2] and int(lines[-2].split()[4]) < 300 and found["prepare_vs_datasets"] > 0
     monkeypatch.setattr(datasets.Dataset, "filter", lambda rows, *given, **named: rows)

@@ -18,7 +18,6 @@ from hf_paraphrase.tokenization.fast_tokenize import lookup_for
 from hf_paraphrase.tokenization.morfessor import Morphs, morfessor_tokenizer
 from hf_paraphrase.tokenization.span_cache import SpanCache, runs_are_separable
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
-from hf_paraphrase.training.threads import in_threads
 
 ADDED = ["[PAD]", "[UNK]", "<mask>"]
 # Pieces that the parts of tokenizers turn on, so that random texts meet them often.

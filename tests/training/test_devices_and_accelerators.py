@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -9,9 +11,9 @@ from transformers import TrainingArguments
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import UsageError
+from hf_paraphrase.threads import available_threads, in_threads, one_thread
 from hf_paraphrase.training.devices import AcceleratorSettings, check_device, devices
 from hf_paraphrase.training.processes import refuse_sharding
-from hf_paraphrase.training.threads import available_threads, in_threads, one_thread
 
 settings = AcceleratorSettings
 
@@ -71,6 +73,16 @@ def test_operations_have_one_thread_meanwhile_and_three_again_after_an_error_or_
     assert next(results) == 1
     results.close()
     assert torch.get_num_threads() == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+@pytest.mark.parametrize("block", [nullcontext, one_thread])
+def test_a_forked_process_has_the_threads_of_its_parent(three_threads, block):
+    with block():
+        pid = os.fork()
+        if pid == 0:
+            os._exit(torch.get_num_threads())
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 3
 
 
 def test_work_that_begins_while_another_thread_imports_torch_waits_for_it(tmp_path, monkeypatch):

@@ -22,7 +22,8 @@ from ...errors import InputError
 from ...text.fingerprints import Fingerprints
 from ...text.hashing import draw_keys, hash_rows
 from ...text.normalization import are_visible, normalize_words_all
-from ..batch_function import available_cores, mapped_in_order, no_progress
+from ...threads import available_cores, mapped_in_order
+from ..batch_function import no_progress
 from ..decontamination import DecontaminationSettings
 from ..folder import ORDER
 from ..row_selection import RowStore, first_occurrences, hold_out, sample, shuffled

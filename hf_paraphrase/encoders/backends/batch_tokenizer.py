@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from ...text.normalization import is_blank
+from ...threads import available_threads, in_threads
 from ...tokenization.fast_tokenize import Lookup, ids_of, list_of_texts, lookup_for, state_of
 from ...tokenization.ragged_ids import TokenIds, ends_of
-from ...training.threads import available_threads, in_threads
 
 CHARACTERS_PER_BLOCK = 1 << 20
 """Characters that are tokenised at a time at most (a single longer text is a block of its own)."""

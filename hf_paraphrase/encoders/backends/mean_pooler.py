@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.weights import StoredMatrix
+from ...threads import available_threads, in_threads, one_thread
 from ...tokenization.ragged_ids import TokenIds, ends_of
-from ...training.threads import available_threads, in_threads, one_thread
 
 _ROWS_PER_MEAN = 1024
 _FEW_TEXTS = 24

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...threads import in_threads
 from ...tokenization.ragged_ids import TokenIds
-from ...training.threads import in_threads
 
 if TYPE_CHECKING:
     import torch

@@ -19,7 +19,6 @@ from ...errors import InputError, UsageError
 from ...settings import setting
 from ...text.words import tokenize
 from ...training.devices import check_device, device_setting
-from ...training.threads import one_thread
 from ..pair_batch import PairBatch, numeric_column
 from . import Measure
 
