@@ -12,6 +12,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, processors
 from tokenizers import normalizers as norm
 from tokenizers import pre_tokenizers as pre
 
+from hf_paraphrase.threads import in_threads
 from hf_paraphrase.tokenization import span_cache
 from hf_paraphrase.tokenization.encoder_pieces import train_encoder_bpe, train_encoder_unigram
 from hf_paraphrase.tokenization.fast_tokenize import lookup_for

@@ -18,6 +18,7 @@ from ...classification.references import is_seen, read_seen
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ...text.words import tokenize
+from ...threads import one_thread
 from ...training.devices import check_device, device_setting
 from ..pair_batch import PairBatch, numeric_column
 from . import Measure
