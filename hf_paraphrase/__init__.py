@@ -1,10 +1,12 @@
 """Paraphrase data from bitext and small, fast sentence embeddings, native to the Hugging Face libraries.
 
-Public names are imported at first use; `register()` makes the Auto classes of transformers know the models.
+Public names are imported at first use. The Auto classes of transformers open models of this package if they were
+imported before it, or after an import of the model's class, or after `register()`.
 """
 
 from __future__ import annotations
 
+from .models.registry import register_if_loaded
 from .registry import lazy_exports
 
 __version__ = "0.3.0.dev0"
@@ -86,3 +88,5 @@ __getattr__, __dir__, _names = lazy_exports(
     },
 )
 __all__ = ["__version__", *_names]
+
+register_if_loaded()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any, ClassVar
 
-from transformers import PreTrainedConfig
+from transformers import AutoConfig, PreTrainedConfig
 
+_PACKAGE = "hf_paraphrase.models"
+"""Where these files are installed; a copy that travels with a model registers nothing."""
 _DROPOUTS = ("dropout", "word_dropout", "variational_dropout")
 
 
@@ -31,8 +35,18 @@ class ModelConfig(PreTrainedConfig):
     id2label: dict[int, str] | None = None
     label2id: dict[str, int] | None = None
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Registers the configuration with `AutoConfig`."""
+        super().__init_subclass__(**kwargs)
+        if cls.model_type and cls.__module__.rpartition(".")[0] == _PACKAGE:
+            AutoConfig.register(cls.model_type, cls, exist_ok=True)
+
     def __post_init__(self, **kwargs: Any) -> None:
-        """Checks the fields."""
+        """Checks the fields, and registers the model where the Auto classes of models are imported."""
+        is_of_package = type(self).__module__.rpartition(".")[0] == _PACKAGE
+        if is_of_package and "transformers.models.auto.modeling_auto" in sys.modules:
+            # An import statement would make the registry travel.
+            importlib.import_module(f"{_PACKAGE}.registry").register_type(self.model_type)
         for name, allowed in self.choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")

@@ -1,12 +1,15 @@
-"""The model types of the package, one line each, and :func:`register` for the Auto classes of transformers.
+"""The model types of the package, and their registration with the Auto classes of transformers.
 
-Importing it imports neither a model nor transformers: `import hf_paraphrase` must stay cheap.
+A configuration class registers itself when it is imported, and its model when a configuration is made. Importing this
+file imports neither a model nor transformers.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,6 +52,7 @@ MODELS = {
     "sdae": ModelEntry("SdaeConfig", "SdaeModel"),
     "sentence_classifier": ModelEntry("SentenceClassifierConfig", "SentenceClassifier", **_CLASSIFIER),
 }
+_AUTO = "transformers.models.auto"
 SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sentence_encoder)
 """The model types that are sentence encoders."""
 
@@ -70,17 +74,40 @@ def _imported(kind: str, model_type: str, name: str) -> Any:
 
 
 def register() -> None:
-    """Makes the Auto classes of transformers open our model types without `trust_remote_code`; a second call is free.
+    """Registers all model types, so that the Auto classes of transformers open them without `trust_remote_code`.
 
-    It imports the Auto classes, which takes seconds, so `import hf_paraphrase` leaves it to the caller.
+    Imports transformers, which takes seconds. Not needed after an import of the model's class, nor where the Auto
+    classes were imported before this package.
     """
+    for model_type in MODELS:
+        register_type(model_type)
+
+
+@cache
+def register_type(model_type: str) -> None:
+    """Registers the configuration, the model and the tokenizer of a model type."""
     import transformers
 
-    for model_type, entry in MODELS.items():
-        config = config_class(model_type)
-        transformers.AutoConfig.register(model_type, config, exist_ok=True)
-        auto_class: Any = getattr(transformers, entry.auto_class)
-        auto_class.register(config, model_class(model_type), exist_ok=True)
-        if entry.tokenizer is not None:
-            tokenizer = _imported("tokenization", model_type, entry.tokenizer)
-            transformers.AutoTokenizer.register(config, tokenizer_class=tokenizer, exist_ok=True)
+    config, entry = config_class(model_type), MODELS[model_type]
+    auto_class: Any = getattr(transformers, entry.auto_class)
+    auto_class.register(config, model_class(model_type), exist_ok=True)
+    register_tokenizer(model_type)
+
+
+@cache
+def register_tokenizer(model_type: str) -> None:
+    """Registers the tokenizer of a model type that has one of its own."""
+    if (name := MODELS[model_type].tokenizer) is not None:
+        from transformers import AutoTokenizer
+
+        tokenizer = _imported("tokenization", model_type, name)
+        AutoTokenizer.register(config_class(model_type), tokenizer_class=tokenizer, exist_ok=True)
+
+
+def register_if_loaded() -> None:
+    """Registers what is cheap to register, where the Auto classes are imported already: all but the models."""
+    for model_type in MODELS:
+        if f"{_AUTO}.configuration_auto" in sys.modules:
+            config_class(model_type)
+        if f"{_AUTO}.tokenization_auto" in sys.modules:
+            register_tokenizer(model_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 from typing import Any, ClassVar
@@ -102,3 +103,7 @@ class RnnSearchTokenizer(PreTrainedTokenizerFast):
         source.no_truncation()
         source.save(str(path))
         return (*names, str(path))
+
+
+if __name__.startswith("hf_paraphrase."):  # not in a copy that travels with a model
+    importlib.import_module(f"{__package__}.registry").register_tokenizer("rnn_search")
