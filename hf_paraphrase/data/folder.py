@@ -1,17 +1,14 @@
-"""Data folders: Parquet shards named as `load_dataset` and the Hub expect (`data/SPLIT-00000-of-00001.parquet`).
+"""Data folders: read any data set with splits, and write Parquet shards that `load_dataset` and the Hub expect.
 
-:class:`DataFolder` reads one, and Parquet files of others (`train.parquet`, `test/0000.parquet`, a single file), whose
-pairs may have the usual names of the Hub; `datasets` makes Parquet of other files and of what is on the Hub.
-:func:`write_split` writes one. Memory stays at one record batch.
+:class:`DataFolder` is a data set whose splits are listed; its rows come through :func:`~.rows.open_rows`.
+:func:`write_split` writes the shards `data/SPLIT-00000-of-00001.parquet`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -22,50 +19,34 @@ import pyarrow.parquet as pq
 
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
-from ..inputs import dataset_folder, repository_of
-from .schema import require_columns, require_texts, usual_pair_columns
-from .text_blocks import kind_of_records
-
-BATCH_ROWS = 10_000
-_SHARD = re.compile(r"^(?P<split>[\w.]+)-(?P<index>\d+)-of-(?P<count>\d+)(-[0-9a-f]+)?\.parquet$")
-_SPLITS_OF_OTHERS = {"train": "train", "validation": "validation", "valid": "validation", "dev": "dev", "test": "test"}
-ORDER = {"train": 0, "validation": 1, "test": 2}
+from .layout import ORDER as ORDER
+from .layout import SHARD
+from .readers import BATCH_ROWS as BATCH_ROWS
+from .rows import Rows, layout_of, open_rows
 
 
 class DataFolder:
-    """A data folder that was opened: its files are listed and checked once, and only footers are read before rows.
+    """A data set that was opened: its splits are listed, and only footers and headers are read before rows.
 
-    `path` is the folder or a Parquet, JSON lines or CSV file, its URL as fsspec knows it, such as
-    s3://bucket/folder, or as text a dataset on the Hub, `owner/name` or `owner/name/subset`; `splits` are the names of
-    its splits, train first. With `lists` a column of sentences may hold lists of them.
+    Args:
+        source: What :func:`~.rows.open_rows` takes.
+        lists: Whether a column of sentences may hold lists of them.
+
+    Attributes:
+        path: The folder, file or URL, or as a path the name of a dataset on the Hub.
+        splits: The names of its splits, train first.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, lists: bool = False) -> None:
-        self.path = to_path(path)
-        is_text = self.path.is_file() and kind_of_records(Path(self.path.name)) is None
-        if is_text or (not self.path.exists() and repository_of(path) is None):
-            problem = "this is a file, not a data folder" if is_text else "no such data folder"
-            remedy = "make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
-            raise InputError(problem, path=self.path, remedy=remedy)
-        self._files = _parquet_files(self.path)
-        if not self._files:
-            inside = [file for pattern in ("[!.]*", "*/[!.]*") for file in self.path.glob(pattern)]
-            # Any folder may have JSON about it, as provenance.json.
-            tables = [Path(file.name) for file in inside if not file.name.endswith(".json")]
-            if self.path.is_dir() and not {"csv", "jsonl"} & {*map(kind_of_records, tables)}:
-                problem = "not a data folder: it has no Parquet files, such as data/train-00000-of-00001.parquet"
-                remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
-                raise InputError(problem, path=self.path, remedy=remedy)
-            self._files = _parquet_files(dataset_folder(path))
-        self.splits = sorted(self._files, key=lambda name: (ORDER.get(name, 3), name))
-        self._lists = lists
-        self._schemas: dict[str, pa.Schema] = {}
-        # For each split the names in its files of the sides of pairs.
-        self._theirs: dict[str, dict[str, str]] = {}
-        self._footers: dict[str, list[pq.FileMetaData]] = {}
+    def __init__(self, source: Any, *, lists: bool = False) -> None:
+        self._source, self._lists = source, lists
+        is_name = isinstance(source, str | os.PathLike)
+        self.path = to_path(source) if is_name else Path(type(source).__name__)
+        self._layout = layout_of(source)
+        self.splits = self._layout.splits
+        self._rows: dict[str, Rows] = {}
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str] | Self) -> Self:
+    def open(cls, folder: Any) -> Self:
         """Opens a folder, or returns one that is open already."""
         return folder if isinstance(folder, cls) else cls(folder)
 
@@ -75,58 +56,46 @@ class DataFolder:
     def __fspath__(self) -> str:
         return os.fspath(self.path)
 
-    def shards(self, split: str = "train") -> list[Path]:
-        """Lists the files of a split in order."""
-        if split not in self._files:
-            raise InputError(f"no split `{split}`", path=self.path, remedy=f"the splits are {', '.join(self.splits)}")
-        files = self._files[split]
-        count = files[-1][1]
-        if [index for index, _, _ in files] != list(range(count)):
-            raise InputError(f"split `{split}` has {len(files)} of {count} shards", path=self.path, remedy="copy all")
-        return [path for _, _, path in files]
+    def rows(self, split: str = "train") -> Rows:
+        """Opens a split."""
+        if split not in self._rows:
+            if split in self.splits or "." not in split:
+                self._require_all_shards(split)
+                self._rows[split] = Rows(self._source, self._layout, split, lists=self._lists)
+            else:
+                self._rows[split] = open_rows(self._source, split, lists=self._lists)
+        return self._rows[split]
+
+    def _require_all_shards(self, split: str) -> None:
+        names = [os.path.basename(str(file)) for file in self._layout.files.get(split, ())]  # noqa: PTH119
+        shards = [match for name in names if (match := SHARD.fullmatch(name))]
+        if shards and len(shards) == len(names) and len(shards) != (count := int(shards[-1]["count"])):
+            problem = f"split `{split}` has {len(shards)} of {count} shards"
+            raise InputError(problem, path=self.path, remedy="copy all")
 
     def schema(self, split: str = "train") -> pa.Schema:
         """Returns the Arrow schema of a split without metadata."""
-        if split not in self._schemas:
-            with open_parquet(self.shards(split)[0]) as file:
-                schema = file.schema_arrow.remove_metadata()
-            is_bitext = {"source", "target"} <= set(schema.names)
-            theirs = {} if is_bitext else usual_pair_columns(schema.names)
-            ours = {name: ours for ours, name in theirs.items()}
-            schema = pa.schema([field.with_name(ours.get(field.name, field.name)) for field in schema])
-            require_texts(schema, str(self.path), lists=self._lists)
-            self._theirs[split], self._schemas[split] = theirs, schema
-        return self._schemas[split]
+        return self.rows(split).schema
+
+    def class_names(self, column: str, split: str = "train") -> list[str]:
+        """Returns the names of the classes 0, 1, … of a column; empty for any other column."""
+        return self.rows(split).class_names.get(column, [])
 
     def require(self, *columns: str, split: str = "train") -> pa.Schema:
         """Returns the schema of a split, which has these columns."""
-        schema = self.schema(split)
-        require_columns(schema.names, columns, str(self.path))
-        return schema
+        return self.rows(split).require(*columns)
 
     def count(self, split: str = "train") -> int:
-        """Counts the rows of a split from the footers of its files."""
-        return sum(footer.num_rows for footer in self._footers_of(split))
-
-    def _footers_of(self, split: str) -> list[pq.FileMetaData]:
-        """Reads the footer of each file of a split."""
-        if split not in self._footers:
-            footers = []
-            for path in self.shards(split):
-                with open_parquet(path) as file:
-                    footers.append(file.metadata)
-            self._footers[split] = footers
-        return self._footers[split]
+        """Counts the rows of a split."""
+        return self.rows(split).count()
 
     def sizes(self) -> list[dict[str, str | int]]:
         """Returns the `name`, `num_examples` and `num_bytes` (before compression) of each split for a card."""
-        sizes: list[dict[str, str | int]] = []
-        for split in self.splits:
-            footers = self._footers_of(split)
-            groups = (footer.row_group(number) for footer in footers for number in range(footer.num_row_groups))
-            size = sum(group.total_byte_size for group in groups)
-            sizes.append({"name": split, "num_examples": self.count(split), "num_bytes": size})
-        return sizes
+        opened = {split: self.rows(split) for split in self.splits}
+        return [
+            {"name": split, "num_examples": rows.count(), "num_bytes": rows.num_bytes()}
+            for split, rows in opened.items()
+        ]
 
     def batches(
         self,
@@ -137,80 +106,15 @@ class DataFolder:
         rows: np.ndarray | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Streams columns of a split, or of those of its rows (rows of the split,), bool, as record batches."""
-        begin = 0
-        for batch in self._read(split, columns, batch_size, 0, sys.maxsize):
-            if rows is not None:
-                chosen = rows[begin : begin + batch.num_rows]
-                begin += batch.num_rows
-                batch = batch.filter(pa.array(chosen))
-            yield batch
-
-    def _read(
-        self, split: str, columns: Sequence[str] | None, batch_size: int, start: int, stop: int
-    ) -> Iterator[pa.RecordBatch]:
-        """Streams the rows `start` to `stop` under our names; only row groups that have any are read."""
-        schema = self.schema(split)
-        names = schema.names if columns is None else list(columns)
-        theirs = [self._theirs[split].get(name, name) for name in names]
-        row = 0
-        for path, footer in zip(self.shards(split), self._footers_of(split), strict=True):
-            begin, row = row, row + footer.num_rows
-            if begin == row or begin >= stop or row <= start:
-                continue
-            require_columns(footer.schema.to_arrow_schema().names, theirs, str(path))
-            sizes = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
-            ends = begin + np.cumsum(sizes)
-            groups = np.flatnonzero((ends > start) & (ends - sizes < stop))
-            first = int(ends[groups[0]] - sizes[groups[0]])
-            for batch in batches_of(path, batch_size=batch_size, row_groups=groups.tolist(), columns=theirs):
-                kept = batch.slice(max(0, start - first), max(0, stop - max(start, first)))
-                first += batch.num_rows
-                if kept.num_rows:
-                    yield kept.select(theirs).rename_columns(names)
-                if first >= stop:
-                    break
+        return self.rows(split).batches(columns, batch_size=batch_size, keep=rows)
 
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
         """Reads a split, or some of its columns, into memory."""
-        schema = self.schema(split)
-        if columns is not None:
-            schema = pa.schema([self.require(*columns, split=split).field(name) for name in columns])
-        return pa.Table.from_batches(self.batches(split, columns), schema=schema)
+        return self.rows(split).read(columns)
 
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
         """Streams the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
-        rows = self.schema(split).empty_table()
-        for batch in self._read(split, None, batch_size, start, stop):
-            rows = pa.concat_tables([rows, pa.Table.from_batches([batch])])
-            while rows.num_rows >= batch_size:
-                yield rows.slice(0, batch_size)
-                rows = rows.slice(batch_size)
-        if rows.num_rows:
-            yield rows
-
-
-def _parquet_files(path: Path) -> dict[str, list[tuple[int, int, Path]]]:
-    """Lists for each split the Parquet files with their numbers and how many there should be."""
-    if path.is_file():
-        return {"train": [(0, 1, path)]} if path.name.endswith(".parquet") else {}
-    files: dict[str, list[tuple[int, int, Path]]] = {}
-    others: dict[str, list[Path]] = {}
-    for folder in (path / "data", path):
-        for file in sorted(folder.glob("*.parquet")):
-            if match := _SHARD.match(file.name):
-                files.setdefault(match["split"], []).append((int(match["index"]), int(match["count"]), file))
-            elif not file.name.startswith("."):
-                begin = re.split(r"[^a-z]", file.name.lower())[0]
-                others.setdefault(_SPLITS_OF_OTHERS.get(begin, "train"), []).append(file)
-        if files or others:
-            break
-    else:
-        for name, split in _SPLITS_OF_OTHERS.items():
-            others.setdefault(split, []).extend(sorted((path / name).glob("*.parquet")))
-    for split, paths in others.items():
-        if paths and split not in files:
-            files[split] = [(number, len(paths), file) for number, file in enumerate(paths)]
-    return files
+        return self.rows(split).tables(start=start, stop=stop, size=batch_size)
 
 
 def check_split_name(name: str) -> str:
@@ -258,28 +162,3 @@ def write_split(
     for index, part in enumerate(parts):
         part.rename(directory / f"{split}-{index:05d}-of-{len(parts):05d}.parquet")
     return total
-
-
-def open_parquet(path: Path) -> pq.ParquetFile:
-    """Opens a Parquet file, at a path or a URL, for use in a `with` statement."""
-    with damage_named(path):
-        return pq.ParquetFile(path if isinstance(path, Path) else path.open("rb"))
-
-
-def batches_of(path: Path, **options: Any) -> Iterator[pa.RecordBatch]:
-    """Streams the record batches of a Parquet file; the options are those of `iter_batches`."""
-    with open_parquet(path) as file, damage_named(path):
-        for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
-            # Otherwise nothing looks at the bytes before someone wants a text, far from here.
-            batch.validate(full=True)
-            yield batch
-
-
-@contextmanager
-def damage_named(path: Path) -> Iterator[None]:
-    """Turns the errors of Arrow and of the system into an `InputError` that names the file."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
-        problem = f"not a readable Parquet file: {str(error)[:200]}"
-        raise InputError(problem, path=path, remedy="copy or re-create it") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator as of
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,13 @@ def usual_pair_columns(names: Iterable[str]) -> dict[str, str]:
         if first in present and second in present:
             return {"sentence1": present[first], "sentence2": present[second]}
     return {}
+
+
+def find_roles(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+    """Finds the columns of these roles by their usual names; bitext, with source and target, has no sides of pairs."""
+    if {"source", "target"} <= {*names}:
+        return {}
+    return {role: name for role, name in usual_pair_columns(names).items() if role in roles}
 
 
 def plain_name(name: str) -> str:
@@ -115,7 +122,20 @@ def require_texts(
 
 def is_list(kind: pa.DataType) -> bool:
     """Returns whether a column of this type holds lists."""
-    return pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Returns the type without dictionaries and with one type of text, which every kernel and writer supports."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if is_text(kind):
+        return pa.string()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_list_view(kind):
+        return pa.list_(plain_type(kind.value_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(plain_type(kind.value_type), kind.list_size)
+    return pa.binary() if pa.types.is_binary_view(kind) else kind
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -56,51 +56,44 @@ def _in_lists(blocks: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 class SentenceCorpus:
-    """A file with one sentence per line, or the text columns of a data folder, a CSV, JSON lines or Parquet file."""
+    """A file with one sentence per line, or the text columns of rows that :func:`~.rows.open_rows` opens."""
 
-    def __init__(self, path: Path, columns: Sequence[str] = (), split: str | None = None) -> None:
-        self.path, self.split = path, split or "train"
+    def __init__(self, source: Any, columns: Sequence[str] = (), split: str | None = None) -> None:
+        self.path, self.split = source, split or "train"
         self.columns: list[str] = []
-        kind = "folder" if path.is_dir() else kind_of_rows(path)
-        self._kind = "folder" if kind == "parquet" and split is None else kind
-        if self._kind is not None and (self._kind == "folder" or split is None):
-            self._choose(columns)
+        is_file = isinstance(source, str | os.PathLike) and Path(source).is_file()
+        if not is_file or kind_of_rows(Path(source)) is not None:
+            self._open(columns, split if is_file else self.split)
         elif columns or split is not None:
             name = "columns" if split is None else "split"
-            problem, remedy = f"a {self._kind or 'text'} file has no {name}", f"leave --{name} out"
-            raise InputError(problem, path=path, remedy=remedy)
+            raise InputError(f"a text file has no {name}", path=source, remedy=f"leave --{name} out")
         else:
-            check_readable(path)
+            check_readable(Path(source))
 
-    def _choose(self, columns: Sequence[str]) -> None:
+    def _open(self, columns: Sequence[str], split: str | None) -> None:
         # A file of text needs none of them.
-        from .folder import DataFolder
-        from .records import schema_of_file
-        from .schema import columns_named, columns_there, require_columns, require_texts
+        from .rows import open_rows
+        from .schema import columns_named, columns_there, require_texts
 
-        if self._kind == "folder":
-            self._folder = DataFolder(self.path)
-            self._schema = self._folder.schema(self.split)
-        else:
-            self._schema = schema_of_file(self.path, self._kind)
-        present = self._schema.names
+        self._rows = open_rows(self.path, split)
+        present = self._rows.columns
         columns = columns_named(columns, present)
-        require_columns(present, columns, str(self.path))
+        self._rows.require(*columns)
         self.columns = columns or [name for name in DEFAULT_COLUMNS if name in present]
         if not self.columns:
-            remedy = f"{columns_there(present)}; rename one to sentence, or name it with --columns, if the verb has it"
-            raise InputError(f"no column is called {', '.join(DEFAULT_COLUMNS)}", path=self.path, remedy=remedy)
-        if self._kind == "folder":
-            require_texts(self._schema, str(self.path), self.columns)
+            remedy = f"{columns_there(present)}; rename one to sentence, or name it with --columns"
+            problem = f"no column is called {', '.join(DEFAULT_COLUMNS)}"
+            raise InputError(problem, path=self._rows.name, remedy=remedy)
+        require_texts(self._rows.schema, self._rows.name, self.columns)
 
     def blocks(self) -> Iterator[list[str | None]]:
-        """Streams the texts; those of a data folder row by row, the columns of a row after each other."""
+        """Streams the texts row by row, the columns of a row after each other."""
         if not self.columns:
-            return map(list, lines_of_file(self.path))
-        return map(self._texts, self._batches(()))
+            return map(list, lines_of_file(Path(self.path)))
+        return map(self._texts, self._rows.batches(self.columns))
 
     def _texts(self, batch: Any) -> list[str | None]:
-        sides = [batch[name].to_pylist() for name in self.columns]
+        sides = [batch.column(name).to_pylist() for name in self.columns]
         return [text for row in zip(*sides, strict=True) for text in row]
 
     def tables(self) -> Iterator[pa.Table]:
@@ -111,27 +104,12 @@ class SentenceCorpus:
         from .schema import holds_values, int64_array
 
         if not self.columns:
-            yield from (pa.table({"sentence": lines}) for lines in lines_of_file(self.path))
+            yield from (pa.table({"sentence": lines}) for lines in lines_of_file(Path(self.path)))
             return
         taken = {*self.columns, "sentence", "position", ""}
-        present = [field.name for field in self._schema if holds_values(field.type)]
-        others = [name for name in present if name not in taken and present.count(name) == 1]
-        for batch in self._batches(others):
+        others = [field.name for field in self._rows.schema if holds_values(field.type) and field.name not in taken]
+        for batch in self._rows.batches([*self.columns, *others]):
             texts = self._texts(batch)
-            rows = int64_array(np.arange(len(texts)) // len(self.columns))
-            columns = [batch[name].take(rows) for name in others]
-            plain = [column.dictionary_decode() if hasattr(column, "indices") else column for column in columns]
-            yield pa.table([pa.array(texts, pa.string()), *plain], names=["sentence", *others])
-
-    def _batches(self, others: Sequence[str]) -> Iterator[Any]:
-        """Streams the columns of texts and some others, each batch with arrays by their names."""
-        if self._kind == "folder":
-            yield from self._folder.batches(self.split, [*self.columns, *others])
-            return
-        from .records import json_types, read_records
-        from .text_blocks import StrictLines
-
-        names = {name: name for name in [*self.columns, *others]}
-        types = json_types(self.path, others) if self._kind == "jsonl" and others else {}
-        for _, texts in read_records(self.path, str(self._kind), names, StrictLines(), optional=others):
-            yield {name: texts[name].cast(types.get(name, texts[name].type)) for name in names}
+            repeats = int64_array(np.arange(len(texts)) // len(self.columns))
+            columns = [batch.column(name).take(repeats) for name in others]
+            yield pa.table([pa.array(texts, pa.string()), *columns], names=["sentence", *others])

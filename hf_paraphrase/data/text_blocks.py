@@ -9,6 +9,7 @@ rules, which shifts the two sides of a bitext against each other without any err
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import re
@@ -20,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import InputError
+from ..errors import InputError, UsageError
 
 BLOCK_BYTES = 4 << 20
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
@@ -30,6 +31,7 @@ _KINDS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 COMPRESSED = frozenset(_KINDS)
 """The suffixes of compressed files."""
 _RECORDS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".parquet": "parquet"}
+_RECORDS |= {".arrow": "arrow"}
 """Files whose lines are not sentences, by the ends of their names."""
 PLAIN_OR_COMPRESSED = f"plain or {', '.join(_KINDS)}"
 """What may be read, for the help texts of flags that take a text file."""
@@ -142,8 +144,18 @@ def check_readable(path: Path) -> None:
         raise empty_file(path)
 
 
-def read_blocks(path: Path) -> Iterator[bytes]:
-    """Streams the decompressed bytes of a file."""
+def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
+    """Streams the decompressed bytes of a file, as UTF-8 if it has another encoding."""
+    if encoding.lower() not in {"utf-8", "utf8", "utf-8-sig"}:
+        try:
+            for text in codecs.iterdecode(read_blocks(path), encoding):
+                yield text.encode()
+        except LookupError as error:
+            raise UsageError(f"--encoding `{encoding}` is unknown", remedy="give one of Python's, e.g. cp1252") from error
+        except UnicodeError as error:
+            problem = f"not {encoding}: {error}"
+            raise InputError(problem, path=path, remedy="give the encoding of the file as --encoding") from error
+        return
     try:
         with _open(path) as stream:
             yield from iter(lambda: stream.read(BLOCK_BYTES), b"")
@@ -175,7 +187,7 @@ def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
         if number == 0:
             refuse_packed(block, path)
             if _UTF_16.match(block):
-                raise InputError("UTF-16, not UTF-8", path=path, remedy="convert it to UTF-8, for example with iconv")
+                raise InputError("UTF-16, not UTF-8", path=path, remedy="give --encoding utf-16 or convert it")
         end = block.rfind(b"\n")
         if end < 0:
             rest.append(block)
@@ -208,7 +220,7 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
         except UnicodeDecodeError as error:
             lines.append(None)
             problem = f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line"
-            errors.handle(problem, path, first_line + len(lines) - 1, "convert it to UTF-8")
+            errors.handle(problem, path, first_line + len(lines) - 1, "give --encoding, e.g. cp1252, or convert it to UTF-8")
     return lines
 
 

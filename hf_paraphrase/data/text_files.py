@@ -50,10 +50,10 @@ class HeaderSettings(Settings):
     )
 
 
-def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
+def read_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[pa.Array]:
     """Streams the lines of a file in blocks; one that is not UTF-8 and is skipped is null."""
     first_line = 1
-    for block in whole_lines(read_blocks(path), path):
+    for block in whole_lines(read_blocks(path, encoding), path):
         lines = _decode(block, path, first_line, errors)
         first_line += len(lines)
         yield lines
@@ -61,10 +61,10 @@ def read_lines(path: Path, errors: LineErrors) -> Iterator[pa.Array]:
         raise empty_file(path)
 
 
-def all_lines(path: Path, errors: LineErrors) -> Iterator[tuple[int, str]]:
+def all_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Streams the lines with their numbers, which count from 1."""
     number = 1
-    for lines in read_lines(path, errors):
+    for lines in read_lines(path, errors, encoding):
         yield from ((line, text) for line, text in enumerate(lines.to_pylist(), start=number) if text is not None)
         number += len(lines)
 

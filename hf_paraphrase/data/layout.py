@@ -1,0 +1,256 @@
+"""Find the files of each split of a data set, by the rules of `datasets`, without reading a row.
+
+`datasets` itself resolves file names, patterns and the `configs` of a card. Only folders in exactly the form that
+:func:`~.folder.write_split` gives them are listed here, because importing `datasets` takes more than a second.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..artefacts.card_heads import split_card
+from ..artefacts.remote_paths import RemotePath, to_path
+from ..errors import HfParaphraseError, InputError
+from ..inputs import OBJECTS, repository_of
+from ..messages import shown_line
+from .text_blocks import kind_of_rows
+
+SHARD = re.compile(r"(?P<split>\w+(\.\w+)*)-(?P<index>\d{5})-of-(?P<count>\d{5})(-[0-9a-f]+)?\.parquet")
+ORDER = {"train": 0, "validation": 1, "test": 2}
+"""The order of the splits of a folder; others follow by name."""
+RECORDS = ("provenance.json", "source_provenance.json", "skipped_lines.tsv")
+"""Files of an artefact that are not data."""
+_READ_HERE = {"parquet": "parquet", "csv": "csv", "json": "jsonl", "text": "text", "arrow": "arrow"}
+_OPTIONS_READ_HERE = {"csv": ("sep", "delimiter", "encoding", "keep_default_na", "na_values"), "text": ("encoding",)}
+_SAVED_TO_DISK = ("state.json", "dataset_dict.json")
+
+
+@dataclass
+class Layout:
+    """The splits of a data set and where their rows are.
+
+    Attributes:
+        files: For each split its files; a split `NAME.SPLIT` belongs to the configuration NAME of a card.
+        kind: The format of the files: `parquet`, `csv`, `jsonl`, `text` or `arrow`.
+        options: What the card says about the format: `delimiter` and `encoding`.
+        objects: For each split the `Dataset` or another object that has its rows, where there are no files to read.
+        class_names: The names of the classes of columns, as the card states them.
+    """
+
+    files: dict[str, list[Any]] = field(default_factory=dict)
+    kind: str = "parquet"
+    options: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, Any] = field(default_factory=dict)
+    class_names: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def splits(self) -> list[str]:
+        """The names of the splits: train, validation, test, then others by name."""
+        return sorted(self.files or self.objects, key=lambda name: (ORDER.get(name, 3), name))
+
+
+def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> Layout:
+    """Finds the splits of a folder, a file, a URL, or a dataset on the Hub (`owner/name` or `owner/name/subset`).
+
+    Args:
+        source: What `--pairs` and similar flags name.
+        subset: The configuration of a card; the default one for None.
+
+    Raises:
+        InputError: If `load_dataset` would not open it either.
+    """
+    if os.fspath(source) in OBJECTS:
+        return Layout(objects=splits_of_object(OBJECTS[os.fspath(source)]))
+    path = to_path(source)
+    if isinstance(path, RemotePath):
+        return _remote_layout(path)
+    if path.is_file():
+        if (kind := kind_of_rows(path)) is None:
+            remedy = "name its columns in the first line and call it .csv or .tsv, or use hf-paraphrase prepare pairs --tsv"
+            raise InputError("this is a text file, not a data folder", path=path, remedy=f"{remedy} FILE")
+        return Layout({"train": [path]}, kind)
+    if path.is_dir():
+        return _folder_layout(path, subset)
+    repository = repository_of(source)
+    if repository is None:
+        remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
+        raise InputError("no such data folder", path=source, remedy=remedy)
+    with name_load_errors(source):
+        return _resolved_layout(repository[0], subset or repository[1] or None)
+
+
+def _folder_layout(path: Path, subset: str | None) -> Layout:
+    if any((path / name).is_file() for name in _SAVED_TO_DISK):
+        import datasets
+
+        with name_load_errors(path):
+            return Layout(objects=splits_of_object(datasets.load_from_disk(str(path))))
+    if subset is None and (own := _own_shards(path)):
+        return own
+    with name_load_errors(path):
+        try:
+            layout = _resolved_layout(str(path.resolve()), subset)
+        except FileNotFoundError as error:
+            layout = Layout()
+            if not type(error).__module__.startswith("datasets"):
+                raise
+    files = {split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()}
+    if not any(files.values()) and not layout.objects:
+        problem = "not a data folder: it has no Parquet, CSV or JSON lines files"
+        remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
+        raise InputError(problem, path=path, remedy=remedy)
+    layout.files = {split: listed for split, listed in files.items() if listed}
+    return layout
+
+
+def _own_shards(path: Path) -> Layout | None:
+    """Lists the shards of a folder that `write_split` made, if nothing in it needs the rules of `datasets`."""
+    if (path / ".huggingface.yaml").exists() or not (path / "data").is_dir():
+        return None
+    files: dict[str, list[Path]] = {}
+    for file in sorted((path / "data").iterdir()):
+        if file.name.startswith("."):
+            continue
+        if not (match := SHARD.fullmatch(file.name)):
+            return None
+        files.setdefault(match["split"], []).append(file)
+    head: dict[str, Any] = {}
+    if (path / "README.md").is_file():
+        try:
+            head, _ = split_card((path / "README.md").read_text("utf-8-sig"))
+        except (ValueError, OSError, HfParaphraseError):
+            return None
+    default = ""
+    for config in head.get("configs") or ():
+        listed = config.get("data_files") if isinstance(config, dict) else None
+        if not isinstance(listed, list) or not {"config_name", "data_files"} <= {*config} <= {"config_name", "data_files", "default"}:
+            return None
+        default = config["config_name"] if config.get("default") or len(head["configs"]) == 1 else default
+        for entry in listed:
+            prefix = "" if config["config_name"] == (default or "default") else f"{config['config_name']}."
+            name = f"{prefix}{entry.get('split')}" if isinstance(entry, dict) else ""
+            if name not in files or entry.get("path") != f"data/{name}-*":
+                return None
+    return Layout(files, class_names=_class_names_of_card(head)) if files else None
+
+
+def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Reads the names of classes from `dataset_info`, as `prepare` writes them."""
+    infos = head.get("dataset_info") or []
+    names: dict[str, list[str]] = {}
+    for info in infos if isinstance(infos, list) else [infos]:
+        for column in info.get("features") or ():
+            kind = column.get("dtype")
+            if isinstance(kind, dict) and "class_label" in kind:
+                names[column["name"]] = list(kind["class_label"].get("names", {}).values())
+    return names
+
+
+def _resolved_layout(name: str, subset: str | None) -> Layout:
+    """Lets `datasets` find the files of a folder or of a dataset on the Hub."""
+    import datasets
+
+    builder = datasets.load_dataset_builder(name, subset)
+    config, kind = builder.config, _READ_HERE.get(builder.name, "")
+    class_names = {
+        column: list(feature.names)
+        for column, feature in (builder.info.features or {}).items()
+        if isinstance(feature, datasets.ClassLabel)
+    }
+    usual = type(config)()
+    own = ("name", "version", "data_dir", "data_files", "description", *_OPTIONS_READ_HERE.get(builder.name, ()))
+    plain = all(value == getattr(usual, key, value) for key, value in vars(config).items() if key not in own)
+    files = {str(split): list(listed) for split, listed in (config.data_files or {}).items()}
+    packed = any(".zip" in str(file) for listed in files.values() for file in listed)
+    if kind and plain and files and not packed:
+        options = {"encoding": getattr(config, "encoding", None) or "utf-8"}
+        if builder.name == "csv" and config.sep != ",":
+            options["delimiter"] = config.sep
+        opened = {split: [_opened(file) for file in listed] for split, listed in files.items()}
+        return Layout(opened, kind, options, class_names=class_names)
+    if files:
+        streams = builder.as_streaming_dataset()
+    else:  # prepared in the cache, of a dataset on the Hub that cannot be reached
+        builder.download_and_prepare()
+        streams = builder.as_dataset()
+    return Layout(objects={str(split): rows for split, rows in streams.items()}, class_names=class_names)
+
+
+def _opened(file: str) -> Any:
+    """Returns a local path, or a file of the Hub that is fetched into its cache when it is read."""
+    return HubFile(file) if str(file).startswith("hf://") else to_path(str(file))
+
+
+class HubFile(os.PathLike[str]):
+    """A file of a dataset on the Hub, which the client of the Hub fetches, and keeps, when it is first read."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.name = url.rpartition("/")[2]
+
+    def __fspath__(self) -> str:
+        import huggingface_hub
+
+        with name_load_errors(self._url):
+            file = huggingface_hub.HfFileSystem().resolve_path(self._url)
+            return huggingface_hub.hf_hub_download(
+                file.repo_id, file.path_in_repo, repo_type=file.repo_type, revision=file.revision
+            )
+
+    def __str__(self) -> str:
+        return self._url
+
+
+def _remote_layout(path: RemotePath) -> Layout:
+    """Finds the splits of a folder or file at a URL."""
+    from datasets.data_files import DataFilesDict, get_data_patterns, sanitize_patterns
+
+    if path.is_file():
+        return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text")
+    url = os.fspath(path).rstrip("/")
+    with name_load_errors(path):
+        patterns: Any = None
+        if (card := path / "README.md").is_file():
+            with card.open("rb") as stream:
+                head, _ = split_card(stream.read().decode("utf-8-sig"))
+            configs = head.get("configs") or []
+            default = next((config for config in configs if config.get("default")), configs[0] if configs else {})
+            patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
+        found = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
+        files = {str(split): [to_path(str(file)) for file in listed] for split, listed in found.items()}
+    kinds = [kind_of_rows(Path(file.name)) for listed in files.values() for file in listed]
+    kind = max(filter(None, kinds), key=kinds.count, default=None)
+    if kind is None:
+        raise InputError("not a data folder: it has no Parquet, CSV or JSON lines files", path=path, remedy="check it")
+    kept = {split: [file for file in listed if kind_of_rows(Path(file.name)) == kind] for split, listed in files.items()}
+    return Layout({split: listed for split, listed in kept.items() if listed}, kind)
+
+
+def splits_of_object(rows: Any) -> dict[str, Any]:
+    """Returns the splits of an object: those of a mapping of names to rows, else `train`."""
+    is_splits = isinstance(rows, Mapping) and all(not isinstance(part, list | str) for part in rows.values())
+    return dict(rows) if is_splits else {"train": rows}
+
+
+@contextmanager
+def name_load_errors(name: str | os.PathLike[str] | RemotePath) -> Iterator[None]:
+    """Turns any error of `datasets` into an `InputError` that names the data set."""
+    try:
+        yield
+    except HfParaphraseError:
+        raise
+    except Exception as error:  # of several libraries
+        reason = shown_line(str(error.__cause__ or error) or "it is empty", 300)
+        if "BatchSize" in reason or "corresponds to no data" in reason:
+            reason = "there are no rows"  # in a Parquet file, or below the header of CSV
+        problem, remedy = f"load_dataset cannot open it: {reason}", "check its files, its card, --split and --subset"
+        if not isinstance(name, RemotePath) and not os.path.lexists(name):
+            problem = f"no such file or data folder, and {problem}"
+            remedy = "check the name, --split, --subset, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
+        raise InputError(problem, path=name, remedy=remedy) from error

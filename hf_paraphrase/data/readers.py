@@ -1,0 +1,385 @@
+"""Read files as Arrow batches whose values keep the type that they have in the file.
+
+Parquet and Arrow files have types. All columns of CSV are text, with null for an empty field. A column of JSON lines has
+the type of its values: text stays text, a date is text, and whole numbers that no integer type holds become text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..artefacts.remote_paths import RemotePath
+from ..errors import InputError
+from .records import csv_records, json_objects, require_once
+from .schema import plain_type
+from .text_blocks import StrictLines
+from .text_files import FLOAT, all_lines, read_lines
+
+BATCH_ROWS = 10_000
+_WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+class FileReader:
+    """Reads one format. A subclass says how one file is read; the files of a split have the columns of the first."""
+
+    def __init__(self, files: Sequence[Any], options: Mapping[str, str]) -> None:
+        self.files, self.options = list(files), dict(options)
+        self.schema = self.read_schema()
+
+    def read_schema(self) -> pa.Schema:
+        """Returns the schema of all files."""
+        raise NotImplementedError
+
+    def count(self) -> int:
+        """Counts the rows; a text format is read once for it."""
+        return sum(batch.num_rows for batch in self.batches(self.schema.names[:1]))
+
+    def batches(
+        self, columns: Sequence[str], start: int = 0, stop: int | None = None, batch_size: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """Streams columns of the rows `start` to `stop` of all files."""
+        row = 0
+        for file in self.files:
+            for batch in self.read(file, columns, batch_size):
+                begin, row = row, row + batch.num_rows
+                part = batch.slice(max(0, start - begin), None if stop is None else max(0, stop - max(begin, start)))
+                if part.num_rows:
+                    yield part
+                if stop is not None and row >= stop:
+                    return
+
+    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        """Streams columns of one file."""
+        raise NotImplementedError
+
+
+class ParquetReader(FileReader):
+    """Reads Parquet files, of which only the row groups and columns that are asked for are decoded."""
+
+    _footers: list[pq.FileMetaData]
+
+    def read_schema(self) -> pa.Schema:
+        """Returns the schema of the first file."""
+        self._footers = []
+        for file in self.files:
+            with open_parquet(file) as opened:
+                self._footers.append(opened.metadata)
+                if file is self.files[0]:
+                    schema = opened.schema_arrow
+        return schema
+
+    def count(self) -> int:
+        """Counts the rows from the footers of the files."""
+        return sum(footer.num_rows for footer in self._footers)
+
+    def num_bytes(self) -> int:
+        """Returns the size of the rows before compression."""
+        return sum(footer.row_group(group).total_byte_size for footer in self._footers for group in range(footer.num_row_groups))
+
+    def batches(
+        self, columns: Sequence[str], start: int = 0, stop: int | None = None, batch_size: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        """Streams columns of the rows `start` to `stop` of all files."""
+        row, stop = 0, self.count() if stop is None else stop
+        for file, footer in zip(self.files, self._footers, strict=True):
+            ends = [0, *(footer.row_group(group).num_rows for group in range(footer.num_row_groups))]
+            begins = [row := row + rows for rows in ends]
+            groups = [group for group in range(len(begins) - 1) if begins[group + 1] > start and begins[group] < stop]
+            if not groups:
+                continue
+            _require_columns_of_first(footer.schema.to_arrow_schema().names, columns, self.files[0], file)
+            begin = begins[groups[0]]
+            for batch in parquet_batches(file, batch_size=batch_size, row_groups=groups, columns=list(columns)):
+                part = batch.slice(max(0, start - begin), max(0, stop - max(start, begin)))
+                begin += batch.num_rows
+                if part.num_rows:
+                    yield self._cast(part, file)
+
+    def _cast(self, batch: pa.RecordBatch, file: Any) -> pa.RecordBatch:
+        """Casts a batch of a later file to the types of the first."""
+        schema = pa.schema([self.schema.field(name) for name in batch.schema.names])
+        if batch.schema.equals(schema):
+            return batch
+        try:
+            return batch.cast(schema)
+        except (pa.ArrowException, ValueError) as error:
+            problem = f"a column has another type than in {self.files[0]}: {error}"
+            raise InputError(problem, path=file, remedy="write both files with the same types") from error
+
+
+class ArrowReader(FileReader):
+    """Reads Arrow files and streams."""
+
+    def read_schema(self) -> pa.Schema:
+        """Returns the schema of the first file."""
+        with _open_arrow(self.files[0]) as reader:
+            return reader.schema
+
+    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        """Streams columns of one file."""
+        with _open_arrow(file) as reader:
+            streams = isinstance(reader, pa.RecordBatchStreamReader)
+            batches = iter(reader) if streams else map(reader.get_batch, range(reader.num_record_batches))
+            for batch in batches:
+                for begin in range(0, batch.num_rows, batch_size):
+                    yield batch.select(list(columns)).slice(begin, batch_size)
+
+
+class TextReader(FileReader):
+    """Reads the lines of text files as the column `text`."""
+
+    def read_schema(self) -> pa.Schema:
+        """Returns the schema of all text files."""
+        return pa.schema([("text", pa.string())])
+
+    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        """Streams the lines of one file."""
+        for lines in read_lines(Path(file), StrictLines(), self.options.get("encoding", "utf-8")):
+            for begin in range(0, len(lines), batch_size):
+                yield pa.record_batch({"text": lines.slice(begin, batch_size)}).select(list(columns))
+
+
+class CsvReader(FileReader):
+    """Reads CSV files, all columns as text except `label` and `score`, which are numbers where all their values are.
+
+    With `decimal` or `thousands` every column of numbers becomes one.
+    """
+
+    def read_schema(self) -> pa.Schema:
+        """Returns the columns of the headers, which are the same in all files."""
+        names = self._header(self.files[0])
+        for file in self.files[1:]:
+            if {*(others := self._header(file))} != {*names}:
+                remedy = f"those of {self.files[0]} are {', '.join(names)}"
+                raise InputError(f"the columns are {', '.join(others)}", path=file, line=1, remedy=remedy)
+        self.schema = pa.schema([(name, pa.string()) for name in names])
+        converted = {"decimal", "thousands"} & {*self.options}
+        types = self._number_types([name for name in names if converted or name in ("label", "score")])
+        self.schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
+        return self.schema
+
+    def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
+        """Finds columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
+        filled: set[str] = set()
+        for file in self.files if candidates else ():
+            for batch in self.read(file, candidates, BATCH_ROWS):
+                for name in candidates:
+                    texts = batch.column(name).drop_null()
+                    form = _WHOLE if name == "label" else FLOAT
+                    texts = texts if name == "label" else self._plain_numbers(pc.utf8_trim_whitespace(texts))
+                    if len(texts):
+                        filled.add(name)
+                    if not pc.all(pc.match_substring_regex(texts, form), min_count=0).as_py():
+                        candidates = [other for other in candidates if other != name]
+        return {name: pa.int64() if name == "label" else pa.float64() for name in candidates if name in filled}
+
+    def _plain_numbers(self, texts: pa.Array) -> pa.Array:
+        """Writes numbers with a point and without separators of thousands."""
+        if thousands := self.options.get("thousands"):
+            texts = pc.replace_substring(texts, thousands, "")
+        return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
+
+    def _header(self, file: Any) -> list[str]:
+        names = next(self._records(file), (1, []))[1]
+        for name in names:
+            require_once(names, name, Path(file), "rename or remove one")
+        return names
+
+    def _records(self, file: Any) -> Iterator[tuple[int, list[str]]]:
+        path, errors = Path(file), StrictLines()
+        lines = all_lines(path, errors, self.options.get("encoding", "utf-8"))
+        return csv_records(lines, path, errors, self.options.get("delimiter"))
+
+    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        """Streams columns of one file."""
+        records = self._records(file)
+        _, header = next(records, (1, []))
+        positions = [header.index(name) for name in columns]
+
+        def rows() -> Iterator[list[str | None]]:
+            for line, fields in records:
+                if len(fields) != len(header):
+                    problem = f"{len(fields)} field{'s' * (len(fields) != 1)} where the header has {len(header)}"
+                    raise InputError(problem, path=file, line=line, remedy="fix the line")
+                yield [fields[position] or None for position in positions]
+
+        for block in _blocks(rows(), batch_size):
+            arrays = [pa.array(values, pa.string()) for values in zip(*block, strict=True)]
+            for index, name in enumerate(columns):
+                if (kind := self.schema.field(name).type) != pa.string():
+                    arrays[index] = self._plain_numbers(pc.utf8_trim_whitespace(arrays[index])).cast(kind)
+            yield pa.record_batch(arrays, names=list(columns))
+
+
+class JsonReader(FileReader):
+    """Reads JSON lines, and files that are one JSON list of objects; nested values are structs and lists."""
+
+    def read_schema(self) -> pa.Schema:
+        """Reads all files once for the keys of all objects and for the types of their values."""
+        kinds: dict[str, set[str]] = {}
+        nested: dict[str, pa.DataType] = {}
+        for file in self.files:
+            for block in _blocks(self._objects(file), BATCH_ROWS):
+                for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
+                    values = [value.get(name) for _, value in block]
+                    found = kinds.setdefault(name, set())
+                    found.update(map(_kind_of_value, values))
+                    if found - {"null"} == {"nested"}:
+                        nested[name] = _merged(nested.get(name), values)
+        return pa.schema([(name, _type_of(found, nested.get(name))) for name, found in kinds.items()])
+
+    def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        return json_objects(Path(file), StrictLines(), self.options.get("encoding", "utf-8"))
+
+    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
+        """Streams columns of one file."""
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        for block in _blocks(self._objects(file), batch_size):
+            arrays = []
+            for name, kind in zip(schema.names, schema.types, strict=True):
+                values = [value.get(name) for _, value in block]
+                if kind == pa.string():
+                    values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+                try:
+                    arrays.append(pa.array(values, kind))
+                except (pa.ArrowException, UnicodeEncodeError) as error:
+                    problem, line = _first_misfit(name, kind, block) or (f"{name}: {error}", None)
+                    raise InputError(problem, path=file, line=line, remedy="fix the line") from error
+            yield pa.record_batch(arrays, schema=schema)
+
+
+READERS: dict[str, Callable[..., FileReader]] = {
+    "parquet": ParquetReader,
+    "csv": CsvReader,
+    "jsonl": JsonReader,
+    "text": TextReader,
+    "arrow": ArrowReader,
+}
+"""What reads the files of each format."""
+
+
+def _first_misfit(name: str, kind: pa.DataType, block: list[tuple[int, Mapping[str, Any]]]) -> tuple[str, int] | None:
+    """Finds the first object whose value is not of the type of its column."""
+    for line, value in block:
+        try:
+            pa.array([value.get(name)], kind)
+        except UnicodeEncodeError:
+            return f"{name} has a lone surrogate, which is not a valid character", line
+        except pa.ArrowException as error:
+            return f"{name}: {error}", line
+    return None
+
+
+def _blocks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
+    block: list[Any] = []
+    for row in rows:
+        block.append(row)
+        if len(block) == size:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def _kind_of_value(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, list | dict):
+        return "nested"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return "int" if value in _INT64 else "long"
+    return type(value).__name__
+
+
+def _type_of(kinds: set[str], nested: pa.DataType | None) -> pa.DataType:
+    types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64()}
+    found = kinds - {"null"}
+    if found == {"nested"} and nested is not None:
+        return nested
+    if found == {"int", "float"}:
+        return pa.float64()
+    return pa.null() if not found else types.get(next(iter(found)), pa.string()) if len(found) == 1 else pa.string()
+
+
+def _merged(before: pa.DataType | None, values: list[Any]) -> pa.DataType:
+    """Returns the type of lists or objects, also of those before; text for what no type fits."""
+    try:
+        kind = pa.infer_type(values)
+        if before is None:
+            return kind
+        fields = [pa.schema([("", part)]) for part in (before, kind)]
+        return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.string()
+
+
+def _require_columns_of_first(present: Sequence[str], columns: Sequence[str], first: Any, file: Any) -> None:
+    if missing := [name for name in columns if name not in present]:
+        problem = f"missing column{'s' * (len(missing) > 1)} {', '.join(missing)}"
+        raise InputError(problem, path=file, remedy=f"give files with the columns of {first}")
+
+
+def open_parquet(path: Any) -> pq.ParquetFile:
+    """Opens a Parquet file, at a path or a URL, for use in a `with` statement."""
+    with name_damage(path):
+        return pq.ParquetFile(path.open("rb") if isinstance(path, RemotePath) else Path(path))
+
+
+def parquet_batches(path: Any, **options: Any) -> Iterator[pa.RecordBatch]:
+    """Streams the record batches of a Parquet file; the options are those of `iter_batches`."""
+    with open_parquet(path) as file, name_damage(path):
+        for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
+            # Otherwise nothing looks at the bytes before someone wants a text, far from here.
+            batch.validate(full=True)
+            yield batch
+
+
+@contextmanager
+def _open_arrow(path: Any) -> Iterator[Any]:
+    with name_damage(path, "Arrow"), pa.memory_map(str(Path(path))) as source:
+        try:
+            reader: Any = pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            reader = pa.ipc.open_stream(source)
+        yield reader
+
+
+@contextmanager
+def name_damage(path: Any, kind: str = "Parquet") -> Iterator[None]:
+    """Turns the errors of Arrow and of the system into an `InputError` that names the file."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
+        problem = f"not a readable {kind} file: {str(error)[:200]}"
+        raise InputError(problem, path=path, remedy="copy or re-create it") from error
+
+
+def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Casts text of any Arrow type, also in dictionaries, to plain strings, so that every kernel and writer takes it."""
+    if batch.schema.types == schema.types:
+        return batch
+    return pa.record_batch(
+        [column if column.type == kind else _cast(column, kind) for column, kind in zip(batch.columns, schema.types, strict=True)],
+        names=batch.schema.names,
+    )
+
+
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return plain.cast(kind)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Returns a schema with plain types and without metadata."""
+    return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])

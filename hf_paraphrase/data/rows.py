@@ -1,0 +1,270 @@
+"""Open rows: the one entrance for folders, files, datasets on the Hub, and tables in memory.
+
+:func:`open_rows` returns :class:`Rows`, a lazy stream of Arrow batches. The sides of pairs have our names, all other
+columns come as they are, and memory stays at one batch. Nothing is copied: files are read where they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..artefacts.remote_paths import to_path
+from ..errors import InputError, UsageError
+from .layout import Layout, find_layout, name_load_errors, splits_of_object
+from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, plain_batch
+from .schema import find_roles, plain_type, require_columns, require_texts
+
+PAIR_ROLES = ("sentence1", "sentence2")
+
+
+class Rows:
+    """The rows of one split, opened but not read.
+
+    Attributes:
+        name: What messages call the source.
+        split: The name of the split.
+        schema: The columns, those with a role under the name of the role.
+        class_names: For columns of class numbers, the names of the classes.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        layout: Layout,
+        split: str,
+        *,
+        roles: Sequence[str] = PAIR_ROLES,
+        lists: bool = False,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = str(to_path(source)) if isinstance(source, str | os.PathLike) else type(source).__name__
+        self.split = split
+        if split not in layout.splits:
+            splits = ", ".join(layout.splits) or "none"
+            raise InputError(f"no split `{split}`", path=self.name, remedy=f"the splits are {splits}")
+        self.reader: FileReader | _ObjectReader
+        if split in layout.objects:
+            self.reader = _ObjectReader(layout.objects[split], self.name)
+        else:
+            files = layout.files[split]
+            self.reader = READERS[layout.kind](files, {**layout.options, **(options or {})})
+        theirs = self.reader.schema
+        self._theirs = find_roles(theirs.names, roles)
+        ours = {name: role for role, name in self._theirs.items()}
+        self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
+        self.class_names = {**layout.class_names, **_class_names(theirs)}
+        if roles:
+            require_texts(self.schema, self.name, lists=lists)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
+
+    def count(self) -> int:
+        """Counts the rows: from the footers of Parquet, else by reading."""
+        return self.reader.count()
+
+    def require(self, *columns: str) -> pa.Schema:
+        """Returns the schema, which has these columns."""
+        require_columns(self.schema.names, columns, self.name)
+        return self.schema
+
+    def batches(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        batch_size: int = BATCH_ROWS,
+        keep: np.ndarray | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Streams columns of the rows `start` to `stop`, or of those that `keep` (rows,), bool, marks."""
+        names = self.columns if columns is None else list(columns)
+        self.require(*names)
+        schema = pa.schema([self.schema.field(name) for name in names])
+        row = start
+        for batch in self.reader.batches([self._theirs.get(name, name) for name in names], start, stop, batch_size):
+            plain = plain_batch(batch.rename_columns(names), schema)
+            if keep is not None:
+                plain = plain.filter(pa.array(keep[row : row + batch.num_rows]))
+            row += batch.num_rows
+            if plain.num_rows:
+                yield plain
+
+    def tables(
+        self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None, size: int = BATCH_ROWS
+    ) -> Iterator[pa.Table]:
+        """Streams the rows `start` to `stop` in tables of exactly `size` rows, the last one excepted."""
+        schema = self.schema if columns is None else pa.schema([self.require(*columns).field(name) for name in columns])
+        rows = schema.empty_table()
+        for batch in self.batches(columns, start=start, stop=stop, batch_size=size):
+            rows = pa.concat_tables([rows, pa.Table.from_batches([batch])])
+            while rows.num_rows >= size:
+                yield rows.slice(0, size)
+                rows = rows.slice(size)
+        if rows.num_rows:
+            yield rows
+
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Reads columns into memory."""
+        schema = self.schema if columns is None else pa.schema([self.require(*columns).field(name) for name in columns])
+        return pa.Table.from_batches(self.batches(columns), schema=schema)
+
+    def num_bytes(self) -> int:
+        """Returns the size of the rows before compression, which only Parquet files state."""
+        return self.reader.num_bytes() if isinstance(self.reader, ParquetReader) else 0
+
+
+def open_rows(
+    source: Any,
+    split: str | None = None,
+    *,
+    subset: str | None = None,
+    roles: Sequence[str] = PAIR_ROLES,
+    lists: bool = False,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+) -> Rows:
+    """Opens the rows of a split, wherever they are, without reading them.
+
+    Args:
+        source: A folder or file, a URL, or `owner/name` on the Hub, with the splits that `load_dataset` finds; a folder
+            of `save_to_disk`; a `Dataset`, `IterableDataset` or mapping of splits to them; a pandas or polars frame; an
+            Arrow table; or dictionaries.
+        split: The name of the split; for None the only one, or `train`. Other splits are never read.
+        subset: The configuration of a card.
+        roles: The names that columns with the usual names of pairs get; with () all columns keep theirs.
+        lists: Whether text columns may hold lists of texts.
+        encoding: The encoding of CSV, JSON lines and text files; UTF-8 for None.
+        decimal: The decimal mark of CSV files. With it, or with `thousands`, columns of numbers become numbers.
+        thousands: The separator of thousands in CSV files.
+
+    Returns:
+        The rows. CSV and JSON lines have the text of their files: `007` stays `007`.
+
+    Raises:
+        InputError: If there is nothing to open, or no such split; the message lists the splits.
+
+    Example:
+        >>> for batch in open_rows("my_pairs", split="train").batches(["sentence1", "sentence2"]):
+        ...     print(batch.num_rows)
+    """
+    layout = layout_of(source, subset)
+    if split is None:
+        split = layout.splits[0] if len(layout.splits) == 1 else "train"
+    options = {"encoding": encoding, "decimal": decimal, "thousands": thousands}
+    given = {name: value for name, value in options.items() if value is not None}
+    if split not in layout.splits and "." in split and isinstance(source, str | os.PathLike) and subset is None:
+        subset, _, inner = split.rpartition(".")
+        layout, split = layout_of(source, subset), inner
+    return Rows(source, layout, split, roles=roles, lists=lists, options=given)
+
+
+def layout_of(source: Any, subset: str | None = None) -> Layout:
+    """Finds the splits of any source."""
+    if isinstance(source, str | os.PathLike) and not hasattr(source, "column_names"):
+        return find_layout(source, subset)
+    return Layout(objects=splits_of_object(source))
+
+
+class _ObjectReader:
+    """Reads rows in memory, and those that `datasets` streams."""
+
+    def __init__(self, rows: Any, name: str) -> None:
+        self._rows, self._name = _as_arrow(rows), name
+        self.schema: pa.Schema = self._find_schema()
+
+    def _find_schema(self) -> pa.Schema:
+        if isinstance(self._rows, pa.Table):
+            return self._rows.schema
+        if self._rows.features is not None:
+            return self._rows.features.arrow_schema
+        with name_load_errors(self._name):
+            first = next(self._rows.with_format("arrow").iter(batch_size=BATCH_ROWS), None)
+        if first is None:
+            raise InputError("there are no rows", path=self._name, remedy="give data with rows")
+        return first.schema
+
+    def count(self) -> int:
+        if hasattr(self._rows, "__len__"):
+            return len(self._rows)
+        return sum(batch.num_rows for batch in self.batches(self.schema.names[:1]))
+
+    def batches(
+        self, columns: Sequence[str], start: int = 0, stop: int | None = None, batch_size: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
+        rows: Any = self._rows
+        if isinstance(rows, pa.Table):
+            part = rows.select(list(columns)).slice(start, None if stop is None else stop - start)
+            yield from part.to_batches(max_chunksize=batch_size)
+            return
+        if start or stop is not None:
+            stop = sys.maxsize if stop is None else stop
+            is_stream = not hasattr(rows, "__len__")
+            rows = rows.skip(start).take(stop - start) if is_stream else rows.select(range(start, min(stop, len(rows))))
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        with name_load_errors(self._name):
+            for table in rows.select_columns(list(columns)).with_format("arrow").iter(batch_size=batch_size):
+                # A stream without features has the types of each block.
+                yield from _fitted(table, schema, self._name).to_batches()
+
+
+def _fitted(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:
+    if table.schema.equals(schema):
+        return table
+    kinds = [
+        field.type if pa.types.is_null(wanted.type) else wanted.type
+        for field, wanted in zip(table.schema, schema, strict=True)
+    ]
+    try:
+        return table.cast(pa.schema(list(zip(schema.names, kinds, strict=True))))
+    except (pa.ArrowException, ValueError) as error:
+        problem = f"the rows differ in type: {error}"
+        raise InputError(problem, path=name, remedy="give rows of one type") from error
+
+
+def _as_arrow(rows: Any) -> Any:
+    """Returns an Arrow table, or the `Dataset` or `IterableDataset` itself."""
+    if isinstance(rows, pa.Table) or (hasattr(rows, "with_format") and hasattr(rows, "iter")):
+        return rows
+    try:
+        if hasattr(rows, "to_parquet") and hasattr(rows, "iloc"):  # a frame of pandas
+            return pa.Table.from_pandas(rows, preserve_index=False)
+        if hasattr(rows, "collect") and hasattr(rows, "sink_parquet"):  # a lazy frame of polars
+            rows = rows.collect()
+        if hasattr(rows, "__arrow_c_stream__"):
+            return pa.table(rows)
+        return _table_of_dictionaries(rows)
+    except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+        problem = f"{type(rows).__name__} has no rows that can be read: {error}"
+        remedy = "give a data folder, a Dataset, a DataFrame, or dictionaries such as {'sentence1': …, 'sentence2': …}"
+        raise UsageError(problem, remedy=remedy) from error
+
+
+def _table_of_dictionaries(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
+    """Makes a table of dictionaries, with the keys of all of them."""
+    listed = [dict(row) for row in rows]
+    if not listed:
+        raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
+    names = list(dict.fromkeys(chain.from_iterable(listed)))
+    return pa.table({name: pa.array([row.get(name) for row in listed]) for name in names})
+
+
+def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
+    """Reads the names of classes from the metadata that `datasets` gives an Arrow schema."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, TypeError, ValueError):
+        return {}
+    classes = {name: feature for name, feature in features.items() if isinstance(feature, dict)}
+    return {name: list(feature["names"]) for name, feature in classes.items() if feature.get("_type") == "ClassLabel"}
