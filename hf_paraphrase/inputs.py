@@ -1,4 +1,8 @@
-"""Inputs that become files or folders first: pipes, objects in place of folders, and datasets on the Hub."""
+"""Inputs that are no files or folders: pipes, tables and models in memory, and datasets on the Hub.
+
+A command reads each of them by the name of a temporary folder. The folder of a pipe or a model holds a copy. That of
+rows in memory or on the Hub only says what they are; `hf_paraphrase.data.rows` reads them where they are.
+"""
 
 from __future__ import annotations
 
@@ -7,67 +11,146 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .errors import HfParaphraseError, InputError, UsageError
-from .messages import INPUT_COPIES, log, process_count, shown_line
+from .errors import InputError, UsageError
+from .messages import INPUT_COPIES, log, process_count
+
+OBJECTS: dict[str, Any] = {}
+"""The rows in memory, or the name on the Hub, that a temporary folder stands for."""
+_PREFIX = "hf_paraphrase_"
+_HASHED_ROWS = 10_000
+_SECONDS_TO_LOCK = 60
 
 
 @contextmanager
 def copied_inputs(settings: Any, names: Mapping[str, bool]) -> Iterator[None]:
-    """Replaces pipes and objects in these fields, also in a list, by copies that exist while the block runs.
+    """Replaces pipes, objects and datasets on the Hub in these fields by folders that exist while the block runs.
 
-    A field is marked true if it may also name a dataset on the Hub, which is replaced by its folder in the cache.
+    A field is marked true if it may also name a dataset on the Hub.
     """
     with ExitStack() as stack:
         for name, may_be_dataset in names.items():
-            setattr(settings, name, _copied(getattr(settings, name), name, may_be_dataset, stack))
+            setattr(settings, name, _replace(getattr(settings, name), name, may_be_dataset, stack))
         yield
 
 
-def _copied(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> Any:
-    first = value[0] if isinstance(value, list) and value else None
-    is_rows = isinstance(first, Mapping) and not hasattr(first, "num_rows")
+def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> Any:
+    is_rows = _is_rows(value)
     if isinstance(value, list | tuple) and not is_rows:
-        is_text = all(isinstance(item, str | os.PathLike) for item in value)
+        is_text = all(isinstance(entry, str | os.PathLike) for entry in value)
         names = [field if is_text else f"{field}{index}" for index in range(len(value))]
-        return [_copied(item, name, may_be_dataset, stack) for item, name in zip(value, names, strict=True)]
+        return [_replace(entry, name, may_be_dataset, stack) for entry, name in zip(value, names, strict=True)]
     if isinstance(value, str | os.PathLike):
         whole = os.fspath(value)
         for prefix, path in (("", whole), whole.partition("=")[::2]):
             copy = _copy_of_stream(path, stack) if is_stream(path) else None
-            if may_be_dataset and isinstance(value, str) and repository_of(path) is not None:
-                copy = os.fspath(dataset_folder(path))
+            if may_be_dataset and isinstance(value, str) and (repository := repository_of(path)) is not None:
+                copy = _stand_in_for_repository(path, repository, stack)
             if copy is not None:
                 return f"{prefix}={copy}" if prefix else copy
         return value
-    is_splits = isinstance(value, Mapping) and all(hasattr(item, "to_parquet") for item in value.values())
-    if not (is_rows or is_splits or hasattr(value, "to_parquet") or hasattr(value, "save_pretrained")):
+    if is_rows:
+        folder = _stand_in(value, field, _describe_rows(value), stack)
+        shown = "Dataset" if isinstance(value, list) else type(value).__name__
+    elif hasattr(value, "save_pretrained"):
+        folder, shown = str(_temporary_folder(stack) / field), type(value).__name__
+        _save_model(value, Path(folder))
+    else:
         return value
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_"))) / field
-    _write_object(value, folder)
-    INPUT_COPIES[str(folder)] = f"{'Dataset' if is_rows else type(value).__name__} ({field})"
+    INPUT_COPIES[folder] = f"{shown} ({field})"
+    return folder
+
+
+def _is_rows(value: Any) -> bool:
+    """Returns whether a value holds rows: a table of any library, dictionaries, or splits of them."""
+    if isinstance(value, list):
+        return bool(value) and isinstance(value[0], Mapping) and not hasattr(value[0], "num_rows")
+    if isinstance(value, Mapping):
+        return bool(value) and all(_is_rows(part) for part in value.values())
+    return any(hasattr(value, name) for name in ("to_parquet", "with_format", "__arrow_c_stream__", "sink_parquet"))
+
+
+def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack) -> str:
+    """Makes a folder that stands for rows; what it says about them is what the record of an artefact hashes."""
+    folder = _temporary_folder(stack) / name
+    folder.mkdir()
+    (folder / "rows.json").write_text(json.dumps(about), encoding="utf-8")
+    OBJECTS[str(folder)] = value
+    stack.callback(OBJECTS.pop, str(folder), None)
     return str(folder)
 
 
-def _write_object(value: Any, folder: Path) -> None:
+def _describe_rows(value: Any) -> dict[str, Any]:
+    """Returns the kind of rows, and the hash of those that are in memory or in files of their own."""
+    if isinstance(value, Mapping):
+        return {str(split): _describe_rows(rows) for split, rows in value.items()}
+    about: dict[str, Any] = {"type": type(value).__name__}
+    if isinstance(value, list):
+        return about | {"sha256": sha256(json.dumps(value, default=str).encode()).hexdigest()}
+    if not hasattr(value, "__len__"):
+        return about | {"features": str(getattr(value, "features", None))}
+    digest = sha256()
+    for start in range(0, len(value), _HASHED_ROWS):
+        digest.update(repr(_plain_rows(value, start, start + _HASHED_ROWS)).encode())
+    return about | {"rows": len(value), "sha256": digest.hexdigest()}
+
+
+def _plain_rows(value: Any, start: int, stop: int) -> Any:
+    """Returns rows as lists and dictionaries, which have one spelling."""
+    if hasattr(value, "with_format"):
+        return value.with_format("arrow")[start:stop].to_pylist()
+    if hasattr(value, "iloc"):
+        return value.iloc[start:stop].to_dict("records")
+    part = value.slice(start, stop - start)
+    return part.to_pylist() if hasattr(part, "to_pylist") else part.to_dicts()
+
+
+def _stand_in_for_repository(name: str, repository: tuple[str, str], stack: ExitStack) -> str:
+    """Makes the folder that stands for a dataset on the Hub, with what cards of models and data inherit from it."""
+    import huggingface_hub
+
+    if made := [folder for folder, given in OBJECTS.items() if given == name]:
+        return made[0]
+    repo_id, subset = repository
+    revision: str | None = None
+    known: dict[str, Any] = {}
+    with suppress(Exception):  # the network may be gone, and it may have no card
+        revision = huggingface_hub.HfApi().dataset_info(repo_id).sha
+        known = huggingface_hub.DatasetCard.load(repo_id, ignore_metadata_errors=True).data.to_dict()
+    about = {"dataset": repo_id, "subset": subset, "revision": revision}
+    folder = _stand_in(name, "--".join(filter(None, repository)).replace("/", "--"), about, stack)
+    data = {key: known[key] for key in ("license", "language") if known.get(key)} | {"source_datasets": [repo_id]}
+    huggingface_hub.metadata_save(Path(folder) / "README.md", data)
+    INPUT_COPIES[folder] = name
+    return folder
+
+
+def _save_model(value: Any, folder: Path) -> None:
     if (opened := getattr(value, "unchanged_folder", None)) is not None:
         shutil.copytree(opened, folder, ignore=shutil.ignore_patterns(".*", "checkpoint-*"))
         return
-    if hasattr(value, "save_pretrained"):
-        value.save_pretrained(folder)
-        return
-    if isinstance(value, list):
-        from datasets import Dataset
+    value.save_pretrained(folder)
 
-        value = Dataset.from_list([dict(row) for row in value])
-    (folder / "data").mkdir(parents=True)
-    for split, rows in (value if isinstance(value, Mapping) else {"train": value}).items():
-        rows.to_parquet(str(folder / "data" / f"{split}-00000-of-00001.parquet"))
+
+def _temporary_folder(stack: ExitStack) -> Path:
+    """Makes a folder that is removed with the stack, or by the next process if this one is killed."""
+    from filelock import FileLock, Timeout
+
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/.lock"):
+        with suppress(OSError, Timeout):
+            is_new = time.time() - left.stat().st_mtime < _SECONDS_TO_LOCK
+            with FileLock(left, timeout=0):
+                if not is_new:
+                    shutil.rmtree(left.parent, ignore_errors=True)
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_PREFIX)))
+    stack.enter_context(FileLock(folder / ".lock"))
+    return folder
 
 
 def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
@@ -89,107 +172,6 @@ def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
     return repo_id, "/".join(parts[2:])
 
 
-def dataset_folder(name: str | os.PathLike[str]) -> Path:
-    """Returns a data folder, in the cache of `datasets`, with the rows of anything that `load_dataset` opens.
-
-    Args:
-        name: A folder or file of JSON lines or CSV, or a dataset on the Hub: `owner/name` or `owner/name/subset`.
-    """
-    from datasets import config
-
-    repository = repository_of(name)
-    with opening_rows(name):
-        builder = dataset_builder(*(repository or (os.fspath(name),)))
-        builder.download_and_prepare()
-        key = sha256(builder.cache_dir.encode()).hexdigest()[:16]
-        shown = "--".join(filter(None, repository)) if repository else Path(name).stem
-        folder = Path(config.HF_DATASETS_CACHE) / "hf_paraphrase" / key / shown.replace("/", "--")
-        if not folder.is_dir():
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=folder.parent) as staging:
-                _write_object(builder.as_dataset(), Path(staging) / "made")
-                if repository is not None:
-                    _write_card(repository[0], Path(staging) / "made")
-                try:
-                    (Path(staging) / "made").rename(folder)
-                except OSError:
-                    if not folder.is_dir():  # another process was first
-                        raise
-    if repository is not None:
-        INPUT_COPIES[str(folder)] = str(name)
-    return folder
-
-
-@contextmanager
-def opening_rows(name: str | os.PathLike[str]) -> Iterator[None]:
-    """Turns any error of `datasets` into an `InputError` that names what was opened."""
-    try:
-        yield
-    except HfParaphraseError:
-        raise
-    except Exception as error:  # of several libraries
-        reason = shown_line(str(error.__cause__ or error) or "it is empty", 300)
-        if "BatchSize" in reason or "corresponds to no data" in reason:
-            reason = "there are no rows"  # in a Parquet file, or below the header of CSV
-        problem, remedy = f"load_dataset cannot open it: {reason}", "check the rows, --split and --subset"
-        if not Path(name).exists():
-            problem = f"no such file or data folder, and {problem}"
-            remedy = "check the name, --split, --subset, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
-        raise InputError(problem, path=name, remedy=remedy) from error
-
-
-def dataset_builder(name: str, subset: str | None = None) -> Any:
-    """Opens a folder, a file or a dataset on the Hub with `datasets`, whose errors are its own."""
-    import datasets
-    import fsspec
-
-    options: dict[str, Any] = {"name": subset or None}
-    path = Path(name).resolve()
-    if path.is_file():
-        name, options = str(path.parent), {"data_files": path.name}
-    elif path.is_dir():
-        name = str(path)
-    if path.exists():
-        # Of a folder with a card `datasets` would give the rows of what its files held before.
-        options["cache_dir"] = str(Path(datasets.config.HF_DATASETS_CACHE) / "hf_paraphrase" / input_state([path]))
-    builder = datasets.load_dataset_builder(name, **options)
-    if hasattr(builder.config, "keep_default_na"):
-        if path.exists() and builder.config.sep == ",":
-            # That in the header of the first file, which may be compressed.
-            first = next(iter(builder.config.data_files.values()))[0]
-            with fsspec.open(first, "rt", compression="infer", encoding="utf-8", errors="replace") as stream:
-                options["sep"] = delimiter_of(stream.readline())
-        # The words "None" and "NA" are text.
-        builder = datasets.load_dataset_builder(name, **options, keep_default_na=False, na_values=[""])
-    return builder
-
-
-def delimiter_of(header: str) -> str:
-    """Returns the delimiter that the header of a CSV file has most often: a comma, semicolon or tab."""
-    return max(",;\t", key=header.count)
-
-
-def input_state(paths: Iterable[str | os.PathLike[str]]) -> str:
-    """Makes a key for a cache that changes when files, or files below folders, change."""
-    states: list[tuple[str, int, int]] = []
-    for path in map(Path, paths):
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            found = file.stat() if file.exists() else None
-            states.append((str(file), found.st_size if found else -1, found.st_mtime_ns if found else -1))
-    return sha256(json.dumps(states).encode()).hexdigest()[:16]
-
-
-def _write_card(repo_id: str, folder: Path) -> None:
-    """Writes what cards of models and data inherit from a dataset on the Hub."""
-    import huggingface_hub
-
-    known: dict[str, Any] = {}
-    with suppress(Exception):  # it may have no card, or the network may be gone
-        known = huggingface_hub.DatasetCard.load(repo_id, ignore_metadata_errors=True).data.to_dict()
-    data = {key: known[key] for key in ("license", "language") if known.get(key)} | {"source_datasets": [repo_id]}
-    huggingface_hub.metadata_save(folder / "README.md", data)
-
-
 def is_stream(path: str | os.PathLike[str]) -> bool:
     """Returns whether a path is a pipe, a socket, a device or standard input, which can be read only once."""
     try:
@@ -205,8 +187,7 @@ def _copy_of_stream(path: str, stack: ExitStack) -> str:
         return known[0]
     if process_count() > 1:
         raise UsageError("each process would read a part of the pipe", path=path, remedy="write it to a file first")
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="hf_paraphrase_"))
-    copy = str(Path(folder) / path.rpartition("/")[2])
+    copy = str(_temporary_folder(stack) / path.rpartition("/")[2])
     INPUT_COPIES[copy] = path
     log(f"{path} is copied to a temporary file first")
     # A socket cannot be opened by its name.

@@ -189,7 +189,7 @@ def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
         if is_shard:
             folder = DataFolder(item.parent.parent)
             for split in folder.splits:
-                folder.shards(split)  # all of them are there
+                folder.require_all_shards(split)
         yield name, item
     if unread:
         log(f"not read, because they contain no sentences: {', '.join(unread)}")

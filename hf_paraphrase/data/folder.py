@@ -60,13 +60,14 @@ class DataFolder:
         """Opens a split."""
         if split not in self._rows:
             if split in self.splits or "." not in split:
-                self._require_all_shards(split)
+                self.require_all_shards(split)
                 self._rows[split] = Rows(self._source, self._layout, split, lists=self._lists)
             else:
                 self._rows[split] = open_rows(self._source, split, lists=self._lists)
         return self._rows[split]
 
-    def _require_all_shards(self, split: str) -> None:
+    def require_all_shards(self, split: str) -> None:
+        """Checks that no shard of a split is missing."""
         names = [os.path.basename(str(file)) for file in self._layout.files.get(split, ())]  # noqa: PTH119
         shards = [match for name in names if (match := SHARD.fullmatch(name))]
         if shards and len(shards) == len(names) and len(shards) != (count := int(shards[-1]["count"])):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 from ..artefacts.card_heads import split_card
 from ..artefacts.remote_paths import RemotePath, to_path
-from ..errors import HfParaphraseError, InputError
+from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import OBJECTS, repository_of
 from ..messages import shown_line
 from .text_blocks import kind_of_rows
@@ -65,16 +65,15 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
     Raises:
         InputError: If `load_dataset` would not open it either.
     """
-    if os.fspath(source) in OBJECTS:
-        return Layout(objects=splits_of_object(OBJECTS[os.fspath(source)]))
+    rows = OBJECTS.get(os.fspath(source), source)
+    if not isinstance(rows, str | os.PathLike):
+        return Layout(objects=splits_of_object(rows))
+    source = rows
     path = to_path(source)
     if isinstance(path, RemotePath):
         return _remote_layout(path)
     if path.is_file():
-        if (kind := kind_of_rows(path)) is None:
-            remedy = "name its columns in the first line and call it .csv or .tsv, or use hf-paraphrase prepare pairs --tsv"
-            raise InputError("this is a text file, not a data folder", path=path, remedy=f"{remedy} FILE")
-        return Layout({"train": [path]}, kind)
+        return Layout({"train": [path]}, kind_of_rows(path) or "text")
     if path.is_dir():
         return _folder_layout(path, subset)
     repository = repository_of(source)
@@ -83,6 +82,18 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
         raise InputError("no such data folder", path=source, remedy=remedy)
     with name_load_errors(source):
         return _resolved_layout(repository[0], subset or repository[1] or None)
+
+
+def files_layout(files: Sequence[str | os.PathLike[str]]) -> Layout:
+    """Makes one split `train` of several files of one format."""
+    paths = [to_path(file) for file in files]
+    for path in paths:
+        if not path.is_file():
+            raise InputError("no such file", path=path, remedy="check the path; several inputs must be files")
+    kind, *others = dict.fromkeys(kind_of_rows(Path(path.name)) or "text" for path in paths)
+    if others:
+        raise UsageError("the files are of several kinds", path=paths[-1], remedy="give files of one kind")
+    return Layout({"train": paths}, kind)
 
 
 def _folder_layout(path: Path, subset: str | None) -> Layout:
@@ -100,7 +111,9 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
             layout = Layout()
             if not type(error).__module__.startswith("datasets"):
                 raise
-    files = {split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()}
+    files = {
+        split: [file for file in files if Path(str(file)).name not in RECORDS] for split, files in layout.files.items()
+    }
     if not any(files.values()) and not layout.objects:
         problem = "not a data folder: it has no Parquet, CSV or JSON lines files"
         remedy = "make one with hf-paraphrase prepare, of other files with prepare pairs --dataset FOLDER"
@@ -129,7 +142,11 @@ def _own_shards(path: Path) -> Layout | None:
     default = ""
     for config in head.get("configs") or ():
         listed = config.get("data_files") if isinstance(config, dict) else None
-        if not isinstance(listed, list) or not {"config_name", "data_files"} <= {*config} <= {"config_name", "data_files", "default"}:
+        if not isinstance(listed, list) or not {"config_name", "data_files"} <= {*config} <= {
+            "config_name",
+            "data_files",
+            "default",
+        }:
             return None
         default = config["config_name"] if config.get("default") or len(head["configs"]) == 1 else default
         for entry in listed:
@@ -228,7 +245,9 @@ def _remote_layout(path: RemotePath) -> Layout:
     kind = max(filter(None, kinds), key=kinds.count, default=None)
     if kind is None:
         raise InputError("not a data folder: it has no Parquet, CSV or JSON lines files", path=path, remedy="check it")
-    kept = {split: [file for file in listed if kind_of_rows(Path(file.name)) == kind] for split, listed in files.items()}
+    kept = {
+        split: [file for file in listed if kind_of_rows(Path(file.name)) == kind] for split, listed in files.items()
+    }
     return Layout({split: listed for split, listed in kept.items() if listed}, kind)
 
 

@@ -1,6 +1,6 @@
 """Read files as Arrow batches whose values keep the type that they have in the file.
 
-Parquet and Arrow files have types. All columns of CSV are text, with null for an empty field. A column of JSON lines has
+Parquet and Arrow files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has
 the type of its values: text stays text, a date is text, and whole numbers that no integer type holds become text.
 """
 
@@ -84,7 +84,11 @@ class ParquetReader(FileReader):
 
     def num_bytes(self) -> int:
         """Returns the size of the rows before compression."""
-        return sum(footer.row_group(group).total_byte_size for footer in self._footers for group in range(footer.num_row_groups))
+        return sum(
+            footer.row_group(group).total_byte_size
+            for footer in self._footers
+            for group in range(footer.num_row_groups)
+        )
 
     def batches(
         self, columns: Sequence[str], start: int = 0, stop: int | None = None, batch_size: int = BATCH_ROWS
@@ -249,7 +253,9 @@ class JsonReader(FileReader):
             for name, kind in zip(schema.names, schema.types, strict=True):
                 values = [value.get(name) for _, value in block]
                 if kind == pa.string():
-                    values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+                    values = [
+                        value if value is None or isinstance(value, str) else json.dumps(value) for value in values
+                    ]
                 try:
                     arrays.append(pa.array(values, kind))
                 except (pa.ArrowException, UnicodeEncodeError) as error:
@@ -289,6 +295,10 @@ def _blocks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
             block = []
     if block:
         yield block
+
+
+def _text_of_value(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _kind_of_value(value: Any) -> str:
@@ -366,18 +376,16 @@ def name_damage(path: Any, kind: str = "Parquet") -> Iterator[None]:
 
 
 def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Casts text of any Arrow type, also in dictionaries, to plain strings, so that every kernel and writer takes it."""
+    """Casts text of any Arrow type, also in dictionaries, to plain strings, which every kernel and writer supports."""
     if batch.schema.types == schema.types:
         return batch
-    return pa.record_batch(
-        [column if column.type == kind else _cast(column, kind) for column, kind in zip(batch.columns, schema.types, strict=True)],
-        names=batch.schema.names,
-    )
+    columns = zip(batch.columns, schema.types, strict=True)
+    return pa.record_batch([_cast(column, kind) for column, kind in columns], names=batch.schema.names)
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-    return plain.cast(kind)
+    return plain if plain.type == kind or pa.types.is_null(kind) else plain.cast(kind)
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:

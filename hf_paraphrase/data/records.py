@@ -106,15 +106,14 @@ def find_delimiter(header: str) -> str:
 
 
 def require_once(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> None:
+    """Checks that a header has a column exactly once."""
     if present.count(theirs) != 1:
         problem = f"{'no' if theirs not in present else 'more than one'} column `{theirs}` in the header"
         remedy = f"{remedy}; {columns_there(present)}"
         raise InputError(problem, path=path, line=line, remedy=remedy)
 
 
-def json_objects(
-    path: Path, errors: LineErrors, encoding: str = "utf-8"
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Stream the objects of JSON lines with their line numbers, or those of one JSON list with their positions."""
     lines = all_lines(path, errors, encoding)
     first = next(lines, None)
@@ -218,5 +217,3 @@ def blocks_of(names: list[str], rows: Iterable[tuple[int, Sequence[str | None]]]
             name: without_returns(pa.array(column, pa.string())) for name, column in zip(names, columns, strict=True)
         }
         yield np.array([line for line, _ in block], np.int64), texts
-
-

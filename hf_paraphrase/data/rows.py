@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..artefacts.remote_paths import to_path
 from ..errors import InputError, UsageError
-from .layout import Layout, find_layout, name_load_errors, splits_of_object
+from .layout import Layout, files_layout, find_layout, name_load_errors, splits_of_object
 from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, plain_batch
-from .schema import find_roles, plain_type, require_columns, require_texts
+from .schema import columns_there, find_roles, is_text, plain_type, require_columns, require_texts, usual_pair_columns
+from .text_blocks import DEFAULT_COLUMNS
 
 PAIR_ROLES = ("sentence1", "sentence2")
 
@@ -45,7 +47,8 @@ class Rows:
         lists: bool = False,
         options: Mapping[str, str] | None = None,
     ) -> None:
-        self.name = str(to_path(source)) if isinstance(source, str | os.PathLike) else type(source).__name__
+        named = source[0] if isinstance(source, list | tuple) and source else source
+        self.name = str(to_path(named)) if isinstance(named, str | os.PathLike) else type(source).__name__
         self.split = split
         if split not in layout.splits:
             splits = ", ".join(layout.splits) or "none"
@@ -89,8 +92,7 @@ class Rows:
     ) -> Iterator[pa.RecordBatch]:
         """Streams columns of the rows `start` to `stop`, or of those that `keep` (rows,), bool, marks."""
         names = self.columns if columns is None else list(columns)
-        self.require(*names)
-        schema = pa.schema([self.schema.field(name) for name in names])
+        schema = self._schema_of(names)
         row = start
         for batch in self.reader.batches([self._theirs.get(name, name) for name in names], start, stop, batch_size):
             plain = plain_batch(batch.rename_columns(names), schema)
@@ -104,7 +106,7 @@ class Rows:
         self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None, size: int = BATCH_ROWS
     ) -> Iterator[pa.Table]:
         """Streams the rows `start` to `stop` in tables of exactly `size` rows, the last one excepted."""
-        schema = self.schema if columns is None else pa.schema([self.require(*columns).field(name) for name in columns])
+        schema = self._schema_of(columns)
         rows = schema.empty_table()
         for batch in self.batches(columns, start=start, stop=stop, batch_size=size):
             rows = pa.concat_tables([rows, pa.Table.from_batches([batch])])
@@ -116,8 +118,32 @@ class Rows:
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """Reads columns into memory."""
-        schema = self.schema if columns is None else pa.schema([self.require(*columns).field(name) for name in columns])
-        return pa.Table.from_batches(self.batches(columns), schema=schema)
+        return pa.Table.from_batches(self.batches(columns), schema=self._schema_of(columns))
+
+    def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
+        return self.schema if columns is None else pa.schema(list(map(self.require(*columns).field, columns)))
+
+    def text_columns(self, columns: Sequence[str] = ()) -> list[str]:
+        """Returns the columns of texts: those given, else those with the usual names, else the only one of text."""
+        if columns:
+            require_texts(self.require(*columns), self.name, columns)
+            return list(columns)
+        texts = [field.name for field in self.schema if is_text(field.type) or pa.types.is_null(field.type)]
+        usual = [name for name in DEFAULT_COLUMNS if name in texts] or [*usual_pair_columns(texts).values()]
+        if not usual and len(texts) != 1:
+            require_texts(self.schema, self.name, [name for name in DEFAULT_COLUMNS if name in self.columns])
+            remedy = f"name one; {columns_there(self.columns)}"
+            problem = f"no text column is called {', '.join(DEFAULT_COLUMNS)}"
+            raise InputError(problem, path=self.name, remedy=remedy)
+        return usual or texts
+
+    def texts(self, columns: Sequence[str]) -> pa.ChunkedArray:
+        """Reads the texts of all rows into memory; those of several columns are joined by a space."""
+        parts: list[pa.Array] = []
+        for batch in self.batches(columns):
+            texts = [column.cast(pa.string()).fill_null("") for column in batch.columns]
+            parts.append(texts[0] if len(texts) == 1 else pc.binary_join_element_wise(*texts, " "))
+        return pa.chunked_array(parts, pa.string())
 
     def num_bytes(self) -> int:
         """Returns the size of the rows before compression, which only Parquet files state."""
@@ -138,9 +164,9 @@ def open_rows(
     """Opens the rows of a split, wherever they are, without reading them.
 
     Args:
-        source: A folder or file, a URL, or `owner/name` on the Hub, with the splits that `load_dataset` finds; a folder
-            of `save_to_disk`; a `Dataset`, `IterableDataset` or mapping of splits to them; a pandas or polars frame; an
-            Arrow table; or dictionaries.
+        source: A folder, a file, files of one format, a URL, or `owner/name` on the Hub, with the splits that
+            `load_dataset` finds; a folder of `save_to_disk`; a `Dataset`, `IterableDataset` or mapping of splits to
+            them; a pandas or polars frame; an Arrow table; or dictionaries.
         split: The name of the split; for None the only one, or `train`. Other splits are never read.
         subset: The configuration of a card.
         roles: The names that columns with the usual names of pairs get; with () all columns keep theirs.
@@ -164,7 +190,8 @@ def open_rows(
         split = layout.splits[0] if len(layout.splits) == 1 else "train"
     options = {"encoding": encoding, "decimal": decimal, "thousands": thousands}
     given = {name: value for name, value in options.items() if value is not None}
-    if split not in layout.splits and "." in split and isinstance(source, str | os.PathLike) and subset is None:
+    is_name = isinstance(source, str | os.PathLike) and not any("." in name for name in layout.splits)
+    if split not in layout.splits and "." in split and is_name and subset is None:
         subset, _, inner = split.rpartition(".")
         layout, split = layout_of(source, subset), inner
     return Rows(source, layout, split, roles=roles, lists=lists, options=given)
@@ -172,8 +199,13 @@ def open_rows(
 
 def layout_of(source: Any, subset: str | None = None) -> Layout:
     """Finds the splits of any source."""
-    if isinstance(source, str | os.PathLike) and not hasattr(source, "column_names"):
-        return find_layout(source, subset)
+    is_list = (
+        isinstance(source, list | tuple) and source and all(isinstance(name, str | os.PathLike) for name in source)
+    )
+    if is_list and len(source) > 1:
+        return files_layout(source)
+    if is_list or isinstance(source, str | os.PathLike):
+        return find_layout(source[0] if is_list else source, subset)
     return Layout(objects=splits_of_object(source))
 
 
@@ -211,12 +243,14 @@ class _ObjectReader:
         if start or stop is not None:
             stop = sys.maxsize if stop is None else stop
             is_stream = not hasattr(rows, "__len__")
-            rows = rows.skip(start).take(stop - start) if is_stream else rows.select(range(start, min(stop, len(rows))))
+            rows = (
+                rows.skip(start).take(stop - start) if is_stream else rows.select(range(start, min(stop, len(rows))))
+            )
         schema = pa.schema([self.schema.field(name) for name in columns])
         with name_load_errors(self._name):
             for table in rows.select_columns(list(columns)).with_format("arrow").iter(batch_size=batch_size):
                 # A stream without features has the types of each block.
-                yield from _fitted(table, schema, self._name).to_batches()
+                yield from _fitted(table, schema, self._name).combine_chunks().to_batches()
 
 
 def _fitted(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:

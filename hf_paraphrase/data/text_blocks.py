@@ -151,7 +151,9 @@ def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
             for text in codecs.iterdecode(read_blocks(path), encoding):
                 yield text.encode()
         except LookupError as error:
-            raise UsageError(f"--encoding `{encoding}` is unknown", remedy="give one of Python's, e.g. cp1252") from error
+            raise UsageError(
+                f"--encoding `{encoding}` is unknown", remedy="give one of Python's, e.g. cp1252"
+            ) from error
         except UnicodeError as error:
             problem = f"not {encoding}: {error}"
             raise InputError(problem, path=path, remedy="give the encoding of the file as --encoding") from error
@@ -220,7 +222,9 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
         except UnicodeDecodeError as error:
             lines.append(None)
             problem = f"not UTF-8: byte 0x{line[error.start]:02x} at byte {error.start + 1} of the line"
-            errors.handle(problem, path, first_line + len(lines) - 1, "give --encoding, e.g. cp1252, or convert it to UTF-8")
+            errors.handle(
+                problem, path, first_line + len(lines) - 1, "give --encoding, e.g. cp1252, or convert it to UTF-8"
+            )
     return lines
 
 

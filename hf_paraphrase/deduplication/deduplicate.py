@@ -16,7 +16,7 @@ from ..artefacts.artefact import Artefact, Card
 from ..artefacts.hub_models import BUILTIN
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
-from ..data.records import arrow_tables, open_rows, text_columns, texts_of
+from ..data.rows import Rows, open_rows
 from ..data.schema import columns_named
 from ..errors import InputError, UsageError
 from ..inputs import copied_inputs
@@ -111,16 +111,16 @@ def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False,
     if isinstance(by := settings.get("by", []), str):
         settings["by"] = [by]
     checked = DeduplicateSettings(input=["rows"], output="none", **settings)
-    opened = [_as_dataset(given) for given in (rows, *([] if against is None else [against]))]
+    data = [_as_dataset(given) for given in (rows, *([] if against is None else [against]))]
     with copied_inputs(checked, {"encoder": False}):
         checked.check()
-        work = _Work(checked, opened, ["the rows", "the rows of against"])
-    kept = opened[0].select(np.flatnonzero(work.found.stays))
+        work = _Work(checked, [open_rows(given, roles=()) for given in data], ["the rows", "the rows of against"])
+    kept = data[0].select(np.flatnonzero(work.found.stays))
     if not return_removed:
         return kept
     from datasets import Value
 
-    removed = opened[0].select(np.flatnonzero(~work.found.stays))
+    removed = data[0].select(np.flatnonzero(~work.found.stays))
     for name, column in work.representatives().items():
         removed = removed.add_column(name, column.to_pylist(), feature=Value(str(column.type)))
     return kept, removed
@@ -140,18 +140,18 @@ def _as_dataset(rows: Any) -> Any:
 class _Work:
     """The rows, their texts, and which of them are duplicates."""
 
-    def __init__(self, settings: DeduplicateSettings, opened: Sequence[Any], names: Sequence[str]) -> None:
+    def __init__(self, settings: DeduplicateSettings, opened: Sequence[Rows], names: Sequence[str]) -> None:
         from ..encoders.sentence_encoder import SentenceEncoder
 
         self.settings, self.rows = settings, opened[0]
-        by = columns_named(settings.by, self.rows.column_names)
-        self.columns = [text_columns(self.rows, by, names[0])]
-        for rows, name in zip(opened[1:], names[1:], strict=False):
+        by = columns_named(settings.by, self.rows.columns)
+        self.columns = [self.rows.text_columns(by)]
+        for rows in opened[1:]:
             # Other rows may have other names; then those that are usual are compared.
-            self.columns.append(text_columns(rows, by if {*by} <= {*rows.column_names} else [], name))
-        self.texts = [texts_of(rows, columns) for rows, columns in zip(opened, self.columns, strict=True)]
+            self.columns.append(rows.text_columns(by if {*by} <= {*rows.columns} else []))
+        self.texts = [rows.texts(columns) for rows, columns in zip(opened, self.columns, strict=True)]
         for name in _ADDED[: 2 + len(opened)]:
-            if name in self.rows.column_names:
+            if name in self.rows.columns:
                 raise InputError(f"the column {name} exists already", path=names[0], remedy="rename it")
         encoder = SentenceEncoder.from_pretrained(settings.encoder, device=settings.device)
         total = sum(map(len, self.texts))
@@ -196,18 +196,15 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
         inputs=[*local, settings.encoder],
         overwrite=settings.overwrite,
     ) as artefact:
-        opened = [
-            open_rows(source, artefact.work / "rows", split=settings.split, subset=settings.subset)
-            for source in sources
-        ]
-        if not len(opened[0]):
-            raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")
+        opened = [open_rows(source, settings.split, subset=settings.subset, roles=()) for source in sources]
         work = _Work(settings, opened, [source[0] for source in sources])
+        if not len(work.texts[0]):
+            raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")
         schema, added = work.rows.schema, pa.table(work.representatives())
-        kept = write_split(artefact.staging, "train", arrow_tables(work.rows, work.found.stays), schema)
+        kept = write_split(artefact.staging, "train", work.rows.batches(keep=work.found.stays), schema)
         for field in added.schema:
             schema = schema.append(field)
-        gone = _with_columns(arrow_tables(work.rows, ~work.found.stays), added)
+        gone = _with_columns(work.rows.batches(keep=~work.found.stays), added)
         removed = write_split(artefact.staging, REMOVED, gone, schema)
         results = {"rows": kept, "removed": removed, **work.found.counts}
         above, below = _examples(work)
@@ -216,10 +213,11 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
     return DataFolder(settings.output)
 
 
-def _with_columns(tables: Iterable[pa.Table], added: pa.Table) -> Iterator[pa.Table]:
+def _with_columns(tables: Iterable[pa.RecordBatch], added: pa.Table) -> Iterator[pa.Table]:
     """Streams tables with columns, of which each takes its rows."""
     start = 0
-    for table in tables:
+    for batch in tables:
+        table = pa.Table.from_batches([batch])
         for name in added.column_names:
             table = table.append_column(name, added.column(name).slice(start, table.num_rows))
         start += table.num_rows

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.pair_rows import PairRows, PairSource
-from ..data.schema import BACK_TRANSLATED, BITEXT
+from ..data.schema import BACK_TRANSLATED, BITEXT, is_number
 from ..errors import InputError, OutputError
 from ..messages import log
 from ..text.hashing import hash64
@@ -185,10 +185,8 @@ def encode_pairs(
     # A score says nothing of whether a pair is a paraphrase.
     graded = graded if labelled or graded == LABEL else None
     columns = [*source.sides, *source.negatives, *([graded] if graded else [])]
-    features = getattr(pairs, "features", None)
-    schema = source.folder.schema(split) if source.folder else getattr(features, "arrow_schema", ())
     # Numbers are measures, as `score` adds them; nobody expects them to be trained on.
-    numbers = {field.name for field in schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)}
+    numbers = {field.name for field in source.rows.schema if is_number(field.type)}
     known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numbers - {LABEL, SCORE})}
     unused = [name for name in source.columns if name not in known]
     if unused:

@@ -24,11 +24,11 @@ from ..artefacts.hub_models import BUILTIN, model_name
 from ..artefacts.provenance import inherited_metadata
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.folder import DataFolder, write_split
-from ..data.records import arrow_tables, open_rows, text_columns
+from ..data.rows import open_rows
 from ..data.schema import BACK_TRANSLATED, SENTENCES, columns_named, require_columns
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
-from ..errors import HfParaphraseError, InputError, UsageError
+from ..errors import HfParaphraseError, UsageError
 from ..filtering.measuring import Measures, add_measures
 from ..jobs.pair_output import finish_pairs, merge_reports
 from ..jobs.sharded_output import ShardedOutput
@@ -398,7 +398,7 @@ def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
     folder = work / "sentences"
     if folder.is_dir():
         return DataFolder(folder)
-    schema, tables = _opened(settings, work / "rows")
+    schema, tables = _opened(settings)
     temporary = folder.with_name(f"{folder.name}.{os.urandom(4).hex()}")
     write_split(temporary, "train", _numbered(tables, schema, settings.max_sentences), schema)
     with suppress(OSError):  # another part of the job was faster
@@ -406,21 +406,17 @@ def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
     return DataFolder(folder)
 
 
-def _opened(settings: ParaphraseSettings, cache: Path) -> tuple[pa.Schema, Iterator[pa.Table]]:
+def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Opens the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
     path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
     if path.is_file() and kind_of_rows(path) is None:
         require_columns(["sentence"], [*wanted, *settings.keep_columns], settings.input)
         return SENTENCES, (pa.table({"sentence": lines}) for lines in lines_of_file(path))
-    rows = open_rows([settings.input], cache, split=settings.split)
-    (column, *_) = text_columns(rows, wanted, settings.input)
-    require_columns(rows.column_names, settings.keep_columns, settings.input)
-    if not len(rows):
-        raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
-    kept = rows.schema.remove_metadata()
-    schema = pa.schema([*SENTENCES, *(kept.field(name) for name in settings.keep_columns)])
+    rows = open_rows(settings.input, settings.split, roles=())
+    (column, *_) = rows.text_columns(wanted)
     names = [column, *settings.keep_columns]
-    return schema, (table.select(names).rename_columns(schema.names[1:]) for table in arrow_tables(rows))
+    schema = pa.schema([*SENTENCES, *map(rows.require(*settings.keep_columns).field, settings.keep_columns)])
+    return schema, (table.rename_columns(schema.names[1:]) for table in rows.tables(names))
 
 
 def _numbered(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:

@@ -175,8 +175,8 @@ def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> Corpora:
         rows = PairRows(folder)
         for number, name in enumerate(rows.sides):
             corpus = folder
-            if rows.folder is not None and f"{name}_lang" in rows.columns:
-                first = next(rows.folder.batches("train", [f"{name}_lang"], batch_size=1))
+            if f"{name}_lang" in rows.columns:
+                first = next(rows.rows.batches([f"{name}_lang"], stop=1))
                 corpus = first.column(0)[0].as_py() or folder
             by_corpus.setdefault(corpus, []).append((rows, number))
     return [*(partial(lines, path) for path in text), *(partial(sides, parts) for parts in by_corpus.values())]

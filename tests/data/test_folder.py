@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.pair_rows import iterate_pairs
-from hf_paraphrase.data.records import open_rows
+from hf_paraphrase.data.rows import open_rows
 from hf_paraphrase.errors import InputError, UsageError
 
 PAIRS = pa.schema([("sentence1", pa.string()), ("rank", pa.int32())])
@@ -46,9 +46,10 @@ def test_the_rows_asked_for_come_in_order_in_tables_of_the_size_asked_for(folder
 def test_a_folder_with_json_about_it_and_no_rows_is_no_data_folder(tmp_path):
     for name in ("provenance.json", ".hidden.csv", "notes.txt"):
         (tmp_path / name).write_text("{}\n")
-    for path, way_out in ((tmp_path, "prepare pairs --dataset"), (tmp_path / "notes.txt", "prepare pairs --tsv")):
-        with pytest.raises(InputError, match=f"not a data folder.*{way_out}"):
-            DataFolder(path)
+    with pytest.raises(InputError, match=r"not a data folder.*prepare pairs --dataset"):
+        DataFolder(tmp_path)
+    with pytest.raises(InputError, match=r"missing columns sentence1, sentence2.*the columns are text"):
+        DataFolder(tmp_path / "notes.txt").require("sentence1", "sentence2")
 
 
 def test_empty_batches_make_no_row_group_that_load_dataset_cannot_read(tmp_path):
@@ -97,7 +98,7 @@ def test_what_is_asked_of_an_open_folder(folder):
         (["train.parquet", "test.parquet"], ["train", "test"]),
         (["data/train-0000-of-0002.parquet", "data/train-0001-of-0002.parquet"], ["train"]),
         (["data/train-00000-of-00001-0f3a.parquet"], ["train"]),
-        (["train/0000.parquet", "dev/0000.parquet"], ["train", "dev"]),
+        (["train/0000.parquet", "dev/0000.parquet"], ["train", "validation"]),
         (["0000.parquet"], ["train"]),
     ],
 )
@@ -123,11 +124,9 @@ def test_the_split_of_a_configuration_opens_by_the_name_of_its_files(tmp_path):
         for name in ("mr", "trec")
     ]
     (tmp_path / "set" / "README.md").write_text(f"---\nconfigs: {json.dumps(configs)}\n---\n")
-    assert open_rows([str(tmp_path / "set")], tmp_path, split="trec.train").to_pydict() == {
-        "text": ["trec.train", "b"]
-    }
+    assert open_rows(tmp_path / "set", "trec.train").read().to_pydict() == {"text": ["trec.train", "b"]}
     with pytest.raises(InputError, match=r"no split `trec.test`.*the splits are mr.train, trec.train"):
-        open_rows([str(tmp_path / "set")], tmp_path, split="trec.test")
+        open_rows(tmp_path / "set", "trec.test")
 
 
 def test_other_files_that_load_dataset_opens_are_opened_too(tmp_path, monkeypatch):
@@ -146,7 +145,7 @@ def test_pairs_of_a_dataset_may_have_the_usual_names():
     for source in (rows, iter(rows), Dataset.from_list(rows), stream):
         assert list(iterate_pairs(source)) == [(["a", "a"], ["b", "b"])]
     for wrong in (3, [("a", "b")]):
-        with pytest.raises(UsageError, match="is not a source of pairs"):
+        with pytest.raises(UsageError, match="has no rows that can be read"):
             list(iterate_pairs(wrong))
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +19,8 @@ from ...text.languages import check_language, primary_language
 from ...text.normalization import are_visible, normalize_texts
 from ...text.words import count_words
 from ..decontamination import DecontaminationSettings
-from ..records import numbered_texts, streamed_tables
+from ..records import numbered_texts
+from ..rows import open_rows
 from ..schema import BITEXT, columns_there
 from ..text_blocks import LineErrors
 from ..text_files import Block, HeaderSettings, read_aligned, read_tsv
@@ -196,26 +195,27 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
 
     def _read_dataset(self, errors: LineErrors) -> Iterator[Block]:
         dataset = str(self.dataset)
-        # A stream of Parquet that is left open would end the process when it exits.
-        with closing(streamed_tables(dataset, self.split, self.subset)) as stream:
-            first = next(stream, None)
-            if first is None:
-                raise InputError(f"split `{self.split}` has no rows", path=dataset, remedy="give another --split")
-            names = first.flatten().column_names
-            columns = {}
-            for side, code in (("source", self.source_lang), ("target", self.target_lang)):
-                usual = [f"translation.{code}", code, side]
-                columns[side] = next((name for name in usual if name in names), "")
-                if not columns[side]:
-                    remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
-                    raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
-            if columns["source"] == "source" and "source_lang" in names:
-                stated = first.column("source_lang")[0].as_py()
-                if primary_language(stated or self.source_lang) != primary_language(self.source_lang):
-                    what = f"the source side is `{stated}`, not `{self.source_lang}`"
-                    raise InputError(what, path=dataset, remedy="give the two languages as they are there")
-            tables = (table.flatten() for table in chain([first], stream))
-            yield from numbered_texts(tables, columns, dataset, "it needs text in both languages")
+        rows = open_rows(dataset, self.split, subset=self.subset, roles=())
+        first = next(rows.tables(stop=1), None)
+        if first is None:
+            raise InputError(f"split `{self.split}` has no rows", path=dataset, remedy="give another --split")
+        names = first.flatten().column_names
+        columns = {}
+        for side, code in (("source", self.source_lang), ("target", self.target_lang)):
+            usual = [f"translation.{code}", code, side]
+            columns[side] = next((name for name in usual if name in names), "")
+            if not columns[side]:
+                remedy = f"it needs one of the columns {', '.join(usual)}; {columns_there(first.column_names)}"
+                raise InputError(f"no column for the language `{code}`", path=dataset, remedy=remedy)
+        if columns["source"] == "source" and "source_lang" in names:
+            stated = first.column("source_lang")[0].as_py()
+            if primary_language(stated or self.source_lang) != primary_language(self.source_lang):
+                what = f"the source side is `{stated}`, not `{self.source_lang}`"
+                raise InputError(what, path=dataset, remedy="give the two languages as they are there")
+        # A column `translation` is an object with the languages as its keys.
+        needed = [name for name in rows.columns if name == "translation" or name in columns.values()]
+        tables = (pa.Table.from_batches([batch]).flatten() for batch in rows.batches(needed))
+        yield from numbered_texts(tables, columns, dataset, "it needs text in both languages")
 
 
 prepare_bitext = recipe_of("bitext", BitextSource)

@@ -8,17 +8,28 @@ pairs = builder.as_dataset(split="train")
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import datasets
 import pyarrow as pa
 
-from ...inputs import input_state
 from ...registry import SOURCES
 from .rows import SourceRows
 from .source import Part, Source
+
+
+def input_state(paths: Iterable[Path]) -> str:
+    """Makes a key for a cache that changes when files, or files below folders, change."""
+    states: list[tuple[str, int, int]] = []
+    for path in paths:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            stat = file.stat() if file.exists() else None
+            states.append((str(file), stat.st_size if stat else -1, stat.st_mtime_ns if stat else -1))
+    return sha256(json.dumps(states).encode()).hexdigest()[:16]
 
 
 @dataclasses.dataclass

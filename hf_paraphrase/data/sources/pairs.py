@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,11 +11,12 @@ from typing import ClassVar
 
 import pyarrow as pa
 
-from ...errors import InputError, UsageError
+from ...errors import UsageError
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
-from ..records import numbered_texts, read_records, schema_of_file, streamed_tables
+from ..records import numbered_texts, read_records, require_once
+from ..rows import Rows, open_rows
 from ..schema import PAIRS, is_text, require_columns, usual_pair_columns
 from ..text_blocks import LineErrors
 from ..text_files import Field, HeaderSettings, read_tsv, typed
@@ -114,29 +114,33 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         super().check()
 
     @cached_property
+    def _rows(self) -> Rows:
+        if self.kind == "dataset":
+            return open_rows(self.dataset, self.split, subset=self.subset, roles=())
+        return open_rows(self.path, roles=())
+
+    @cached_property
     def _columns(self) -> tuple[dict[str, str], list[Field]]:
         """The names of the columns in the file, and the fields to make."""
         names = dict(self._names())
         if self.kind == "dataset":
-            with closing(streamed_tables(self.dataset, self.split, self.subset)) as stream:
-                first = next(stream, None)
-            if first is None:
-                raise InputError(f"split `{self.split}` has no rows", path=self.dataset, remedy="give another --split")
             if not is_given(self, "columns"):
-                return _all_columns(first.schema, self.dataset)
-            require_columns(first.schema.names, names.values(), self.dataset)
+                return _all_columns(self._rows.schema, self.dataset)
+            self._rows.require(*names.values())
         elif self.kind != "tsv" and not is_given(self, "columns"):
-            names |= usual_pair_columns(schema_of_file(self.path, self.kind).names)
+            names |= usual_pair_columns(self._rows.columns)
         others = [name for name in names if name not in {"_", *PAIRS.names}]
         return names, [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *others)]
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
         names, fields = self._columns
+        if self.kind == "parquet":
+            for theirs in names.values():
+                require_once(self._rows.columns, theirs, self.path, _NAME_IT)
         if self.kind == "tsv":
             blocks = read_tsv(self.path, [name for name, _ in self._names()], errors, header=self.header)
-        elif self.kind == "dataset":
-            tables = streamed_tables(self.dataset, self.split, self.subset)
-            blocks = numbered_texts(tables, names, self.dataset, _NAME_IT)
+        elif self.kind in ("dataset", "parquet"):
+            blocks = numbered_texts(self._rows.batches(list(names.values())), names, self.dataset, _NAME_IT)
         else:
             blocks = read_records(self.path, self.kind, names, errors, remedy=_NAME_IT)
         remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"

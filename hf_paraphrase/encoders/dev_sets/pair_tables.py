@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from ...data.folder import DataFolder
-from ...data.records import read_records, schema_of_file
-from ...data.schema import usual_pair_columns
+from ...data.schema import with_column
 from ...data.text_blocks import kind_of_rows
 from ...data.text_files import Field, StrictLines, typed
 from ...errors import InputError
 
 
 def columns_of(path: Path) -> set[str]:
-    """Lists the columns of a CSV, JSON lines or Parquet file or of a data folder, the sides of pairs by our names."""
+    """Lists the columns of all splits of a data set, the sides of pairs by our names; none if it is no data set."""
     try:
-        files = [path] if path.is_file() else []
-        if path.is_dir() and not any(path.rglob("*.parquet")):
-            files = sorted(file for file in path.iterdir() if file.suffix != ".json" and kind_of_rows(file))
-        kind = kind_of_rows(files[0]) if files else None
-        if kind in ("csv", "jsonl"):
-            names = schema_of_file(files[0], kind).names
-            return {*names, *usual_pair_columns(names)}
+        if path.is_file() and kind_of_rows(path) is None:
+            return set()
         folder = DataFolder(path)
         return {name for split in folder.splits for name in folder.schema(split).names}
     except (InputError, OSError):
@@ -32,22 +27,21 @@ def columns_of(path: Path) -> set[str]:
 
 
 def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, pa.Table]:
-    """Reads columns of a CSV, JSON lines or Parquet file, or of a split of a data folder.
+    """Reads columns of a file, or of a split of a data set.
 
     Returns:
         The name of the folder and the split, or of the file, and the columns.
     """
-    name, kind = path.resolve().name, kind_of_rows(path) if path.is_file() else None
-    columns = [column.name for column in fields]
-    if kind in ("csv", "jsonl"):
-        sides = usual_pair_columns(schema_of_file(path, kind).names)
-        blocks = read_records(path, kind, {column: sides.get(column, column) for column in columns}, StrictLines())
-        tables = [table for _, table in typed(blocks, fields, path, StrictLines())]
-        table = pa.concat_tables(tables) if tables else pa.table({})
-    else:
-        folder = DataFolder(path)
-        split = chosen_split(folder, split)
-        table = folder.table(split, columns)
+    name, folder = path.resolve().name, DataFolder(path)
+    split = folder.splits[0] if path.is_file() else chosen_split(folder, split)
+    table = folder.table(split, [column.name for column in fields])
+    first_line = 2 if path.is_file() and kind_of_rows(path) == "csv" else 1
+    for column in fields:
+        texts = table.column(column.name)
+        if column.kind != pa.string() and texts.type == pa.string():
+            lines = np.arange(first_line, first_line + len(texts))
+            ((_, numbers),) = typed([(lines, {column.name: texts.combine_chunks()})], [column], path, StrictLines())
+            table = with_column(table, column.name, numbers.column(0))
     name = name.partition(".")[0] if path.is_file() else f"{name}/{split}"
     if not table.num_rows:
         raise InputError(f"{name} has no rows", path=path, remedy="give data with rows, or another split")
