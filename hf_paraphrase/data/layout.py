@@ -79,7 +79,7 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
     repository = repository_of(source)
     if repository is None:
         remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
-        raise InputError("no such data folder", path=source, remedy=remedy)
+        raise InputError("no such file or data folder", path=source, remedy=remedy)
     with name_load_errors(source):
         return _resolved_layout(repository[0], subset or repository[1] or None)
 
@@ -139,20 +139,14 @@ def _own_shards(path: Path) -> Layout | None:
             head, _ = split_card((path / "README.md").read_text("utf-8-sig"))
         except (ValueError, OSError, HfParaphraseError):
             return None
-    default = ""
     for config in head.get("configs") or ():
         listed = config.get("data_files") if isinstance(config, dict) else None
-        if not isinstance(listed, list) or not {"config_name", "data_files"} <= {*config} <= {
-            "config_name",
-            "data_files",
-            "default",
-        }:
+        if not isinstance(listed, list) or {*config} - {"default", "description"} != {"config_name", "data_files"}:
             return None
-        default = config["config_name"] if config.get("default") or len(head["configs"]) == 1 else default
         for entry in listed:
-            prefix = "" if config["config_name"] == (default or "default") else f"{config['config_name']}."
-            name = f"{prefix}{entry.get('split')}" if isinstance(entry, dict) else ""
-            if name not in files or entry.get("path") != f"data/{name}-*":
+            split = entry.get("split") if isinstance(entry, dict) else None
+            names = {f"data/{name}-*": name for name in (split, f"{config['config_name']}.{split}")}
+            if split is None or names.get(entry.get("path")) not in files:
                 return None
     return Layout(files, class_names=_class_names_of_card(head)) if files else None
 

@@ -318,7 +318,7 @@ def _type_of(kinds: set[str], nested: pa.DataType | None) -> pa.DataType:
         return nested
     if found == {"int", "float"}:
         return pa.float64()
-    return pa.null() if not found else types.get(next(iter(found)), pa.string()) if len(found) == 1 else pa.string()
+    return types.get(next(iter(found)), pa.string()) if len(found) == 1 else pa.string()
 
 
 def _merged(before: pa.DataType | None, values: list[Any]) -> pa.DataType:

@@ -28,7 +28,7 @@ from ..data.rows import open_rows
 from ..data.schema import BACK_TRANSLATED, SENTENCES, columns_named, require_columns
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
-from ..errors import HfParaphraseError, UsageError
+from ..errors import HfParaphraseError, InputError, UsageError
 from ..filtering.measuring import Measures, add_measures
 from ..jobs.pair_output import finish_pairs, merge_reports
 from ..jobs.sharded_output import ShardedOutput
@@ -416,6 +416,8 @@ def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]
     (column, *_) = rows.text_columns(wanted)
     names = [column, *settings.keep_columns]
     schema = pa.schema([*SENTENCES, *map(rows.require(*settings.keep_columns).field, settings.keep_columns)])
+    if next(rows.tables(names, stop=1), None) is None:
+        raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
     return schema, (table.rename_columns(schema.names[1:]) for table in rows.tables(names))
 
 

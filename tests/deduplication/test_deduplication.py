@@ -281,7 +281,7 @@ def test_every_layout_gives_the_same_rows_with_their_types(files, name):
     ("name", "delimiter"), [("rows.csv", ","), ("rows.csv", ";"), ("rows.tsv", "\t"), ("folder/train.csv", ";")]
 )
 def test_values_of_csv_stay_text_whatever_the_delimiter(name, delimiter, tmp_path):
-    rows = [["None", "001"], ["NA", "1e5"], ["null", ""], ["nan", "true"], ["1.0", 'a "b"']]
+    rows = [["None", "001"], ["NA", "1e5"], ["null", None], ["nan", "true"], ["1.0", 'a "b"']]
     file = tmp_path / name
     file.parent.mkdir(exist_ok=True)
     with file.open("w", newline="") as stream:
@@ -320,14 +320,14 @@ def test_sides_of_pairs_are_found_by_their_usual_names():
     [
         (["nothing.txt"], "no such file"),
         (["header.csv"], "there are no rows"),
-        (["bad.jsonl"], "load_dataset cannot open it"),
+        (["bad.jsonl"], "bad.jsonl:1: not a JSON object"),
         (["latin.jsonl"], "latin.jsonl:1: not UTF-8"),
         (["latin.csv"], "latin.csv:2: not UTF-8"),
         (["bad.parquet"], "bad.parquet: not a readable Parquet file"),
         (["twice.csv"], "more than one column `text`"),
         (["rows.csv", "other.csv"], "the columns are text, topic"),
         (["rows.txt", "rows.csv"], "the files are of several kinds"),
-        (["folder", "--split", "dev"], "load_dataset cannot open it"),
+        (["folder", "--split", "dev"], "no split `dev` (the splits are "),
     ],
 )
 def test_bad_files_are_one_line_and_leave_nothing_behind(files, words, message, capsys):

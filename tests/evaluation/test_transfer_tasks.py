@@ -135,7 +135,7 @@ def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_t
     [
         ("text,kind\na,b\n", "label"),
         ("text,label\na,b,c\n", "3 fields where the header has 2"),
-        ("text,label\na,\n", "x.csv:2: label `` is not of the form a class"),
+        ("text,label\na,\n", "row 1 of x has no label"),
         ("text,label\n", "x has no rows"),
     ],
 )
