@@ -32,7 +32,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 class FileReader:
     """Reads one format. A subclass says how one file is read; the files of a split have the columns of the first."""
 
-    def __init__(self, files: Sequence[Any], options: Mapping[str, str]) -> None:
+    def __init__(self, files: Sequence[Any], options: Mapping[str, Any]) -> None:
         self.files, self.options = list(files), dict(options)
         self.schema = self.read_schema()
 
@@ -154,9 +154,10 @@ class TextReader(FileReader):
 
 
 class CsvReader(FileReader):
-    """Reads CSV files, all columns as text except `label` and `score`, which are numbers where all their values are.
+    """Reads CSV files, all columns as text.
 
-    With `decimal` or `thousands` every column of numbers becomes one.
+    The option `numbers` names columns that are numbers where all their values are; with `decimal` or `thousands` these
+    are all columns.
     """
 
     def read_schema(self) -> pa.Schema:
@@ -168,7 +169,7 @@ class CsvReader(FileReader):
                 raise InputError(f"the columns are {', '.join(others)}", path=file, line=1, remedy=remedy)
         self.schema = pa.schema([(name, pa.string()) for name in names])
         converted = {"decimal", "thousands"} & {*self.options}
-        types = self._number_types([name for name in names if converted or name in ("label", "score")])
+        types = self._number_types([name for name in names if converted or name in self.options.get("numbers", ())])
         self.schema = pa.schema([(name, types.get(name, pa.string())) for name in names])
         return self.schema
 

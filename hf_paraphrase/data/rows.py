@@ -25,6 +25,7 @@ from .schema import columns_there, find_roles, is_text, plain_type, require_colu
 from .text_blocks import DEFAULT_COLUMNS
 
 PAIR_ROLES = ("sentence1", "sentence2")
+_NUMBERS = ("label", "score")
 
 
 class Rows:
@@ -58,7 +59,8 @@ class Rows:
             self.reader = _ObjectReader(layout.objects[split], self.name)
         else:
             files = layout.files[split]
-            self.reader = READERS[layout.kind](files, {**layout.options, **(options or {})})
+            numbers = {"numbers": _NUMBERS} if roles else {}
+            self.reader = READERS[layout.kind](files, {**layout.options, **numbers, **(options or {})})
         theirs = self.reader.schema
         self._theirs = find_roles(theirs.names, roles)
         ours = {name: role for role, name in self._theirs.items()}

@@ -36,7 +36,7 @@ def test_the_configuration_labelled_stands_in_for_a_split_that_is_not_there(tmp_
         ({"grade": [1.0, 4.0]}, "the columns are sentence1, sentence2, grade"),
         ({"label": [0, 1], "sentence1": ["x", None]}, "row 2 of .* has no sentence1"),
         ({"score": [1.0, None]}, "pair 2 is None"),
-        ({"score": ["a", "b"]}, "not numeric"),
+        ({"score": ["a", "b"]}, "score `a` is not a number"),
     ],
 )
 def test_what_is_no_label_and_no_score_is_named_with_its_pair(tmp_path, columns, problem):

@@ -185,7 +185,7 @@ def test_json_lines_with_lists_make_a_pair_of_each_positive_and_all_their_negati
     trainer = EncoderTrainer("avg", arguments(tmp_path), str(tmp_path / "pairs.jsonl"))
     pairs = trainer.objective.collator.pairs
     assert len(pairs) == 3 and pairs.negative_offsets.tolist() == [0, 2, 4, 4]
-    with pytest.raises(InputError, match="not a data folder"):
+    with pytest.raises(InputError, match="the columns are text"):
         (tmp_path / "pairs.txt").write_text("a\tb\n")
         EncoderTrainer("avg", arguments(tmp_path), str(tmp_path / "pairs.txt"))
 
@@ -257,7 +257,7 @@ def test_what_cannot_be_trained_is_refused_in_a_line(tmp_path, bert):
         EncoderTrainer(model, arguments(tmp_path), rows(), tokenizer)
     with pytest.raises(UsageError, match="scramble and lambda_w are for encoders with word vectors"):
         EncoderTrainer(bert, arguments(tmp_path, lambda_w=0.5), rows())
-    with pytest.raises(InputError, match="no pairs"):
+    with pytest.raises(InputError, match="there are no rows"):
         EncoderTrainer(bert, arguments(tmp_path), [])
 
 
