@@ -104,7 +104,7 @@ REQUESTS = {
     f"train-encoder --model-type recurrent --bidirectional true --hidden-size 7 {PAIRS}": "hidden_size must be even",
     f"train-encoder --model-type trigram --word-list blank {PAIRS}": "--word-list is for words",
     f"train-encoder --min-frequency 1000000 {PAIRS}": "the vocabulary has no words",
-    "train-encoder --pairs {sample}/fr-en.test.en --output out": "missing columns sentence1, sentence2 (the columns are",
+    "train-encoder --pairs {sample}/fr-en.test.en --output out": "missing columns sentence1, sentence2 (the columns",
     "train-encoder --pairs none.jsonl --output out": "none.jsonl: the file is empty",
     f"{PARAPHRASE} {{translator}} --output out": "a single model makes a round trip only if it is multilingual",
     f"{PARAPHRASE} {{translator}} {{reverse}} {{translator}} --output out": "3 models and 0 pivots do not form round",
