@@ -74,11 +74,14 @@ QUICKSTART |= {"paraphrases/validation": "graded", "paraphrases/test": "judged"}
 BACK_TRANSLATED = {"id": "1", "source": "x", "source_lang": "fr", "rank": 0, "log_prob": -1.5, "num_tokens": 7}
 
 
-def test_the_first_lines_of_the_readme_print_what_they_say(capsys):
-    ((_, code), (_, shell)) = blocks(section(README, "Five lines"))
-    exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out.strip() == code.rpartition("# ")[2].strip()
-    assert shell.count("hf-paraphrase") == 2
+def test_the_first_lines_of_the_readme_print_what_they_say(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    *python, (_, shell) = blocks(section(README, "Five lines"))
+    names = {}
+    for _, code in python:
+        exec(compile(code, "README.md", "exec"), names)
+        assert capsys.readouterr().out.strip() == code.rpartition("# ")[2].strip()
+    assert len(python) == 2 and shell.count("hf-paraphrase") == 2
 
 
 def test_both_journeys_of_the_readme_run_as_they_are_printed(tmp_path, monkeypatch, capsys):
