@@ -18,11 +18,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Claim = Literal["above", "below", "little"]
-"""What may be claimed of a difference: that it is above 0, that it is below 0, or that it is next to nothing."""
+Claim = Literal["above", "below", "equivalent"]
+"""What may be claimed of a difference: that it is above 0, that it is below 0, or that it is equivalent to 0."""
 Verdict = Literal["holds", "fails", "inconclusive"]
-LITTLE = 0.5
-"""A difference is next to nothing where its whole interval is within this, in points (Pearson's r × 100)."""
+EQUIVALENCE = 0.5
+"""A difference is equivalent to 0 if its whole interval is within ± this many points (Pearson's r × 100)."""
 FEWEST_SEEDS = 3
 """With fewer seeds on either side the result is inconclusive."""
 _ROUNDING = 1e-9
@@ -43,12 +43,12 @@ class Interval:
         low, high = np.percentile(replicates, [2.5, 97.5])
         return cls(float(value), float(low), float(high))
 
-    def verdict(self, claim: Claim, *, little: float = LITTLE) -> Verdict:
-        """Judges a claim by the whole interval: above or below 0, or equivalence, within ± `little`."""
-        if claim == "little":
-            if -little < self.low and self.high < little:
+    def verdict(self, claim: Claim, *, margin: float = EQUIVALENCE) -> Verdict:
+        """Judges a claim by the whole interval: above or below 0, or equivalence, within ± `margin`."""
+        if claim == "equivalent":
+            if -margin < self.low and self.high < margin:
                 return "holds"
-            return "fails" if self.low > little or self.high < -little else "inconclusive"
+            return "fails" if self.low > margin or self.high < -margin else "inconclusive"
         above, below = self.low > 0, self.high < 0
         if not above and not below:
             return "inconclusive"

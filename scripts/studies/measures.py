@@ -1,23 +1,25 @@
-"""What a study measures of an encoder: what it says of each test row, and a measure of that with bootstrap replicates.
+"""Evaluate the encoders of a study: predictions on the test rows, and measures of them with bootstrap replicates.
 
-`measured` of a design says where the test rows are, and a column what is measured:
+`measured` of a design lists the evaluation data, and the columns of its tables name the measures:
 
 * `sts: DIR`: the STS sets. A column `{sts: [STS12, STS13 OnWN]}` is the mean of Pearson's r over sets and families;
-  `{length: [1, 8]}` is r over the pairs of STS 2012 and 2013 with so many words a side.
-* `graded: {NAME: DIR}`: data folders with scores, split test. A column `{sts: [graded NAME]}` is r.
+  `{length: [1, 8]}` is r over the pairs of STS 2012 and 2013 with 1 to 8 words per sentence.
+* `graded: {NAME: DIR}`: data folders with scores; the split is test. A column `{sts: [graded NAME]}` is r.
 * `detection: {data: DIR, split: NAME, positive_above: SCORE}`: labelled pairs. `{detection: AP}` is the average
-  precision of the cosine, `{detection: perceptron}` the accuracy of perceptrons on the two vectors, each tested on one
-  of five folds without a common sentence; `{step: [0, 0.2]}` is by how much the mean cosine grows from the pairs with
-  one score of people to those with another (paper 003, figure 2).
-* `predicted: {DATA: {data: DIR, split: NAME, column: NAME}}`: rows that a model of `train-supervised` predicts, by the
-  data of its cell. `{predicted: all}` is the accuracy, or r of scores.
-* `transfer: {data: DIR, tasks: [MR]}`: SentEval's tasks. `{transfer: [MR]}` is the mean accuracy, seeds alone known.
-* `neighbours: {text: FILE}`: see `neighbours.py`. `{neighbours: NAME}` is the mean of a measure over the queries.
-* `mined: true`: reports of `evaluate-mining`, of which a model is a way to score: see `read_report`. `{mined: f1}` is
-  that of its pairs, `{mined: 40}` the share of the gold pairs among so many candidates.
-* `{result: test.accuracy}` is a number of the `results` of the verb itself (`provenance.json`), seeds alone known.
+  precision of the cosine. `{detection: perceptron}` is the accuracy of perceptrons on the two vectors by
+  cross-validation with five folds that share no sentence. `{step: [0, 0.2]}` is the mean cosine of pairs with the
+  score 0.2 minus the mean cosine of pairs with the score 0 (Sjöblom et al. 2018, figure 2).
+* `predicted: {DATA: {data: DIR, split: NAME, column: NAME}}`: test rows of models of `train-supervised`, by the data
+  of the cell. `{predicted: all}` is the accuracy, or r for scores.
+* `transfer: {data: DIR, tasks: [MR]}`: SentEval's tasks. `{transfer: [MR]}` is the mean accuracy; intervals cover the
+  seeds only.
+* `neighbours: {text: FILE}`: see `neighbours.py`. `{neighbours: NAME}` is the mean of a measure over all queries.
+* `mined: true`: reports of `evaluate-mining`; a model is one of their scores (see `read_report`). `{mined: f1}` is F1
+  of its pairs, `{mined: 40}` the fraction of gold pairs among the 40 best candidates.
+* `{result: test.accuracy}` is a number in the `results` of the training command (`provenance.json`); intervals cover
+  the seeds only.
 
-Pairs that share a sentence are drawn together in detection and prediction.
+In detection and prediction, bootstrap replicates draw pairs that share a sentence together.
 """
 
 from __future__ import annotations
@@ -56,8 +58,8 @@ Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedPairs:
-    """Pairs with what people said of each, a class or a score (n,), and perhaps scores beside classes (n,)."""
+class LabelledPairs:
+    """Pairs with a human label or score each (n,), and the scores beside labels where they exist (n,)."""
 
     first: list[str]
     second: list[str]
@@ -66,21 +68,21 @@ class JudgedPairs:
 
     @cached_property
     def counts(self) -> Numbers:
-        """How often each pair is there in each bootstrap replicate (replicates, n): groups that share a sentence."""
+        """The count of each pair in each bootstrap replicate (replicates, n); groups share a sentence."""
         groups = pair_sets.sentence_groups(self.first, self.second)
-        return drawn_again(int(groups.max()) + 1)[:, groups]
+        return draw_replicates(int(groups.max()) + 1)[:, groups]
 
     def measured(
         self, of: Callable[[Numbers, Numbers, Numbers], Numbers], values: Sequence[Numbers]
     ) -> tuple[Numbers, Numbers]:
-        """Computes a measure × 100 of what each run says, as it is and in the replicates."""
+        """Compute a measure × 100 of the predictions of each run, on the test rows and in the replicates."""
         once = np.ones((1, len(self.gold)))
         found = [np.stack([of(row, self.gold, counts) for row in values], axis=1) for counts in (once, self.counts)]
         return 100 * found[0][0], 100 * found[1]
 
 
-def judged_pairs(place: Mapping[str, Any]) -> JudgedPairs:
-    """Reads rows with what people said of them in a column; a single text is both sides."""
+def read_labelled_pairs(place: Mapping[str, Any]) -> LabelledPairs:
+    """Read rows with human labels in a column; a single text counts as both sentences."""
     table = DataFolder(place["data"]).table(place["split"]).to_pandas()
     if "positive_above" in place:
         table = table[table["score"] != place["positive_above"]].assign(label=table["score"] > place["positive_above"])
@@ -88,15 +90,15 @@ def judged_pairs(place: Mapping[str, Any]) -> JudgedPairs:
     sides = [name for name in ("sentence1", "sentence2", "text") if name in table]
     gold = table["score"] if place["column"] == "score" else table[place["column"]] == 1
     numbers = [np.asarray(column, np.float64) for column in (gold, table.get("score", gold))]
-    return JudgedPairs(table[sides[0]].tolist(), table[sides[-1]].tolist(), *numbers)
+    return LabelledPairs(table[sides[0]].tolist(), table[sides[-1]].tolist(), *numbers)
 
 
 class Measures:
-    """The test rows of a study.
+    """The evaluation data of a study.
 
     Args:
-        places: `measured` of the design.
-        columns: The columns of all its tables.
+        places: The field `measured` of the design.
+        columns: The columns of all tables.
     """
 
     def __init__(self, places: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> None:
@@ -105,15 +107,15 @@ class Measures:
         self.places = places
         self.sets: list[pair_sets.GradedSet] = list(find_sts_sets(places["sts"]).sets) if "sts" in places else []
         for low, high in [column["length"] for column in columns if "length" in column]:
-            self.sets.append(of_length(self.sets, low, high))
+            self.sets.append(join_sets_by_length(self.sets, low, high))
         for name, folder in places.get("graded", {}).items():
             self.sets.append(replace(pair_sets.read_graded_folder(Path(folder), "test"), name=name))
         self.neighbours = Neighbours(**places["neighbours"]) if "neighbours" in places else None
         for wanted in [column["sts"] for column in columns if "sts" in column]:
             self._sets_of(wanted)
 
-    def said(self, model: Path, results: Mapping[str, Any], data: str, folder: Path) -> dict[str, Any]:
-        """Asks a trained model about all test rows; also returns what its training noted."""
+    def predict_test_rows(self, model: Path, results: Mapping[str, Any], data: str, folder: Path) -> dict[str, Any]:
+        """Return the predictions of a trained model on all test rows, and the results of its training."""
         found: dict[str, Any] = {}
         if "mined" in self.places:
             results = read_report(model)
@@ -128,11 +130,11 @@ class Measures:
             if "detection" in self.places:
                 found |= self._detected(encode)
             if self.neighbours:
-                found |= self.neighbours.look(encode)
+                found |= self.neighbours.measure(encode)
         return {**found, "results": json.dumps(results)}
 
     def measure(self, column: Mapping[str, Any], cell: Cell, runs: Sequence[Run]) -> tuple[Numbers, Numbers | None]:
-        """Computes a column: of runs (runs,), and in bootstrap replicates (replicates, runs) where rows are known."""
+        """Compute a column for all runs (runs,), and its bootstrap replicates (replicates, runs) if rows exist."""
         ((kind, wanted),) = column.items()
         if kind in ("sts", "length"):
             names = wanted if kind == "sts" else [f"length {wanted[0]} to {wanted[1]}"]
@@ -144,20 +146,22 @@ class Measures:
             ]
             return 100 * np.mean(exact, axis=0), bootstrap_means(values, gold, replicates=REPLICATES)
         if kind == "detection":
-            of, name = (average_precision, "cosine") if wanted == "AP" else (share, "right")
+            of, name = (average_precision, "cosine") if wanted == "AP" else (weighted_accuracy, "right")
             return self.detection.measured(of, [run[name] for run in runs])
         if kind == "step":
             low, high = (self._mean_cosines(score, runs) for score in wanted)
             return high[0] - low[0], high[1] - low[1]
         if kind == "predicted":
             place = self.places["predicted"][cell.data]
-            pairs, graded = judged_pairs(place), place["column"] == "score"
-            return pairs.measured(weighted_pearson if graded else share, [run["predicted"] for run in runs])
+            pairs, graded = read_labelled_pairs(place), place["column"] == "score"
+            return pairs.measured(
+                weighted_pearson if graded else weighted_accuracy, [run["predicted"] for run in runs]
+            )
         if kind == "neighbours":
-            return means_of_queries(np.stack([run[wanted] for run in runs]))
+            return mean_over_queries(np.stack([run[wanted] for run in runs]))
         noted = [json.loads(str(run["results"])) for run in runs]
         if kind == "mined":
-            return measured_way(cell.model, wanted, noted)
+            return measure_score(cell.model, wanted, noted)
         if kind == "transfer":
             return np.array([np.mean([row["transfer"][task] for task in wanted]) for row in noted]), None
         return np.array([number_at(row, wanted) for row in noted]), None
@@ -169,12 +173,12 @@ class Measures:
         return found
 
     @cached_property
-    def detection(self) -> JudgedPairs:
+    def detection(self) -> LabelledPairs:
         """The labelled pairs."""
-        return judged_pairs({"split": "validation", "column": "label", **self.places["detection"]})
+        return read_labelled_pairs({"split": "validation", "column": "label", **self.places["detection"]})
 
     def _detected(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
-        """Tells of each pair its cosine, and the share of perceptrons that are right about it."""
+        """Return the cosine of each pair, and the fraction of perceptrons that classify it correctly."""
         pairs = self.detection
         first, second = (np.asarray(encode(side)) for side in (pairs.first, pairs.second))
         folds, right = pair_sets.sentence_folds(pairs.first, pairs.second, FOLDS), np.zeros(len(pairs.gold))
@@ -193,7 +197,7 @@ class Measures:
         return 100 * chosen @ cosines / chosen.sum(), 100 * drawn
 
     def _predicted(self, model: Path, place: Mapping[str, str], output: Path) -> Numbers:
-        """Tells of each row the predicted score, or 1 where the class is right and 0 where it is not."""
+        """Return the predicted score of each row, or 1 for a correct class and 0 for a wrong one."""
         words = ["predict", "--model", model, "--data", place["data"], "--split", place["split"], "--output", output]
         run_verb(*words, "--target-column", place["column"])
         table = DataFolder(output).table(place["split"])
@@ -205,7 +209,7 @@ class Measures:
         return np.array([one == other for one, other in zip(predicted, gold, strict=True)], np.float64)
 
     def _transfer(self, model: Path) -> dict[str, float]:
-        """Measures the accuracy on SentEval's tasks."""
+        """Measure the accuracy on the tasks of SentEval."""
         place = self.places["transfer"]
         tasks = evaluate(suite="senteval", data=[place["data"]], tasks=place["tasks"], model=[str(model)])
         found = tasks.record["results"][0]["tasks"]
@@ -213,7 +217,7 @@ class Measures:
 
 
 def number_at(results: Any, path: str) -> float:
-    """Returns a number of what a verb noted, by the names that lead to it with dots between them."""
+    """Return a number in the results of a command by its dotted path."""
     found = results
     for name in path.split("."):
         if not isinstance(found, Mapping) or name not in found:
@@ -226,15 +230,15 @@ def number_at(results: Any, path: str) -> float:
 
 
 def run_verb(*words: object) -> None:
-    """Runs a verb of the command line without what it prints; ends the study where it fails."""
+    """Run a command silently, and end the study if it fails."""
     with contextlib.redirect_stdout(io.StringIO()):
         code = run_command(list(map(str, words)))
     if code:
         raise SystemExit(code)
 
 
-def of_length(sets: Sequence[pair_sets.GradedSet], low: int, high: int) -> pair_sets.GradedSet:
-    """Puts the pairs of the sets of 2012 and 2013 together whose sides have so many words on average."""
+def join_sets_by_length(sets: Sequence[pair_sets.GradedSet], low: int, high: int) -> pair_sets.GradedSet:
+    """Combine the pairs of STS 2012 and 2013 whose sentences have between `low` and `high` words on average."""
     rows = [
         (first, second, score)
         for item in sets
@@ -248,20 +252,20 @@ def of_length(sets: Sequence[pair_sets.GradedSet], low: int, high: int) -> pair_
     return pair_sets.GradedSet(f"{low} to {high}", "length", list(first), list(second), np.array(scores, np.float64))
 
 
-def means_of_queries(values: Numbers) -> tuple[Numbers, Numbers]:
-    """Computes the means of runs over the queries that have a value (runs, queries), as they are and drawn again."""
+def mean_over_queries(values: Numbers) -> tuple[Numbers, Numbers]:
+    """Compute the means of runs over queries with a value (runs, queries), and their bootstrap replicates."""
     values = values[:, ~np.isnan(values[0])]
-    return values.mean(axis=1), drawn_again(values.shape[1]) @ values.T / values.shape[1]
+    return values.mean(axis=1), draw_replicates(values.shape[1]) @ values.T / values.shape[1]
 
 
-def drawn_again(count: int) -> Numbers:
-    """Draws from so many things with replacement: how often each is there (replicates, count)."""
+def draw_replicates(count: int) -> Numbers:
+    """Draw `count` elements with replacement and return the count of each element (replicates, count)."""
     drawn = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), size=REPLICATES)
     return drawn.astype(np.float64)
 
 
 def average_precision(cosines: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
-    """Computes the average precision of pairs that are there so many times (replicates, n), ties taken together."""
+    """Compute the average precision of pairs with counts (replicates, n); equal cosines are ranked together."""
     order = np.argsort(-cosines, kind="stable")
     last = np.append(np.flatnonzero(np.diff(cosines[order])), len(order) - 1)
     weights = counts[:, order]
@@ -272,23 +276,23 @@ def average_precision(cosines: Numbers, gold: Numbers, counts: Numbers) -> Numbe
 
 
 def weighted_pearson(values: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
-    """Computes Pearson's r of pairs that are there so many times (replicates, n)."""
+    """Compute Pearson's r of pairs with counts (replicates, n)."""
     found = np.array([np.cov(values, gold, fweights=times) for times in counts.astype(int)])
     return found[:, 0, 1] / np.sqrt(found[:, 0, 0] * found[:, 1, 1])
 
 
-def share(right: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
-    """Computes the share of right pairs, of pairs that are there so many times (replicates, n)."""
+def weighted_accuracy(right: Numbers, gold: Numbers, counts: Numbers) -> Numbers:
+    """Compute the accuracy of pairs with counts (replicates, n)."""
     return counts @ right / counts.sum(axis=1)
 
 
 def read_report(folder: Path) -> dict[str, Any]:
-    """Returns what a report found by way, in per cent.
+    """Read the results of a report by score, in per cent.
 
-    Among random pairs (`NAME, random pairs`) with the best threshold of the tuning part, or with that which is best
-    for the very pairs, as the paper has it (`NAME, random pairs, best`); on the candidates of the filter with a
-    threshold that was `tuned` or is `fixed`, and perhaps one-to-one; and of an encoder the share of the gold pairs
-    among its n best. In a folder that is not called `report` its name comes before each way.
+    The keys are `NAME, random pairs` (with the best threshold of the tuning set), `NAME, random pairs, best` (with the
+    best threshold for these pairs, as in the paper), and `NAME[, one-to-one], tuned` or `fixed` for the candidates of
+    the filter. The name of an encoder is the key for its fraction of gold pairs among the n best candidates. In a
+    folder that is not named `report`, each key begins with the name of the folder.
     """
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     ways: dict[str, Any] = {
@@ -302,11 +306,11 @@ def read_report(folder: Path) -> dict[str, Any]:
     return {f"{prefix}{way}": found for way, found in ways.items()}
 
 
-def measured_way(way: str, wanted: str | int, reports: Sequence[Mapping[str, Any]]) -> tuple[Numbers, Numbers | None]:
-    """Returns a number of a way in the report of each seed, in per cent, and F1 with the pairs drawn again too.
+def measure_score(way: str, wanted: str | int, reports: Sequence[Mapping[str, Any]]) -> tuple[Numbers, Numbers | None]:
+    """Return a number for one score from the report of each seed, in per cent, and bootstrap replicates of F1.
 
-    The hidden pairs are the same for all seeds and ways, and a report has only numbers of them; drawn again they are
-    as if all seeds found the same ones and two ways others, which makes an interval rather too wide.
+    Reports contain counts of pairs, not the pairs. The replicates therefore assume that all seeds find the same pairs
+    and two scores find independent ones, which makes intervals too wide rather than too narrow.
     """
     if any(way not in report for report in reports):
         raise UsageError(f"the reports have no way `{way}`", remedy=f"one of {', '.join(reports[0])}")
@@ -314,13 +318,13 @@ def measured_way(way: str, wanted: str | int, reports: Sequence[Mapping[str, Any
     if isinstance(wanted, int):
         return np.array([row[str(wanted)] for row in found]), None
     values = 100 * np.array([row[wanted] for row in found])
-    return values, drawn_f1(found, crc32(way.encode())) if wanted == "f1" else None
+    return values, draw_f1(found, crc32(way.encode())) if wanted == "f1" else None
 
 
-def drawn_f1(found: Sequence[Mapping[str, Any]], seed: int) -> Numbers:
-    """Computes F1 × 100 of each seed with the pairs drawn again (replicates, seeds).
+def draw_f1(found: Sequence[Mapping[str, Any]], seed: int) -> Numbers:
+    """Compute bootstrap replicates of F1 × 100 for each seed (replicates, seeds).
 
-    F1 depends on how many pairs are right, false and missed. Each number varies by its root, and for all seeds alike.
+    The numbers of correct, false and missed pairs vary by their square roots, equally for all seeds.
     """
     numbers = np.array([[row["right"], row["found"] - row["right"], row["gold"] - row["right"]] for row in found])
     noise = np.random.default_rng(seed).normal(size=(REPLICATES, 1, 3))

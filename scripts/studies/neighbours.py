@@ -1,8 +1,9 @@
-"""What an encoder finds near a sentence (paper 003, section 4.2.1).
+"""Measure the nearest neighbours of sentences (Sjöblom et al. 2018, section 4.2.1).
 
-Queries are sentences of a text, half of them negated; for each its ten nearest other sentences are looked up among a
-sample of the text, and its cosines with all of it. Of word averages the paper says that their neighbours are "bags of
-synonyms" and, where the query is negated, negated sentences, which make a second bump in the distribution of cosines.
+The queries are sentences of a text, half of them negated. For each query, the ten nearest sentences in a sample of the
+text and the cosines with the whole sample are computed. The paper reports that the neighbours in word averages are
+"bags of synonyms". For a negated query they are negated sentences, which form a second bump in the distribution of
+cosines.
 """
 
 from __future__ import annotations
@@ -24,35 +25,34 @@ Numbers = NDArray[np.float64]
 SEED, NEAREST = 0, 10
 NEGATIONS = {"not", "never", "no", "nobody", "nothing", "nowhere", "none", "neither", "nor", "cannot"}
 FUNCTION_WORDS = 150
-"""So many of the most frequent words of the text are no content words."""
+"""The number of most frequent words of the text that do not count as content words."""
 DEVIATIONS = np.linspace(-8, 8, 161)
 SMOOTHED, LEAST_RISE = 3.0, 0.02
-"""A bump is a peak of the distribution, smoothed over so many bins, that rises above the valleys beside it by this
-share of the highest peak."""
+"""The smoothing of the distribution, in bins, and the least prominence of a bump (fraction of the highest peak)."""
 MEASURES = ("shared", "topic", "negated", "apart", "bumps")
-"""Words of the neighbour that the query has (%), content words of the query that the neighbour has (%), neighbours of
-a negated query that are negated too (%), how much nearer negated sentences are to it (deviations × 100), and whether
-they make a second bump (%)."""
+"""Fraction of the neighbour's words in the query (%), fraction of the query's content words in the neighbour (%),
+fraction of negated sentences among the neighbours of a negated query (%), difference of the mean cosines of negated
+and other sentences (standard deviations × 100), and whether negated sentences form a second bump (%)."""
 
 
 class Neighbours:
-    """The sentences that are looked at, and the queries among them."""
+    """A sample of the sentences of a text, and the queries among them."""
 
     def __init__(self, text: str, sentences: int = 100_000, queries: int = 200) -> None:
         lines = [line for line in dict.fromkeys(Path(text).read_text(encoding="utf-8").split("\n")) if line.strip()]
         self.sentences = random.Random(SEED).sample(lines, min(sentences, len(lines)))
-        # The words of each, punctuation left out, and whether it is negated (sentences,).
+        # The words of each sentence without punctuation, and whether it is negated (sentences,).
         self.words = [frozenset(words_of(text)) for text in self.sentences]
         self.negated = np.array([is_negated(words) for words in self.words])
-        # The places of sentences of five to nine words, every other one negated.
+        # Sentences of five to nine words; negated and other sentences alternate.
         short = [place for place, text in enumerate(self.sentences) if 5 <= len(words_of(text)) <= 9]
         kinds = [[place for place in short if self.negated[place] == negated] for negated in (True, False)]
         if min(map(len, kinds)) < queries // 2:
             raise InputError(f"fewer than {queries // 2} sentences to ask for", path=text)
         self.queries = [place for pair in zip(*kinds, strict=False) for place in pair][:queries]
 
-    def look(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
-        """Measures what one encoder finds: each measure for every query (queries,), NaN where it has none."""
+    def measure(self, encode: Callable[[list[str]], Any]) -> dict[str, Numbers]:
+        """Compute each measure of an encoder for every query (queries,); NaN where it is undefined."""
         vectors = np.asarray(encode(self.sentences), np.float32)
         vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         frequent = Counter(word for words in self.words for word in words).most_common(FUNCTION_WORDS)
@@ -83,15 +83,15 @@ def words_of(text: str) -> list[str]:
 
 
 def is_negated(words: Sequence[str] | frozenset[str]) -> bool:
-    """Returns whether a sentence has a word of negation."""
+    """Return whether a sentence contains a negation."""
     return any(word in NEGATIONS or word.endswith(("n't", "n’t")) for word in words)
 
 
 def has_second_bump(distributions: Numbers) -> bool:
-    """Returns whether a distribution has a peak to the right of its highest one that mainly negated sentences make.
+    """Return whether mainly negated sentences form a peak to the right of the highest peak.
 
     Args:
-        distributions: Those of negated sentences and of others, which make it together (2, bins).
+        distributions: The histograms of negated and of other sentences; their sum is the distribution (2, bins).
     """
     negated, others = gaussian_filter1d(np.asarray(distributions, np.float64), SMOOTHED, mode="constant")
     smooth = negated + others

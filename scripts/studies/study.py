@@ -1,30 +1,30 @@
-"""Makes what a study needs, trains its cells with several seeds, and judges what is claimed of them.
+"""Run a study: make its data, train its models with several seeds, and test its claims.
 
     python scripts/studies/study.py DATA WORK sizes rates
 
-The design of the study `sizes` is designs/sizes.yaml. It runs in the folder WORK, where `data` is a link to DATA; its
-tables and pictures go to WORK/sizes, or to its `output`. Studies that make different things of one name, such as
-`filters` and `translation`, each want a WORK of their own. A design has
+The design of the study `sizes` is designs/sizes.yaml. It runs in the folder WORK, where `data` is a link to DATA. Its
+tables and pictures are written to WORK/sizes, or to its `output`. Studies that make different outputs of one name,
+such as `filters` and `translation`, need separate WORK folders. A design has
 
-* `steps`: what is made first, `OUTPUT: VERB FLAGS`, `OUTPUT: SCRIPT.py WORDS`, both without `--output`, or
-  `OUTPUT: "! SHELL"`, which makes `$OUT`. An output is made again if its command, what the command reads or the
-  code has changed (`study_keys.py`; `--any-code` accepts outputs of other code). One with `$SEED` in its name is made
-  for each seed, and one with the name of a variable of `each` for each of its values, which may set further
-  variables, or for that in the environment alone. `before` names designs whose steps come first.
-* `variables`, and `results`: `NAME: OUTPUT FIELD`, which are in the record of a step.
-* `train`, a verb with the flags of all models, and `models`: for each its number of `seeds` and its own flags,
-  `train`, or, for what is given, its `folder`. Where a model has a `grid`, its values fill `$NAME` in
-  `train`, and the first seed chooses them by `choose`, a result on the dev part.
-* `data`, what is trained on: further flags, or a command that makes a folder of pairs, `filter FLAGS`. `fewer_seeds`
-  has cells, `MODEL: DATA`, that are run less often.
-* `measured`, on what encoders are measured, and `tables`, each with `columns` (`measures.py` says what may be
-  measured), `claims` and further `cells`. A claim is `[text, cell, above | below | little, cell]`, may have four
-  cells, of which the first two differ by more than the last two, or `nothing` instead of the second, and last the name
-  of the only column that it is about.
+* `steps`: the outputs to make first: `OUTPUT: COMMAND FLAGS`, `OUTPUT: SCRIPT.py ARGUMENTS`, both without `--output`,
+  or `OUTPUT: "! SHELL"`, which makes `$OUT`. An output is made again if its command, its inputs or the code has
+  changed (`study_keys.py`; `--any-code` accepts outputs of other code). If its name contains `$SEED`, it is made once
+  per seed. If its name contains a variable of `each`, it is made once per value of this variable, or only for the
+  value in the environment; a value may set further variables. The steps of the designs in `before` come first.
+* `variables`, and `results`: `NAME: OUTPUT FIELD`, a field of the results of a step.
+* `train`: a command with the flags of all models. `models`: for each model its number of `seeds`, and its own flags
+  (`train`) or, for an existing model, its `folder`. The values of a model's `grid` fill `$NAME` in `train`; the first
+  seed chooses them by `choose`, a result on the dev set.
+* `data`: the training data, as further flags, or as a command that makes a folder of pairs (`filter FLAGS`).
+  `fewer_seeds` lists cells (`MODEL: DATA`) with a smaller number of seeds.
+* `measured`: the evaluation data. `tables`: each with `columns` (see `measures.py`), `claims` and further `cells`. A
+  claim is `[text, cell, above | below | equivalent, cell]`. The second cell may be `nothing`, which compares the first
+  with 0. With four cells, the claim is about the difference of the first two minus the difference of the last two. The
+  name of a column at the end restricts the claim to this column.
 
-`$NAME` is one of these variables or of the environment, which comes first; `$CONFIGS` is scripts/configs, and
-`$HELD_OUT` are the usual evaluation sets. What a run says of each test row is a file in `runs` of the design (default:
-`runs` in its output), named by what made it. All claims of a table are judged together (`training/verdicts.py`).
+`$NAME` is one of these variables or an environment variable, which takes precedence. `$CONFIGS` is scripts/configs,
+and `$HELD_OUT` lists the usual evaluation sets. The predictions of each run on the test rows are stored in `runs` of
+the design (default: `runs` in its output). The claims of a table are tested together (`training/verdicts.py`).
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ HELD_OUT = "data/sts data/sick data/stsbenchmark data/pit2015 data/held_out.sha2
 
 
 def main() -> int:
-    """Runs studies and returns the exit code."""
+    """Run studies and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="the folder of the corpora; each design says which it needs")
-    parser.add_argument("work", type=Path, help="a folder for everything that is made, once")
+    parser.add_argument("work", type=Path, help="a folder for all outputs")
     parser.add_argument("studies", nargs="+", metavar="STUDY", help="a file of designs/ without its ending")
-    parser.add_argument("--most-seeds", type=int, default=1000, help="no more seeds of any model (default: all)")
+    parser.add_argument("--most-seeds", type=int, default=1000, help="limit the seeds of each model (default: all)")
     parser.add_argument("--any-code", action="store_true", help="reuse outputs that other versions of the code made")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def main() -> int:
 
 
 def designs_of(name: str) -> dict[str, dict[str, Any]]:
-    """Reads a design and those whose steps come before its own, the earliest first, by their names."""
+    """Read a design and the designs in its `before`, by name; the earliest come first."""
     design = design_of(name)
     earlier: dict[str, dict[str, Any]] = {}
     for other in design.get("before", []):
@@ -91,7 +91,7 @@ def designs_of(name: str) -> dict[str, dict[str, Any]]:
 
 
 def design_of(name: str) -> dict[str, Any]:
-    """Reads a design."""
+    """Read a design."""
     path = HERE / "designs" / f"{name}.yaml"
     if not path.is_file():
         names = ", ".join(sorted(path.stem for path in path.parent.glob("*.yaml")))
@@ -100,7 +100,7 @@ def design_of(name: str) -> dict[str, Any]:
 
 
 class Study:
-    """The steps of a design, its cells and their runs, in this folder."""
+    """The steps, cells and runs of a design, in the current folder."""
 
     def __init__(self, name: str, most_seeds: int = 1000, *, any_code: bool = False) -> None:
         designs = designs_of(name)
@@ -136,12 +136,12 @@ class Study:
 
     @cached_property
     def measures(self) -> Measures:
-        """The test rows, some of which steps make."""
+        """The evaluation data; steps make some of it."""
         columns = [column for table in self.tables.values() for column in table["columns"].values()]
         return Measures(self.filled(self.content.get("measured", {})), columns)
 
     def run_all(self) -> None:
-        """Makes and trains what is not there yet, and writes the tables."""
+        """Make the missing outputs, train the missing models and write the tables."""
         for output, words in self.step_commands():
             make(output, words, self.keys)
         if not self.tables:
@@ -155,11 +155,11 @@ class Study:
                 text += f"\n{claims_table(judged, list(columns))}"
             (self.output / f"{name}.md").write_text(text, encoding="utf-8")
             sys.stdout.write(f"{text}\n")
-            if rows := [(claim.text, found) for claim, found in judged.items() if found]:
+            if rows := [(claim.text, intervals) for claim, intervals in judged.items() if intervals]:
                 draw_intervals(self.output / f"{name}.png", rows, list(columns), "difference, points")
 
     def check_variables(self) -> None:
-        """Refuses a design that needs a variable that nobody has given, before the first step."""
+        """Raise an error before the first step if the design needs a variable that is not set."""
         made = {"SEED", *self.results, *self.each}
         made |= {name for values in self.each.values() for more in values.values() for name in more}
         made |= {name for model in self.models.values() for name in model.get("grid", {})}
@@ -168,14 +168,14 @@ class Study:
         self.filled([*self.steps, *commands, *rest], {**dict.fromkeys(made, ""), **os.environ})
 
     def step_commands(self) -> Iterator[tuple[Path, str]]:
-        """Streams the outputs of the steps with their commands; results of earlier steps are filled in."""
+        """Yield the outputs of the steps and their commands; results of earlier steps are filled in."""
         for output, command in self.steps.items():
             for variables in self._variants(output):
                 shell = command.startswith("!")
                 yield Path(self.filled(output, variables)), command if shell else self.filled(command, variables)
 
     def _variants(self, output: str) -> list[dict[str, str]]:
-        """Lists the variables of each of the outputs of a step."""
+        """List the variables of each output of a step."""
         variants = [{"SEED": str(seed)} for seed in range(self._seeds if "$SEED" in output else 1)]
         for name, values in self.each.items():
             if f"${name}" in output:
@@ -184,21 +184,21 @@ class Study:
         return variants
 
     def cells(self, table: str) -> list[Cell]:
-        """Lists the cells of a table."""
+        """List the cells of a table."""
         further = map(Cell.read, self.tables[table].get("cells", []))
         return list(dict.fromkeys([*(cell for claim in self.claims[table] for cell in claim.cells), *further]))
 
     def all_cells(self) -> list[Cell]:
-        """Lists the cells of all tables."""
+        """List the cells of all tables."""
         return list(dict.fromkeys(cell for name in self.tables for cell in self.cells(name)))
 
     def seeds(self, cell: Cell) -> range:
-        """Lists the seeds of a cell."""
+        """List the seeds of a cell."""
         usual = self.models[cell.model].get("seeds", 1)
         return range(min(self.content.get("fewer_seeds", {}).get(str(cell), usual), self.most_seeds))
 
     def train(self) -> None:
-        """Makes all runs that are not there yet; columns that cannot be measured are refused before the first."""
+        """Make the missing runs; columns that cannot be measured raise an error before the first run."""
         assert self.measures is not None
         for seed in range(max(len(self.seeds(cell)) for cell in self.all_cells())):
             for cell in self.all_cells():
@@ -206,7 +206,7 @@ class Study:
                     self.run(cell, seed, self.chosen(cell))
 
     def chosen(self, cell: Cell) -> dict[str, str]:
-        """Returns the values of a model's grid that are best on the dev part with the first seed."""
+        """Return the grid values of a model with the best dev score for the first seed."""
         grid = self.models[cell.model].get("grid")
         if not grid:
             return {}
@@ -228,7 +228,7 @@ class Study:
         raise UsageError(f"the training has none of {choose}", remedy="change `choose` in the design")
 
     def run(self, cell: Cell, seed: int, values: Mapping[str, str]) -> dict[str, Any]:
-        """Returns what a run says of the test rows; it is trained if it is not there."""
+        """Return the predictions of a run on the test rows; train it first if it is missing."""
         variables = {"SEED": str(seed), **values}
         key = self.keys.make(
             cell=str(cell),
@@ -243,9 +243,9 @@ class Study:
         if self.keys.differences(key, read_key(path)):
             self.runs.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self.runs) as folder:
-                said = self._trained(cell, Path(folder), variables)
+                predictions = self._trained(cell, Path(folder), variables)
             with written_whole(path) as part, part.open("wb") as stream:
-                np.savez(stream, **said, **{KEY: json.dumps(key)})
+                np.savez(stream, **predictions, **{KEY: json.dumps(key)})
             print(f"{cell}, seed {seed} {' '.join(values.values())}", file=sys.stderr, flush=True)
         with np.load(path) as stored:
             return {name: stored[name] for name in stored.files if name != KEY}
@@ -253,7 +253,9 @@ class Study:
     def _trained(self, cell: Cell, folder: Path, variables: Mapping[str, str]) -> dict[str, Any]:
         model = self.models[cell.model]
         if "folder" in model:
-            return self.measures.said(Path(self.filled(model["folder"], variables)), {}, cell.data, folder)
+            return self.measures.predict_test_rows(
+                Path(self.filled(model["folder"], variables)), {}, cell.data, folder
+            )
         words = shlex.split(self.filled(self.data[cell.data], variables))
         if words and not words[0].startswith("-"):
             pairs = str(folder / "pairs")
@@ -263,7 +265,7 @@ class Study:
         output = folder / "model"
         run_verb(*train, *words, "--seed", variables["SEED"], "--output", str(output))
         results = json.loads((output / "provenance.json").read_text(encoding="utf-8"))["results"]
-        return self.measures.said(output, results, cell.data, folder)
+        return self.measures.predict_test_rows(output, results, cell.data, folder)
 
     def _column(self, column: Any, cells: list[Cell]) -> Column:
         found = {}
@@ -275,7 +277,7 @@ class Study:
         return found
 
     def filled(self, value: Any, variables: Mapping[str, str] | None = None) -> Any:
-        """Fills in variables in all strings of a value; a variable may name others."""
+        """Replace the variables in all strings of a value; a variable may contain others."""
         known = {**self.variables, **os.environ, **(variables or {})}
         known = {name: json.dumps(str(text))[1:-1] for name, text in known.items()}
         text = json.dumps(value)
@@ -338,7 +340,7 @@ def make(output: Path, command: str, keys: StudyKeys) -> None:
 
 
 def remove(output: Path) -> None:
-    """Remove a file or a folder, if it is there."""
+    """Remove a file or a folder if it exists."""
     if output.is_dir() and not output.is_symlink():
         shutil.rmtree(output)
     else:

@@ -1,10 +1,10 @@
-"""Tables, verdicts and pictures of all studies: means over seeds, differences with their intervals, and claims.
+"""Format the tables, verdicts and pictures of studies: means over seeds, differences with intervals, and claims.
 
     python scripts/studies/study_tables.py --tables WORK/avg/table.md WORK/gran/table.md --output FILE.png
     python scripts/studies/study_tables.py --curves WORK --output FILE.png
 
-draw what each filter gains over random pairs, from the tables that `tune` wrote for encoders of the same filters; and
-figure 1 of paper 002, the mean precision over recall of the reports in WORK/seed_*, within the least and the greatest.
+The first command draws the gain of each filter over random pairs, from the tables of `tune`. The second draws figure 1
+of Grégoire & Langlais (2017): mean precision over recall of the reports in WORK/seed_*, with minimum and maximum.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from hf_paraphrase.tables import format_table
 from hf_paraphrase.training.verdicts import Interval, difference, spread
 
 NOTHING = "nothing"
-"""Instead of a second cell: the first one is compared with 0."""
-RELATIONS = ("above", "below", "little")
+"""In place of the second cell of a claim: the first cell is compared with 0."""
+RELATIONS = ("above", "below", "equivalent")
 CLASSIFIERS = {
     "random": "random negatives, digits kept",
     "zero": "the same, digits made 0",
@@ -40,14 +40,14 @@ _INTERVAL = re.compile(r"([+-]\d+\.\d+) \[([+-]\d+\.\d+), ([+-]\d+\.\d+)\]")
 
 @dataclass(frozen=True)
 class Cell:
-    """A model and what it is trained on."""
+    """A model and its training data."""
 
     model: str
     data: str
 
     @classmethod
     def read(cls, text: str) -> Cell:
-        """Reads `MODEL: DATA`."""
+        """Parse `MODEL: DATA`."""
         model, colon, data = text.partition(": ")
         if not colon:
             raise UsageError(f"`{text}` is not a cell", remedy="write MODEL: DATA, e.g. gran: back 24000")
@@ -59,7 +59,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is said of two cells, or of four (the first two differ by more than the last two), in some columns."""
+    """A claim about the difference of two cells, or about the difference of two differences, in some columns."""
 
     text: str
     cells: tuple[Cell, ...]
@@ -68,7 +68,7 @@ class Claim:
 
     @classmethod
     def read(cls, row: Sequence[str], columns: Sequence[str]) -> Claim:
-        """Reads `[text, cell, relation, cell]`, two further cells, and last the only column that it is about."""
+        """Parse `[text, cell, relation, cell]`, with two optional cells and an optional column at the end."""
         known = len(row) >= 4 and row[2] in RELATIONS
         only = tuple(row[-1:]) if known and row[-1] in columns else ()
         cells = [row[1], *row[3 : len(row) - len(only)]] if known else []
@@ -83,9 +83,9 @@ class Measured:
     """A measure of a cell.
 
     Attributes:
-        values: By seed; of an encoder that was given and not trained there is one.
-        drawn: The same in bootstrap replicates of the test rows (replicates, seeds); None if rows are not known.
-        trained: Whether seeds are a part of the interval.
+        values: The value of each seed; an existing encoder has a single value.
+        drawn: The values in bootstrap replicates of the test rows (replicates, seeds); None if there are no rows.
+        trained: Whether the interval covers the seeds.
     """
 
     values: dict[int, float]
@@ -97,7 +97,7 @@ Column = Mapping[Cell, Measured]
 
 
 def cells_table(columns: Mapping[str, Column]) -> str:
-    """Formats a row a cell: mean and standard deviation over the seeds."""
+    """Format one row per cell: mean and standard deviation over the seeds."""
     cells = dict.fromkeys(cell for column in columns.values() for cell in column)
     rows = []
     for cell in cells:
@@ -108,7 +108,7 @@ def cells_table(columns: Mapping[str, Column]) -> str:
 
 
 def judge(claims: Sequence[Claim], columns: Mapping[str, Column]) -> dict[Claim, dict[str, Interval]]:
-    """Computes the intervals of the claims, simultaneous for all claims and columns."""
+    """Compute simultaneous confidence intervals for all claims and columns."""
     about = {claim: claim.columns or tuple(columns) for claim in claims}
     comparisons = sum(map(len, about.values()))
     return {
@@ -118,7 +118,7 @@ def judge(claims: Sequence[Claim], columns: Mapping[str, Column]) -> dict[Claim,
 
 
 def contrast(cells: Sequence[Cell], column: Column, comparisons: int) -> Interval:
-    """Computes the interval of a difference: of two sides, of one from 0, or of two differences."""
+    """Compute the interval of a difference: of two cells, of one cell from 0, or of two differences."""
     sides = [column[cell] for cell in cells]
     if len(sides) == 2:
         values = [side.values if side.trained else next(iter(side.values.values())) for side in sides]
@@ -141,7 +141,7 @@ def contrast(cells: Sequence[Cell], column: Column, comparisons: int) -> Interva
 
 
 def claims_table(judged: Mapping[Claim, Mapping[str, Interval]], columns: Sequence[str]) -> str:
-    """Formats a row a claim: in each column the difference with its interval, and the verdict."""
+    """Format one row per claim: difference, interval and verdict in each column."""
     rows = []
     for claim, found in judged.items():
         cells = {name: f"{item.text()}: {item.verdict(claim.relation)}" for name, item in found.items()}  # type: ignore[arg-type]
@@ -152,14 +152,14 @@ def claims_table(judged: Mapping[Claim, Mapping[str, Interval]], columns: Sequen
 def draw_intervals(
     path: Path, rows: Sequence[tuple[str, Mapping[str, Interval]]], columns: Sequence[str], unit: str
 ) -> None:
-    """Draws intervals below each other, a row a claim."""
+    """Draw the intervals, one row per claim."""
     height = 0.1 + 0.1 * len(columns)
     figure, axes = new_figure(9.0, 0.9 + height * len(rows))
     axis = axes[0, 0]
     axis.axvline(0, color="0.3", linewidth=1)
     for place, column in enumerate(columns):
         colour, marker = COLOURS[place % len(COLOURS)], "oD"[place // len(COLOURS) % 2]
-        # Around the middle of the row, so that no interval hides another.
+        # Spread around the middle of the row, so that no interval hides another.
         shift = (place - (len(columns) - 1) / 2) * 0.1 / height
         found = {row + shift: shown[column] for row, (_, shown) in enumerate(rows) if column in shown}
         ends = np.array([(item.value - item.low, item.high - item.value) for item in found.values()]).reshape(-1, 2).T
@@ -171,13 +171,13 @@ def draw_intervals(
     axis.set_xlabel(unit)
     axis.grid(axis="y", visible=False)
     axis.grid(axis="x", alpha=0.25)
-    # Above the rows, where no interval can be.
+    # Above the rows, so that it hides no interval.
     axis.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(columns), fontsize=8)
     save_figure(figure, path)
 
 
 def gains(table: str) -> dict[str, Interval]:
-    """Reads the first table of a `table.md` of `tune`: for each filter its difference from random pairs, in points."""
+    """Read from a `table.md` of `tune` the difference of each filter from random pairs, in points."""
     found = {}
     for line in table.split("\n\n")[0].splitlines():
         if numbers := _INTERVAL.search(line):
@@ -186,7 +186,7 @@ def gains(table: str) -> dict[str, Interval]:
 
 
 def precision_at(path: Path) -> NDArray[np.float64]:
-    """Reads a curve of `evaluate-mining`: the best precision (recalls,) in per cent at each of `RECALLS` or above."""
+    """Read a curve of `evaluate-mining`: the best precision in per cent from each of `RECALLS` on (recalls,)."""
     curve = np.genfromtxt(path, names=True, delimiter="\t")
     recall, precision = 100 * np.atleast_1d(curve["recall"]), 100 * np.atleast_1d(curve["precision"])
     order = np.argsort(recall, kind="stable")
@@ -195,7 +195,7 @@ def precision_at(path: Path) -> NDArray[np.float64]:
 
 
 def draw_curves(work: Path, path: Path) -> None:
-    """Draws a panel for each kind of pairs, a colour for each classifier."""
+    """Draw one panel per kind of pairs and one colour per classifier."""
     curves = sorted(work.glob("seed_*/report/curves"))
     figure, axes = new_figure(9.0, 3.8, columns=len(GROUPS))
     for axis, (group, title) in zip(axes[0], GROUPS.items(), strict=True):
@@ -210,10 +210,10 @@ def draw_curves(work: Path, path: Path) -> None:
 
 
 def main() -> None:
-    """Draws the picture of the filters, or of mining."""
+    """Draw the picture of the filters, or of mining."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--tables", nargs="+", type=Path, help="NAME/table.md, NAME is the encoder")
+    what.add_argument("--tables", nargs="+", type=Path, help="NAME/table.md; NAME is the encoder")
     what.add_argument("--curves", type=Path, metavar="WORK", help="the folder of the study of mining")
     parser.add_argument("--output", type=Path, required=True, help="PNG file")
     options = parser.parse_args()

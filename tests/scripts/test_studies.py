@@ -47,7 +47,7 @@ DESIGN = {
                 "grows": {"step": [1.0, 4.0]},
             },
             "claims": [
-                ["dense is the same", "dense: all", "little", "avg: 20"],
+                ["dense is the same", "dense: all", "equivalent", "avg: 20"],
                 ["the cosine grows", "avg: 20", "above", "nothing", "grows"],
                 ["the same", "avg: 20", "above", "dense: all", "avg: 20", "dense: all", "dev"],
             ],

@@ -71,7 +71,7 @@ def test_a_system_without_seeds_adds_no_variance_of_seeds():
 
 def test_fewer_than_three_seeds_are_inconclusive_however_alike_they_are():
     found = difference(by_seed([60.0] * 2), by_seed([50.0] * 5)).interval()
-    assert found.text() == "+10.0" and found.verdict("above") == found.verdict("little") == "inconclusive"
+    assert found.text() == "+10.0" and found.verdict("above") == found.verdict("equivalent") == "inconclusive"
 
 
 def test_the_mean_over_corpora_has_the_test_pairs_in_common_and_separate_seeds():
@@ -101,7 +101,7 @@ def test_the_mean_over_corpora_has_the_test_pairs_in_common_and_separate_seeds()
 )
 def test_a_verdict_is_read_from_the_whole_interval(low, high, above, below, little):
     interval = Interval(0.2, low, high)
-    assert (interval.verdict("above"), interval.verdict("below"), interval.verdict("little")) == (above, below, little)
+    assert (interval.verdict("above"), interval.verdict("below"), interval.verdict("equivalent")) == (above, below, little)
 
 
 def test_numbers_are_written_with_sign_and_interval():

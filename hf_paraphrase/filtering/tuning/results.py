@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...tables import format_table, number
-from ...training.verdicts import LITTLE, Difference, bootstrap_means, difference, mean_difference, spread
+from ...training.verdicts import EQUIVALENCE, Difference, bootstrap_means, difference, mean_difference, spread
 
 RANDOM = "random"
 """The filter that selects nothing away: pairs drawn at random, what all others are compared with."""
-_JUDGED = ["minus {} [95 %]", "helps", f"within ± {LITTLE:g}"]
+_JUDGED = ["minus {} [95 %]", "helps", f"within ± {EQUIVALENCE:g}"]
 
 
 @dataclass(frozen=True)
@@ -198,4 +198,4 @@ def _judged(item: Difference | None, comparisons: int) -> list[str]:
     if item is None:
         return [""] * len(_JUDGED)
     interval = item.interval(comparisons)
-    return [interval.text(), interval.verdict("above"), interval.verdict("little")]
+    return [interval.text(), interval.verdict("above"), interval.verdict("equivalent")]
