@@ -307,7 +307,7 @@ def test_every_measure_of_neighbours_is_what_a_loop_over_all_sentences_finds(loa
     (tmp_path / "text.txt").write_text("\n".join(" ".join(draws.choice(WORDS, 6)) for _ in range(60)))
     study = module.Neighbours(tmp_path / "text.txt", queries=10)
     vectors = draws.normal(size=(len(study.sentences), 7)).astype(np.float32)
-    found = study.look(lambda texts: vectors)
+    found = study.measure(lambda texts: vectors)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     assert sum(study.negated[query] for query in study.queries) == 5
     for place, query in enumerate(study.queries):

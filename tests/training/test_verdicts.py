@@ -101,7 +101,8 @@ def test_the_mean_over_corpora_has_the_test_pairs_in_common_and_separate_seeds()
 )
 def test_a_verdict_is_read_from_the_whole_interval(low, high, above, below, little):
     interval = Interval(0.2, low, high)
-    assert (interval.verdict("above"), interval.verdict("below"), interval.verdict("equivalent")) == (above, below, little)
+    verdicts = [interval.verdict(claim) for claim in ("above", "below", "equivalent")]
+    assert verdicts == [above, below, little]
 
 
 def test_numbers_are_written_with_sign_and_interval():
