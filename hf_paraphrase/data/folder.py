@@ -75,7 +75,7 @@ class DataFolder:
             raise InputError(problem, path=self.path, remedy="copy all")
 
     def schema(self, split: str = "train") -> pa.Schema:
-        """Returns the Arrow schema of a split without metadata."""
+        """Returns the Arrow schema of a split; its metadata are the names of classes, where there are any."""
         return self.rows(split).schema
 
     def class_names(self, column: str, split: str = "train") -> list[str]:

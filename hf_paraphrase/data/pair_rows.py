@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import InputError
+from .labels import PairLabels, find_label, find_score
 from .rows import open_rows
 from .schema import is_list, require_columns, require_texts, with_column
 
 _SIDES = ("sentence1", "sentence2")
 _BITEXT_SIDES = ("source", "target")
-_NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
+NEGATIVES = re.compile(r"negatives?|negative_\d+|neg")
+"""The names of columns with texts that are no paraphrase of the first side."""
 PairSource = Union[str, "os.PathLike[str]", Iterable[Mapping[str, Any]]]
 """Where pairs come from: anything that :func:`~.rows.open_rows` opens."""
 
@@ -33,15 +35,24 @@ class PairRows:
         columns: The names of all columns.
         sides: The names of the two columns of sentences.
         negatives: The columns with texts, or lists of texts, that are no paraphrase of the first side.
+        label: The column that says whether a pair is a paraphrase; None without one.
+        score: The column with scores of similarity; None without one.
+
+    Args:
+        source: The pairs.
+        split: The split to read.
+        positive_label: The label that means paraphrase, where it is none of the usual ones.
     """
 
-    def __init__(self, source: PairSource, split: str = "train") -> None:
+    def __init__(self, source: PairSource, split: str = "train", *, positive_label: str | None = None) -> None:
         self.rows = open_rows(source, split, lists=True)
         self.path = self.rows.name
         self.columns = self.rows.columns
         is_bitext = {*_BITEXT_SIDES} <= {*self.columns} and not {*self.columns} & {*_SIDES}
         self.sides = _BITEXT_SIDES if is_bitext else _SIDES
-        self.negatives = [name for name in self.columns if _NEGATIVES.fullmatch(name)]
+        self.negatives = [name for name in self.columns if NEGATIVES.fullmatch(name)]
+        self.label, self.score = find_label(self.columns, self.sides), find_score(self.columns, self.sides)
+        self._labels = PairLabels(self.label or "", self.rows.class_names, positive=positive_label, path=self.path)
 
     def batches(
         self, columns: Sequence[str], *, max_pairs: int | None = None, seed: int = 0
@@ -69,6 +80,20 @@ class PairRows:
             batch = with_column(batch.take(pc.list_parent_indices(column)), name, pc.list_flatten(column))
         require_texts(batch.schema, self.path, self.sides)
         return batch
+
+    def read_labels(self, batch: pa.RecordBatch, start: int = 0) -> pa.Array:
+        """Reads the labels of a block: 1 for a paraphrase, 0 for another pair, null for a pair without a label."""
+        return self._labels.read(batch.column(self.label), start)
+
+    def read_scores(self, batch: pa.RecordBatch, start: int = 0) -> np.ndarray:
+        """Reads the scores of a block, from 0 to 1: (rows,), float32."""
+        values = batch.column(self.score).to_pylist()
+        for row, value in enumerate(values):
+            if not (isinstance(value, int | float) and 0 <= value <= 1):
+                problem = f"{self.score} {value!r} of `{batch.column(0)[row].as_py()}` is not between 0 and 1"
+                remedy = f"check the rows from {start + 1} on; 1 is a paraphrase, 0 is not"
+                raise InputError(problem, path=self.path, remedy=remedy)
+        return np.array(values, np.float32)
 
     def texts(self, batch: pa.RecordBatch) -> tuple[list[str], list[str]]:
         """Returns the two sides of a block; a missing value is an empty text."""

@@ -19,21 +19,28 @@ import pyarrow.parquet as pq
 
 from ..artefacts.remote_paths import RemotePath
 from ..errors import InputError
+from ..messages import shown_line
 from .records import csv_records, json_objects, require_once
 from .schema import plain_type
-from .text_blocks import StrictLines
+from .text_blocks import LineErrors, StrictLines
 from .text_files import FLOAT, all_lines, read_lines
 
 BATCH_ROWS = 10_000
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
+LINE = "\0line"
+"""The name of a column with the line of each row, which readers of CSV and JSON lines have too."""
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
 class FileReader:
     """Reads one format. A subclass says how one file is read; the files of a split have the columns of the first."""
 
+    has_lines = False
+    """Whether :data:`LINE` can be read."""
+
     def __init__(self, files: Sequence[Any], options: Mapping[str, Any]) -> None:
         self.files, self.options = list(files), dict(options)
+        self.errors: LineErrors = self.options.pop("errors", None) or StrictLines()
         self.schema = self.read_schema()
 
     def read_schema(self) -> pa.Schema:
@@ -154,11 +161,13 @@ class TextReader(FileReader):
 
 
 class CsvReader(FileReader):
-    """Reads CSV files, all columns as text.
+    """Reads CSV files, all columns as text; malformed lines go to `errors`.
 
     The option `numbers` names columns that are numbers where all their values are; with `decimal` or `thousands` these
     are all columns.
     """
+
+    has_lines = True
 
     def read_schema(self) -> pa.Schema:
         """Returns the columns of the headers, which are the same in all files."""
@@ -201,33 +210,38 @@ class CsvReader(FileReader):
         return names
 
     def _records(self, file: Any) -> Iterator[tuple[int, list[str]]]:
-        path, errors = Path(file), StrictLines()
-        lines = all_lines(path, errors, self.options.get("encoding", "utf-8"))
-        return csv_records(lines, path, errors, self.options.get("delimiter"))
+        path = Path(file)
+        lines = all_lines(path, self.errors, self.options.get("encoding", "utf-8"))
+        return csv_records(lines, path, self.errors, self.options.get("delimiter"))
 
     def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         """Streams columns of one file."""
         records = self._records(file)
         _, header = next(records, (1, []))
-        positions = [header.index(name) for name in columns]
+        positions = [header.index(name) for name in columns if name != LINE]
 
-        def rows() -> Iterator[list[str | None]]:
+        def rows() -> Iterator[tuple[int, list[str]]]:
             for line, fields in records:
-                if len(fields) != len(header):
+                if len(fields) == len(header):
+                    yield line, fields
+                else:
                     problem = f"{len(fields)} field{'s' * (len(fields) != 1)} where the header has {len(header)}"
-                    raise InputError(problem, path=file, line=line, remedy="fix the line")
-                yield [fields[position] or None for position in positions]
+                    self.errors.handle(problem, Path(file), line, "fix the line")
 
         for block in _blocks(rows(), batch_size):
-            arrays = [pa.array(values, pa.string()) for values in zip(*block, strict=True)]
-            for index, name in enumerate(columns):
-                if (kind := self.schema.field(name).type) != pa.string():
-                    arrays[index] = self._plain_numbers(pc.utf8_trim_whitespace(arrays[index])).cast(kind)
-            yield pa.record_batch(arrays, names=list(columns))
+            arrays = {LINE: pa.array([line for line, _ in block], pa.int64())}
+            for position in positions:
+                texts = pa.array([fields[position] or None for _, fields in block], pa.string())
+                if (kind := self.schema.field(header[position]).type) != pa.string():
+                    texts = self._plain_numbers(pc.utf8_trim_whitespace(texts)).cast(kind)
+                arrays[header[position]] = texts
+            yield pa.record_batch({name: arrays[name] for name in columns})
 
 
 class JsonReader(FileReader):
     """Reads JSON lines, and files that are one JSON list of objects; nested values are structs and lists."""
+
+    has_lines = True
 
     def read_schema(self) -> pa.Schema:
         """Reads all files once for the keys of all objects and for the types of their values."""
@@ -241,28 +255,48 @@ class JsonReader(FileReader):
                     found.update(map(_kind_of_value, values))
                     if found - {"null"} == {"nested"}:
                         nested[name] = _merged(nested.get(name), values)
+        self._texts = {name for name, found in kinds.items() if "str" in found}
         return pa.schema([(name, _type_of(found, nested.get(name))) for name, found in kinds.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return json_objects(Path(file), StrictLines(), self.options.get("encoding", "utf-8"))
+        return json_objects(Path(file), self.errors, self.options.get("encoding", "utf-8"))
 
     def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
         """Streams columns of one file."""
-        schema = pa.schema([self.schema.field(name) for name in columns])
+        schema = pa.schema([self.schema.field(name) for name in columns if name != LINE])
         for block in _blocks(self._objects(file), batch_size):
-            arrays = []
-            for name, kind in zip(schema.names, schema.types, strict=True):
-                values = [value.get(name) for _, value in block]
-                if kind == pa.string():
-                    values = [
-                        value if value is None or isinstance(value, str) else json.dumps(value) for value in values
-                    ]
-                try:
-                    arrays.append(pa.array(values, kind))
-                except (pa.ArrowException, UnicodeEncodeError) as error:
-                    problem, line = _first_misfit(name, kind, block) or (f"{name}: {error}", None)
-                    raise InputError(problem, path=file, line=line, remedy="fix the line") from error
-            yield pa.record_batch(arrays, schema=schema)
+            try:
+                arrays = self._arrays(block, schema)
+            except (pa.ArrowException, UnicodeEncodeError):
+                block = [entry for entry in block if self._fits(entry, schema, file)]
+                arrays = self._arrays(block, schema)
+            lines = pa.array([line for line, _ in block], pa.int64())
+            yield pa.record_batch({name: lines if name == LINE else arrays[name] for name in columns})
+
+    def _arrays(self, block: list[tuple[int, Mapping[str, Any]]], schema: pa.Schema) -> dict[str, pa.Array]:
+        arrays: dict[str, pa.Array] = {}
+        for name, kind in zip(schema.names, schema.types, strict=True):
+            values = [value.get(name) for _, value in block]
+            # Numbers that no type holds are text; another value in a column of texts is a mistake.
+            is_number = kind == pa.string() and name not in self._texts
+            arrays[name] = pa.array(map(_text_of_number, values) if is_number else values, kind)
+        return arrays
+
+    def _fits(self, entry: tuple[int, Mapping[str, Any]], schema: pa.Schema, file: Any) -> bool:
+        """Returns whether the values of an object have the types of the columns, and reports those that have not."""
+        for name in schema.names:
+            try:
+                self._arrays([entry], pa.schema([schema.field(name)]))
+            except UnicodeEncodeError:
+                problem = f"{name} has a lone surrogate, which is not a valid character"
+            except pa.ArrowException:
+                problem = f"`{name}` is not {'text' if name in self._texts else schema.field(name).type}"
+                problem += f": {shown_line(json.dumps(entry[1].get(name)), 60)}"
+            else:
+                continue
+            self.errors.handle(problem, Path(file), entry[0], "fix the line")
+            return False
+        return True
 
 
 READERS: dict[str, Callable[..., FileReader]] = {
@@ -273,18 +307,6 @@ READERS: dict[str, Callable[..., FileReader]] = {
     "arrow": ArrowReader,
 }
 """What reads the files of each format."""
-
-
-def _first_misfit(name: str, kind: pa.DataType, block: list[tuple[int, Mapping[str, Any]]]) -> tuple[str, int] | None:
-    """Finds the first object whose value is not of the type of its column."""
-    for line, value in block:
-        try:
-            pa.array([value.get(name)], kind)
-        except UnicodeEncodeError:
-            return f"{name} has a lone surrogate, which is not a valid character", line
-        except pa.ArrowException as error:
-            return f"{name}: {error}", line
-    return None
 
 
 def _blocks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
@@ -298,8 +320,8 @@ def _blocks(rows: Iterator[Any], size: int) -> Iterator[list[Any]]:
         yield block
 
 
-def _text_of_value(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _text_of_number(value: Any) -> str | None:
+    return None if value is None else json.dumps(value)
 
 
 def _kind_of_value(value: Any) -> str:
@@ -379,9 +401,9 @@ def name_damage(path: Any, kind: str = "Parquet") -> Iterator[None]:
 def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Casts text of any Arrow type, also in dictionaries, to plain strings, which every kernel and writer supports."""
     if batch.schema.types == schema.types:
-        return batch
+        return pa.record_batch(batch.columns, schema=schema)
     columns = zip(batch.columns, schema.types, strict=True)
-    return pa.record_batch([_cast(column, kind) for column, kind in columns], names=batch.schema.names)
+    return pa.record_batch([_cast(column, kind) for column, kind in columns], schema=schema)
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:

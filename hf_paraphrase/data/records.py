@@ -30,39 +30,6 @@ _SEPARATOR = re.compile(r"sep=(.)")
 csv.field_size_limit(sys.maxsize)
 
 
-def read_records(
-    path: Path,
-    kind: str,
-    columns: Mapping[str, str],
-    errors: LineErrors,
-    *,
-    optional: Sequence[str] = (),
-    remedy: str = "rename the column",
-) -> Iterator[Block]:
-    """Streams columns of a `csv` or `jsonl` file as texts; `columns` are their names in the file.
-
-    Those that are `optional` may be absent in a JSON object; the `remedy` is for a column that does not fit.
-    """
-    objects = json_objects(path, errors) if kind == "jsonl" else _csv_objects(path, columns, errors, remedy)
-    return read_objects(objects, path, columns, errors, optional=optional)
-
-
-def _csv_objects(
-    path: Path, columns: Mapping[str, str], errors: LineErrors, remedy: str
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Streams the records of CSV with their line numbers."""
-    records = csv_records(all_lines(path, errors), path, errors)
-    line, header = next(records, (1, []))
-    for theirs in columns.values():
-        require_once(header, theirs, path, remedy, line)
-    for number, fields in records:
-        if len(fields) == len(header):
-            yield number, dict(zip(header, fields, strict=True))
-        else:
-            message = f"{len(fields)} field{'s' if len(fields) > 1 else ''} where the header has {len(header)}"
-            errors.handle(message, path, number, "fix the line")
-
-
 def csv_records(
     lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors, delimiter: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:

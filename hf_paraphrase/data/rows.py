@@ -22,7 +22,7 @@ from ..errors import InputError, UsageError
 from .layout import Layout, files_layout, find_layout, name_load_errors, splits_of_object
 from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, plain_batch
 from .schema import columns_there, find_roles, is_text, plain_type, require_columns, require_texts, usual_pair_columns
-from .text_blocks import DEFAULT_COLUMNS
+from .text_blocks import DEFAULT_COLUMNS, LineErrors
 
 PAIR_ROLES = ("sentence1", "sentence2")
 _NUMBERS = ("label", "score")
@@ -46,7 +46,7 @@ class Rows:
         *,
         roles: Sequence[str] = PAIR_ROLES,
         lists: bool = False,
-        options: Mapping[str, str] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         named = source[0] if isinstance(source, list | tuple) and source else source
         self.name = str(to_path(named)) if isinstance(named, str | os.PathLike) else type(source).__name__
@@ -65,7 +65,9 @@ class Rows:
         self._theirs = find_roles(theirs.names, roles)
         ours = {name: role for role, name in self._theirs.items()}
         self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
-        self.class_names = {**layout.class_names, **_class_names(theirs)}
+        names = {**layout.class_names, **_class_names(theirs)}
+        self.class_names = {name: names[name] for name in names if name in self.columns}
+        self.schema = self.schema.with_metadata(_metadata(self.class_names))
         if roles:
             require_texts(self.schema, self.name, lists=lists)
 
@@ -123,7 +125,9 @@ class Rows:
         return pa.Table.from_batches(self.batches(columns), schema=self._schema_of(columns))
 
     def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
-        return self.schema if columns is None else pa.schema(list(map(self.require(*columns).field, columns)))
+        if columns is None:
+            return self.schema
+        return pa.schema(list(map(self.require(*columns).field, columns)), metadata=self.schema.metadata)
 
     def text_columns(self, columns: Sequence[str] = ()) -> list[str]:
         """Returns the columns of texts: those given, else those with the usual names, else the only one of text."""
@@ -162,6 +166,8 @@ def open_rows(
     encoding: str | None = None,
     decimal: str | None = None,
     thousands: str | None = None,
+    errors: LineErrors | None = None,
+    kind: str | None = None,
 ) -> Rows:
     """Opens the rows of a split, wherever they are, without reading them.
 
@@ -176,6 +182,8 @@ def open_rows(
         encoding: The encoding of CSV, JSON lines and text files; UTF-8 for None.
         decimal: The decimal mark of CSV files. With it, or with `thousands`, columns of numbers become numbers.
         thousands: The separator of thousands in CSV files.
+        kind: The format of a file whose name does not say it: `csv`, `jsonl`, `parquet`, `arrow` or `text`.
+        errors: What happens to malformed lines of CSV and JSON lines; they raise for None.
 
     Returns:
         The rows. CSV and JSON lines have the text of their files: `007` stays `007`.
@@ -187,10 +195,10 @@ def open_rows(
         >>> for batch in open_rows("my_pairs", split="train").batches(["sentence1", "sentence2"]):
         ...     print(batch.num_rows)
     """
-    layout = layout_of(source, subset)
+    layout = layout_of(source, subset) if kind is None else Layout({"train": [to_path(source)]}, kind)
     if split is None:
         split = layout.splits[0] if len(layout.splits) == 1 else "train"
-    options = {"encoding": encoding, "decimal": decimal, "thousands": thousands}
+    options = {"encoding": encoding, "decimal": decimal, "thousands": thousands, "errors": errors}
     given = {name: value for name, value in options.items() if value is not None}
     is_name = isinstance(source, str | os.PathLike) and not any("." in name for name in layout.splits)
     if split not in layout.splits and "." in split and is_name and subset is None:
@@ -213,6 +221,9 @@ def layout_of(source: Any, subset: str | None = None) -> Layout:
 
 class _ObjectReader:
     """Reads rows in memory, and those that `datasets` streams."""
+
+    has_lines = False
+    errors: LineErrors
 
     def __init__(self, rows: Any, name: str) -> None:
         self._rows, self._name = _as_arrow(rows), name
@@ -294,6 +305,12 @@ def _table_of_dictionaries(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
         raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
     names = list(dict.fromkeys(chain.from_iterable(listed)))
     return pa.table({name: pa.array([row.get(name) for row in listed]) for name in names})
+
+
+def _metadata(class_names: Mapping[str, list[str]]) -> dict[str, str] | None:
+    """Writes the names of classes as `datasets` does, so that they stay with the column of an output."""
+    features = {name: {"names": names, "_type": "ClassLabel"} for name, names in class_names.items()}
+    return {"huggingface": json.dumps({"info": {"features": features}})} if features else None
 
 
 def _class_names(schema: pa.Schema) -> dict[str, list[str]]:

@@ -89,13 +89,13 @@ def columns_there(names: Iterable[str]) -> str:
     return text
 
 
-def require_columns(present: Iterable[str], required: Iterable[str], path: str) -> None:
+def require_columns(present: Iterable[str], required: Iterable[str], path: str, *, remedy: str | None = None) -> None:
     """Checks that a data set has the columns that a step needs."""
     present = list(present)
     missing = [name for name in required if name not in present]
     if missing:
-        remedy = columns_there(present)
-        if missing == PAIRS.names:
+        remedy = f"{remedy}; {columns_there(present)}" if remedy else columns_there(present)
+        if missing == PAIRS.names and "--columns" not in remedy:
             remedy += "; name the sides: hf-paraphrase prepare pairs --dataset DATA --columns sentence1=…,sentence2=…"
         elif "target" in missing:
             remedy += "; or hf-paraphrase prepare bitext --dataset DATA --source-lang CODE --target-lang CODE"

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..data.labels import require_label
 from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import BACK_TRANSLATED, BITEXT, is_number
 from ..errors import InputError, OutputError
@@ -122,10 +123,6 @@ def token_keys(ids: TokenIds) -> NDArray[np.int64]:
     return hash64(tokens[start:end] for start, end in pairwise(ends)).view(np.int64)
 
 
-LABEL, SCORE = "label", "score"
-"""The columns of labelled pairs (1 for a paraphrase, 0 for another pair) and of graded ones (from 0 to 1)."""
-
-
 @dataclass
 class EncodedPairs(Sentences):
     """Token ids of paraphrase pairs: sentence `side` (0 or 1) of pair i is row 2 * i + side.
@@ -167,27 +164,26 @@ def encode_pairs(
     seed: int = 0,
     split: str = "train",
     labelled: bool = False,
+    positive_label: str | None = None,
     scratch: str | os.PathLike[str] | None = None,
 ) -> EncodedPairs:
     """Tokenises pairs; a pair with a side that has no tokens is left out and counted.
 
     The pairs are streamed, and their ids go to files without a name in the folder `scratch` (that of the system for
     None); memory stays at one block of rows. A fast tokenizer adds no special tokens; an encoder reads as it does.
-    With `labelled` the values of the column `label`, or of `score`, are kept. Otherwise pairs labelled 0 are left out
-    and counted, if there is such a column at all: they are not paraphrases.
+    With `labelled` the labels, or else the scores, are kept. Otherwise pairs that are labelled as no paraphrases are
+    left out and counted. `positive_label` is the label that means paraphrase, where it is none of the usual ones.
     """
     tokenize = tokenizing(tokenizer)
-    source = PairRows(pairs, split)
-    graded = next((name for name in (LABEL, SCORE) if name in source.columns), None)
+    source = PairRows(pairs, split, positive_label=positive_label)
+    # A score does not say whether a pair is a paraphrase.
+    graded = source.label or (source.score if labelled else None)
     if labelled and graded is None:
-        remedy = "give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1"
-        raise InputError("the pairs have no column `label` or `score`", path=source.path, remedy=remedy)
-    # A score says nothing of whether a pair is a paraphrase.
-    graded = graded if labelled or graded == LABEL else None
+        require_label(source.columns, source.path)
     columns = [*source.sides, *source.negatives, *([graded] if graded else [])]
     # Numbers are measures, as `score` adds them; nobody expects them to be trained on.
     numbers = {field.name for field in source.rows.schema if is_number(field.type)}
-    known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numbers - {LABEL, SCORE})}
+    known = {*columns, *BACK_TRANSLATED.names, *BITEXT.names, *(numbers - {source.score})}
     unused = [name for name in source.columns if name not in known]
     if unused:
         log(f"columns of the pairs that are not used: {', '.join(unused)}", warning=True)
@@ -196,10 +192,7 @@ def encode_pairs(
     counts: list[NDArray[np.int64]] = []
     arrays, given = TokenArrays(scratch), TokenArrays(scratch)
     for start, batch in source.batches(columns, max_pairs=max_pairs, seed=seed):
-        labels = np.ones(batch.num_rows, np.float32)
-        # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
-        if graded and (labelled or batch.column(graded).null_count < batch.num_rows):
-            labels = _labels(batch, graded, source, start)
+        labels = _grades(batch, source, start, graded, labelled=labelled)
         if not labelled:
             unlike += int((labels == 0).sum())
             batch, labels = batch.filter(pa.array(labels == 1)), labels[labels == 1]
@@ -239,16 +232,21 @@ def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     return lambda texts: ids_of(backend, texts, lookup)
 
 
-def _labels(batch: pa.RecordBatch, column: str, source: PairRows, start: int) -> NDArray[np.float32]:
-    values = batch.column(column).to_pylist()
-    for row, value in enumerate(values):
-        fits = value in (0, 1) if column == LABEL else isinstance(value, int | float) and 0 <= value <= 1
-        if not fits:
-            problem = "neither 0 nor 1" if column == LABEL else "not between 0 and 1"
-            what = f"{column} {value!r} of `{batch.column(0)[row].as_py()}` is {problem}"
-            remedy = f"check the rows from {start} on; 1 is a paraphrase, 0 is not"
-            raise InputError(what, path=source.path, remedy=remedy)
-    return np.array(values, np.float32)
+def _grades(
+    batch: pa.RecordBatch, source: PairRows, start: int, column: str | None, *, labelled: bool
+) -> NDArray[np.float32]:
+    """Returns how much of a paraphrase each pair is, 1 without a column of labels or scores."""
+    # Pairs without any labels, as the training part of Opusparcus, are all taken for paraphrases.
+    if column is None or (not labelled and batch.column(column).null_count == batch.num_rows):
+        return np.ones(batch.num_rows, np.float32)
+    if column != source.label:
+        return source.read_scores(batch, start)
+    labels = source.read_labels(batch, start)
+    if labels.null_count:
+        row = start + labels.is_null().index(True).as_py() + 1
+        problem = f"row {row} has no {column}"
+        raise InputError(problem, path=source.path, remedy="give it one, 1 for a paraphrase and 0 for another pair")
+    return labels.to_numpy(zero_copy_only=False).astype(np.float32)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..data.pair_rows import PairRows, PairSource
-from ..errors import InputError
+from ..data.schema import with_column
 from ..messages import log
 from ..vectors.exact_search import find_nearest
 from ..vectors.similarity import unit_rows
@@ -144,8 +144,8 @@ def mine_hard_negatives(pairs: PairSource, encoder: Any, *, max_pairs: int | Non
         encoder = SentenceEncoder.from_pretrained(encoder)
     rows = PairRows(pairs)
     blocks = [batch for _, batch in rows.batches(rows.columns, max_pairs=max_pairs, seed=seed)]
-    if not blocks:
-        raise InputError("the data set has no pairs", path=rows.path, remedy="give pairs of sentences")
+    if rows.label in rows.rows.class_names:  # which the new data set would lack
+        blocks = [with_column(batch, rows.label, rows.read_labels(batch)) for batch in blocks]
     first, second = (list(chain.from_iterable(side)) for side in zip(*map(rows.texts, blocks), strict=True))
     related: dict[str, set[str]] = defaultdict(set)
     for pair in zip(first, second, strict=True):

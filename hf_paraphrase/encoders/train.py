@@ -119,7 +119,8 @@ def _pairs(settings: EncoderSettings, tokenizer: Any) -> EncodedPairs:
     if settings.hard_negatives is not None:
         source = mine_hard_negatives(settings.pairs, settings.hard_negatives, **sample)
     labelled = loss_requires(LOSSES[settings.loss], LABELS)
-    pairs = encode_pairs(source, tokenizer, labelled=labelled, scratch=scratch_folder(settings.output), **sample)
+    labels: dict[str, Any] = {"labelled": labelled, "positive_label": settings.positive_label}
+    pairs = encode_pairs(source, tokenizer, **labels, scratch=scratch_folder(settings.output), **sample)
     if pairs.dropped:
         log(f"{pairs.dropped} pairs with an empty side left out")
     if pairs.not_paraphrases:

@@ -244,6 +244,12 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
         group="training",
     )
     max_pairs: int | None = setting("train on a random sample of N pairs", None, at_least=1, group="training")
+    positive_label: str | None = setting(
+        "the label, or the name of the class, that means paraphrase, where it is not 1, true, paraphrase, duplicate "
+        "or entailment; pairs with other labels are no paraphrases",
+        None,
+        group="training",
+    )
 
     def check(self) -> None:
         """Refuses what does not fit, and puts the defaults that depend on others in their places."""

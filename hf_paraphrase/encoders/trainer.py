@@ -20,8 +20,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallba
 
 from ..artefacts.cards import Card, write_card
 from ..artefacts.provenance import fingerprint, write_provenance
+from ..data.labels import require_label
 from ..data.pair_rows import PairRows, PairSource
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
@@ -31,7 +32,7 @@ from ..vectors.similarity import unit_rows
 from .architectures import DROPOUTS
 from .backends.padded_batches import evaluation_mode
 from .backends.pooled_transformer import PooledTransformer
-from .encoded_pairs import LABEL, SCORE, EncodedPairs, PairCollator, encode_pairs
+from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import as_trainable_encoder, untrained_encoder
 from .losses import LABELS, loss_options, loss_requires
 from .model_folder import card_of_source, card_values, sizes_of, write_model_files
@@ -348,14 +349,16 @@ def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
     from ..vectors.metrics import average_precision, pearson
 
     rows = PairRows(pairs)
-    column = next((name for name in (LABEL, SCORE) if name in rows.columns), None)
-    if column is None:
-        raise InputError("the pairs of eval_dataset have no column label or score", remedy="give graded pairs")
-    batches = [batch for _, batch in rows.batches([*rows.sides, column])]
-    texts, labels = map(rows.texts, batches), [batch.column(column).to_pylist() for batch in batches]
+    column = require_label(rows.columns, "the pairs of eval_dataset")
+    batches = []
+    for _, batch in rows.batches([*rows.sides, column]):
+        grades = rows.read_labels(batch) if column == rows.label else batch.column(column)
+        # Pairs without a label or score cannot be scored.
+        batches.append((batch.filter(grades.is_valid()), grades.drop_null().to_pylist()))
+    texts, labels = (rows.texts(batch) for batch, _ in batches), [grades for _, grades in batches]
     sides = [[*chain(*side)] for side in zip(*texts, strict=True)] or [[], []]
     first, second = (unit_rows(encoder.encode(side)) for side in sides)
-    measure = average_precision if column == LABEL else pearson
+    measure = average_precision if column == rows.label else pearson
     return {DEV_SCORE: 100 * float(measure((first * second).sum(1), np.array([*chain(*labels)])))}
 
 

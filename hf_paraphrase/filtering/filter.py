@@ -99,6 +99,7 @@ def filter(settings: FilterSettings) -> DataFolder:
                     seed=settings.seed,
                     negatives=settings.negatives,
                     path=folder.path,
+                    class_names=folder.rows(split).class_names,
                 )
                 counts["noise"] = pc.sum(parts[0].column(NOISE)).as_py() if settings.noise else 0
                 counts["negatives"] = sum(part.num_rows for part in parts[1:])

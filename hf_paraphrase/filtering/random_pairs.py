@@ -6,13 +6,14 @@ and on as many random pairs as negatives (section 3.2). Here the share of wrong 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..data.labels import PairLabels, find_label
 from ..data.schema import with_column
 from ..errors import InputError
 from ..text.hashing import are_among, draw_keys
@@ -24,7 +25,13 @@ _DRAWING_NEGATIVES, _DRAWING_NOISE = 3, 4
 
 
 def with_random_pairs(
-    pairs: pa.Table, *, noise: float = 0.0, seed: int = 0, negatives: int | None = None, path: Path | None = None
+    pairs: pa.Table,
+    *,
+    noise: float = 0.0,
+    seed: int = 0,
+    negatives: int | None = None,
+    path: Path | None = None,
+    class_names: Mapping[str, Sequence[str]] | None = None,
 ) -> list[pa.Table]:
     """Makes some pairs random, and as many negatives as there are pairs; returns the positives, then the negatives.
 
@@ -37,12 +44,12 @@ def with_random_pairs(
     with `seed`; `negatives` is the seed of the negatives.
     """
     # Without any label, as in the training part of Opusparcus, a pair is taken for a paraphrase.
-    if LABEL in pairs.column_names and pc.any(pc.not_equal(pairs.column(LABEL), 1)).as_py():
-        raise InputError(
-            "some pairs are not labelled 1: random pairs are made from paraphrases only",
-            path=path,
-            remedy="add --keep 'label==1'",
-        )
+    label = find_label(pairs.column_names)
+    if label is not None and pairs.column(label).null_count < pairs.num_rows:
+        labels = PairLabels(label, class_names, path=None if path is None else str(path)).read(pairs.column(label))
+        if labels.null_count or pc.any(pc.not_equal(labels, 1)).as_py():
+            problem = f"some pairs are no paraphrases by their {label}: random pairs are made from paraphrases only"
+            raise InputError(problem, path=path, remedy=f"leave them out first, e.g. with --keep '{label}==1'")
     first, second = (
         np.concatenate([draw_keys(pc.fill_null(chunk, "")) for chunk in pairs.column(side).chunks]) for side in SIDES
     )

@@ -53,7 +53,7 @@ def test_pairs_without_any_label_are_paraphrases_unless_the_labels_are_to_be_lea
     rows = pairs_of(ROWS[:5], [None] * 5)
     pairs = encode_pairs(rows, tokenizer)
     assert len(pairs) == 5 and pairs.not_paraphrases == 0
-    with pytest.raises(InputError, match="label None"):
+    with pytest.raises(InputError, match="has no label"):
         encode_pairs(rows, tokenizer, labelled=True)
     with pytest.raises(InputError, match="neither 0 nor 1"):
         encode_pairs(pairs_of(ROWS[:3], [1, 2, 0]), tokenizer)

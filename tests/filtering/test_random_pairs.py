@@ -62,7 +62,7 @@ def test_draws_follow_their_seeds_and_not_the_batches():
 
 
 def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused():
-    with pytest.raises(InputError, match="not labelled 1"):
+    with pytest.raises(InputError, match="are no paraphrases"):
         made(table(4, label=[1, 1, 0, 1]), negatives=0)
     assert "noise" not in made(table(4, label=pa.array([None] * 4, pa.int8())), negatives=0).column_names
     with pytest.raises(InputError, match="--noise"):

@@ -7,24 +7,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ...errors import UsageError
+from ...errors import InputError, UsageError
+from ...messages import log
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
 from ..folder import check_split_name
-from ..records import numbered_texts, read_records, require_once
+from ..labels import LABEL, SCORE, PairLabels, find_label, find_score
+from ..pair_rows import NEGATIVES
+from ..readers import LINE
+from ..records import require_once
 from ..rows import Rows, open_rows
-from ..schema import PAIRS, is_text, require_columns, usual_pair_columns
+from ..schema import PAIRS, is_number, is_text, require_columns, usual_pair_columns
 from ..text_blocks import LineErrors
-from ..text_files import Field, HeaderSettings, read_tsv, typed
+from ..text_files import Field, HeaderSettings, header_of, parse_column, read_tsv, without_returns
 from .preparation import recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
 
 _NAME = re.compile(r"[A-Za-z]\w*")
-_TYPES = {"score": pa.float64(), "label": pa.int64()}
+_WORDING = {LABEL: "a label of paraphrases or of other pairs, such as 1 and 0", SCORE: "a number"}
+_REMEDY = {
+    LABEL: "fix it, name the label of paraphrases with --positive-label, or leave a header out with --header yes",
+    SCORE: "fix it, name the fields with --columns, or leave a header out with --header yes",
+}
 _KINDS = ("tsv", "csv", "jsonl", "parquet", "dataset")
 _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
@@ -56,15 +66,21 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
     )
     subset: str | None = setting("the configuration of --dataset, such as pair", None, only_with="dataset")
     columns: str = setting(
-        "output columns, separated by commas or spaces: sentence1, sentence2, score (a number), label (a whole "
-        "number, 1 = paraphrase); any other name becomes a column of strings. For --tsv, list the fields in their "
-        "order, with _ for a field to skip (at the end of a line it may be absent); for other formats, write "
-        "name=theirs if the file has another name. If not given, the usual names are recognised (anchor and "
-        "positive, text1 and text2, question1 and question2, premise and hypothesis), and with --dataset all "
-        "columns of texts and numbers are kept",
+        "output columns, separated by commas or spaces: sentence1, sentence2, score (a number), label (1 = "
+        "paraphrase), and others. For a --tsv file without header, list the fields in their order, with _ for a "
+        "field to skip (at the end of a line it may be absent); for other formats, write name=theirs if the file has "
+        "another name. By default the usual names are recognised: anchor and positive, text1 and text2, question1 and "
+        "question2, premise and hypothesis, and columns of labels, scores and negatives",
         "sentence1,sentence2",
         separator=",",
     )
+    keep_columns: bool = setting("keep all other columns too", False)
+    positive_label: str | None = setting(
+        "the label, or the name of the class, that means paraphrase, where it is not 1, true, paraphrase, duplicate "
+        "or entailment; other labels become 0",
+        None,
+    )
+    encoding: str | None = setting("the encoding of CSV and JSON lines files, such as cp1252 [default: utf-8]", None)
     split: str = setting("the name of the split", "train")
     lang: str = setting("language code of the sentences", "en", names=["--lang", "--language"])
 
@@ -87,79 +103,140 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         """The name of the file."""
         return f"Paraphrase pairs ({self.path.name})"
 
-    def _names(self) -> list[tuple[str, str]]:
+    def _entries(self) -> list[tuple[str, str]]:
         """Returns the names in `columns`, each with its name in a file whose columns have names."""
-        names = [(entry.strip(), entry.strip()) for entry in self.columns.split(",")]
+        entries = [(entry.strip(), entry.strip()) for entry in self.columns.split(",")]
         if self.kind != "tsv":
-            parts = [name.partition("=") for name, _ in names]
-            names = [(name.strip(), theirs.strip() if sign else name.strip()) for name, sign, theirs in parts]
-        kept = [name for name, _ in names if name != "_" or self.kind != "tsv"]
-        sides = {"sentence1", "sentence2"} <= set(kept) and len(set(kept)) == len(kept)
-        if not sides or not all(_NAME.fullmatch(name) for name in kept) or not all(theirs for _, theirs in names):
+            parts = [name.partition("=") for name, _ in entries]
+            entries = [(name.strip(), theirs.strip() if sign else name.strip()) for name, sign, theirs in parts]
+        kept = [name for name, _ in entries if name != "_" or self.kind != "tsv"]
+        sides = {*PAIRS.names} <= set(kept) and len(set(kept)) == len(kept)
+        if not sides or not all(_NAME.fullmatch(name) for name in kept) or not all(theirs for _, theirs in entries):
             problem = f"--columns `{self.columns}` must name sentence1 and sentence2, each name once"
             how = "e.g. --columns sentence1,sentence2,_ for the fields of --tsv, elsewhere names or name=theirs"
             raise UsageError(problem, remedy=how)
-        return names
+        return entries
 
     def parts(self) -> list[Part]:
         """Returns the one part; its schema has `sentence1`, `sentence2`, then the other columns in their order."""
         files = [] if self.kind == "dataset" else [self.path]
-        schema = pa.schema([(field.name, field.kind) for field in self._columns[1]])
-        return [Part(self.split, schema, files, self._read, training=True)]
+        return [Part(self.split, self._schema, files, self._read, training=True)]
 
     def check(self) -> None:
         """Checks everything that can be checked before reading."""
-        self._names()
+        self._entries()
         check_split_name(self.split)
         super().check()
 
     @cached_property
     def _rows(self) -> Rows:
         if self.kind == "dataset":
-            return open_rows(self.dataset, self.split, subset=self.subset, roles=())
-        return open_rows(self.path, roles=())
+            return open_rows(self.dataset, self.split, subset=self.subset, roles=(), encoding=self.encoding)
+        errors = LineErrors(self.on_error)
+        return open_rows(self.path, roles=(), kind=self.kind, encoding=self.encoding, errors=errors)
 
     @cached_property
-    def _columns(self) -> tuple[dict[str, str], list[Field]]:
-        """The names of the columns in the file, and the fields to make."""
-        names = dict(self._names())
-        if self.kind == "dataset":
-            if not is_given(self, "columns"):
-                return _all_columns(self._rows.schema, self.dataset)
-            self._rows.require(*names.values())
-        elif self.kind != "tsv" and not is_given(self, "columns"):
-            names |= usual_pair_columns(self._rows.columns)
-        others = [name for name in names if name not in {"_", *PAIRS.names}]
-        return names, [Field(name, _TYPES.get(name, pa.string())) for name in (*PAIRS.names, *others)]
+    def _header(self) -> list[str] | None:
+        """The names in the first line of --tsv, if it names the sides of pairs."""
+        names = [name for name, _ in self._entries()]
+        if self.kind != "tsv" or self.header == "no":
+            return None
+        return header_of(self.path, names)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The names of the columns to make, the sides first, each with its name in the data."""
+        entries = {ours: theirs for ours, theirs in self._entries() if ours != "_" or self.kind != "tsv"}
+        present = (self._header or []) if self.kind == "tsv" else self._rows.columns
+        if not is_given(self, "columns") and (usual := usual_pair_columns(present)):
+            entries = usual
+            for ours, theirs in (
+                (LABEL, find_label(present, usual.values())),
+                (SCORE, find_score(present, usual.values())),
+            ):
+                entries |= {ours: theirs} if theirs else {}
+            entries |= {name: name for name in present if NEGATIVES.fullmatch(name)}
+        if self.kind != "tsv":
+            require_columns(present, entries.values(), str(self.path), remedy=_NAME_IT)
+            for theirs in entries.values():
+                require_once(present, theirs, self.path, _NAME_IT)
+        taken = {*entries, *entries.values()}
+        others = [name for name in present if name not in taken and _NAME.fullmatch(name)]
+        if self.keep_columns:
+            entries |= {name: name for name in others}
+        elif (label := find_label(present, entries.values())) in others:
+            log(
+                f"{self.path}: the column {label} is left out, so that all pairs are taken for paraphrases",
+                warning=True,
+            )
+        elif others:
+            log(f"{self.path}: columns that are left out: {', '.join(others)} (--keep-columns keeps them)")
+        return {name: entries.pop(name) for name in PAIRS.names} | entries
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        kinds = {**dict.fromkeys(PAIRS.names, pa.string()), LABEL: pa.int64(), SCORE: pa.float64()}
+        theirs = pa.schema([]) if self.kind == "tsv" else self._rows.schema
+        return pa.schema(
+            [
+                (name, kinds.get(name) or (pa.string() if self.kind == "tsv" else theirs.field(column).type))
+                for name, column in self._names.items()
+            ]
+        )
 
     def _read(self, errors: LineErrors) -> Iterator[pa.Table]:
-        names, fields = self._columns
-        if self.kind == "parquet":
-            for theirs in names.values():
-                require_once(self._rows.columns, theirs, self.path, _NAME_IT)
+        labels = PairLabels(LABEL, self._class_names(), positive=self.positive_label, path=str(self.path))
+        for lines, columns in self._blocks(errors):
+            good = np.ones(len(lines), bool)
+            for name in PAIRS.names:
+                columns[name] = self._texts(name, columns[name])
+            for name in (LABEL, SCORE):
+                if name not in columns:
+                    continue
+                values = columns[name]
+                if name == LABEL:
+                    columns[name], fits = labels.try_read(values)
+                elif is_number(values.type):
+                    fits = pc.fill_null(pc.is_finite(values), True).to_numpy(zero_copy_only=False)
+                else:
+                    columns[name], fits = parse_column(values, Field(SCORE, pa.float64(), may_be_null=True))
+                for row in np.flatnonzero(good & ~fits):
+                    problem = f"{name} `{values[int(row)]}` is not {_WORDING[name]}"
+                    errors.handle(problem, self.path, int(lines[row]), _REMEDY[name])
+                good &= fits
+            table = pa.table(columns).select(self._schema.names).cast(self._schema)
+            yield table if good.all() else table.filter(pa.array(good))
+
+    def _class_names(self) -> dict[str, list[str]]:
+        names = {} if self.kind == "tsv" else self._rows.class_names
+        return {LABEL: names.get(self._names.get(LABEL, ""), [])}
+
+    def _blocks(self, errors: LineErrors) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+        """Streams the columns of the data under our names, with the numbers of their lines or rows."""
         if self.kind == "tsv":
-            blocks = read_tsv(self.path, [name for name, _ in self._names()], errors, header=self.header)
-        elif self.kind in ("dataset", "parquet"):
-            blocks = numbered_texts(self._rows.batches(list(names.values())), names, self.dataset, _NAME_IT)
-        else:
-            blocks = read_records(self.path, self.kind, names, errors, remedy=_NAME_IT)
-        remedy = "fix it, name the fields with --columns, or leave a header out with --header yes"
-        return (table for _, table in typed(blocks, fields, self.path, errors, remedy))
+            ours = {theirs: name for name, theirs in self._names.items()}
+            fields = [ours.get(name, "_") for name in self._header or ()]
+            if self._header is None or is_given(self, "columns"):
+                fields = [name for name, _ in self._entries()]
+            for lines, columns in read_tsv(self.path, fields, errors, header=self.header):
+                for name in {*columns} - {*PAIRS.names}:
+                    columns[name] = pc.if_else(pc.equal(columns[name], ""), None, columns[name])
+                yield lines, columns
+            return
+        reader = self._rows.reader
+        reader.errors = errors
+        row = 1
+        for batch in reader.batches([LINE, *self._names.values()] if reader.has_lines else [*self._names.values()]):
+            lines = np.arange(row, row + batch.num_rows)
+            row += batch.num_rows
+            columns = dict(zip(self._names, batch.columns[reader.has_lines :], strict=True))
+            yield batch.column(0).to_numpy() if reader.has_lines else lines, columns
+
+    def _texts(self, name: str, column: pa.Array) -> pa.Array:
+        if not is_text(column.type) and not pa.types.is_null(column.type):
+            problem = f"column for {name} is of type {column.type}, not text"
+            raise InputError(problem, path=self.path, remedy=_NAME_IT)
+        return without_returns(column.cast(pa.string()))
 
 
 prepare_pairs = recipe_of("pairs", PairsSource)
-
-
-def _all_columns(schema: pa.Schema, dataset: str) -> tuple[dict[str, str], list[Field]]:
-    """Chooses the sides of pairs by their usual names, and all other columns of texts and numbers."""
-    names = usual_pair_columns(schema.names)
-    require_columns({**names, **dict.fromkeys(schema.names)}, PAIRS.names, dataset)
-    fields = [Field(name) for name in names]
-    taken = set(names.values())
-    for column in schema:
-        integer = pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)
-        kind = pa.int64() if integer else pa.float64() if pa.types.is_floating(column.type) else pa.string()
-        if column.name not in taken and _NAME.fullmatch(column.name) and (is_text(column.type) or kind != pa.string()):
-            names[column.name] = column.name
-            fields.append(Field(column.name, kind, may_be_null=True))
-    return names, fields

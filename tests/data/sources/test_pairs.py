@@ -16,11 +16,10 @@ import hf_paraphrase.data.text_blocks as text_blocks
 from hf_paraphrase import prepare_bitext, score, train_nmt, train_tokenizer
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
-from hf_paraphrase.data.records import read_records
+from hf_paraphrase.data.readers import CsvReader
 from hf_paraphrase.data.sentences import SentenceCorpus, lines_of_file
 from hf_paraphrase.data.sources.pairs import PairsSource
 from hf_paraphrase.data.sources.rows import SourceRows
-from hf_paraphrase.data.text_files import LineErrors
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.mining.collections import read_collection
 
@@ -54,9 +53,9 @@ def test_csv_that_python_writes_comes_back_exactly_whatever_the_block_size(tmp_p
     path.write_bytes(text.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text_blocks, "BLOCK_BYTES", block)
-        blocks = [block for _, block in read_records(path, "csv", {"a": "right", "b": "left"}, LineErrors())]
-    found = [row for block in blocks for row in zip(*(column.to_pylist() for column in block.values()), strict=True)]
-    assert found == [(as_read(row[1]), as_read(row[0])) for row in rows]
+        batches = list(CsvReader([path], {}).batches(["right", "left"]))
+    found = [tuple(row.values()) for batch in batches for row in batch.to_pylist()]
+    assert found == [(as_read(row[1]) or None, as_read(row[0]) or None) for row in rows]
 
 
 def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_path):
@@ -110,8 +109,10 @@ def test_whatever_load_dataset_opens_becomes_a_folder(tmp_path, monkeypatch):
     pq.write_table(pa.table({**rows, "vector": [[1.0], [2.0]]}), tmp_path / "set" / "train.parquet")
     assert main(["prepare", "pairs", "--dataset", "set", "--output", "out"]) == 0
     made = DataFolder("out").table()
-    assert made.column_names == ["sentence1", "sentence2", "negative", "score", "n"]
-    assert made.to_pylist()[1] == {"sentence1": "c", "sentence2": "d", "negative": "y", "score": None, "n": 2}
+    pair = {"sentence1": "c", "sentence2": "d", "score": None, "negative": "y"}
+    assert made.to_pylist()[1] == pair
+    assert main(["prepare", "pairs", "--dataset", "set", "--keep-columns", "--output", "whole"]) == 0
+    assert DataFolder("whole").table().to_pylist()[1] == pair | {"n": 2, "vector": [2.0]}
     record = json.loads((tmp_path / "out" / "provenance.json").read_text())
     assert [item["name"] for item in record["inputs"]] == ["set"]
     (tmp_path / "json").mkdir()
@@ -185,7 +186,7 @@ def test_a_csv_without_a_header_is_refused_alike_by_every_reader(tmp_path, monke
 def test_all_layouts_give_the_same_rows(tmp_path):
     rows = [
         {"sentence1": 'a "quoted", text', "sentence2": "NA", "score": 4.25, "label": 1, "kind": "x"},
-        {"sentence1": "c", "sentence2": "null", "score": 0.1, "label": 0, "kind": ""},
+        {"sentence1": "c", "sentence2": "null", "score": 0.1, "label": 0, "kind": "y"},
     ]
     raw = [dict(zip(("left", "right", "sim", "gold", "kind"), row.values(), strict=True)) for row in rows]
     with (tmp_path / "a.csv").open("w", newline="") as stream:
@@ -209,9 +210,9 @@ def test_all_layouts_give_the_same_rows(tmp_path):
         ({"tsv": "a.csv", "columns": "sentence1,sentence2,sentence2"}, UsageError, "--columns"),
         ({"csv": "a.csv", "columns": "sentence1=,sentence2"}, UsageError, "name=theirs"),
         (
-            {"csv": "a.csv", "columns": "sentence1=x,sentence2=a"},
+            {"parquet": "n.parquet", "columns": "sentence1=x,sentence2=a"},
             InputError,
-            r"no column `x`.*--columns.*the columns are a, b",
+            r"missing column x.*--columns.*the columns are a, b",
         ),
         ({"csv": "a.csv", "columns": "sentence1=a,sentence2=b"}, InputError, "more than one column `b`"),
         ({"dataset": "set"}, InputError, r"missing columns sentence1.*--columns sentence1="),
