@@ -292,6 +292,9 @@ def prepare_pairs(
     dataset: _Input = "",
     subset: str | None = None,
     columns: str = "sentence1,sentence2",
+    keep_columns: bool = False,
+    positive_label: str | None = None,
+    encoding: str | None = None,
     split: str = "train",
     lang: str = "en",
 ) -> DataFolder:
@@ -493,6 +496,7 @@ def train_encoder(
     max_grad_norm: float = 0.0,
     precision: str = "fp32",
     max_pairs: int | None = None,
+    positive_label: str | None = None,
 ) -> SentenceEncoder:
     """Trains a sentence encoder on pairs (paper 000, section 4.2) and writes its folder, with card and record."""
 

@@ -55,7 +55,7 @@ def test_pairs_without_any_label_are_paraphrases_unless_the_labels_are_to_be_lea
     assert len(pairs) == 5 and pairs.not_paraphrases == 0
     with pytest.raises(InputError, match="has no label"):
         encode_pairs(rows, tokenizer, labelled=True)
-    with pytest.raises(InputError, match="neither 0 nor 1"):
+    with pytest.raises(InputError, match="does not say whether"):
         encode_pairs(pairs_of(ROWS[:3], [1, 2, 0]), tokenizer)
 
 
