@@ -50,10 +50,12 @@ def card(settings: Any, result: Any) -> Iterator[str]:
 
 
 def translation_scores(settings: Any, result: Any) -> Iterator[str]:
-    """Shows BLEU and chrF of each beam, and their signatures."""
+    """Shows BLEU, chrF2 and TER of each beam, and their signatures."""
+    names = {"BLEU": "bleu", "chrF2": "chrf", "TER": "ter"}
     for score in result.scores:
-        yield f"beam {score['num_beams']:3d}  BLEU {score['bleu']:5.2f}  chrF2 {score['chrf']:5.2f}\n"
-    yield f"BLEU  {result.scores[-1]['bleu_signature']}\nchrF2 {result.scores[-1]['chrf_signature']}\n"
+        values = "".join(f"  {name} {score[key]:5.2f}" for name, key in names.items())
+        yield f"beam {score['num_beams']:3d}{values}\n"
+    yield "".join(f"{name:5} {result.scores[-1][f'{key}_signature']}\n" for name, key in names.items())
 
 
 def measures_of_mining(settings: Any, result: Any) -> Iterator[str]:

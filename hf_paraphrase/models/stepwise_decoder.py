@@ -26,12 +26,14 @@ class SourceProjections(NamedTuple):
         values: (batch, source length, 3 * hidden + readout).
         penalty: Added to the energies, −inf or nearly for padding, fp32 (batch, source length).
         doubled: exp(2 * keys) in fp32; None where :meth:`energies` computes the hyperbolic tangent itself.
+        excluded: Whether a sentence may not use the last so many candidates (batch, candidates); None: it may use all.
     """
 
     keys: Tensor
     values: Tensor
     penalty: Tensor
     doubled: Tensor | None = None
+    excluded: Tensor | None = None
 
     @classmethod
     def for_search(cls, projections: tuple[Tensor, Tensor, Tensor], dtype: torch.dtype) -> SourceProjections:
@@ -124,6 +126,7 @@ class StepwiseDecoder:
         self.of_output = None if output is None else self._layer(output.weight, output.bias)
         self.attention_vector: Tensor = decoder.attention_vector.to(self.dtype)
         self.candidates: Tensor | None = None
+        self.excluded: Tensor | None = None
 
     @classmethod
     @torch.no_grad()
@@ -134,12 +137,18 @@ class StepwiseDecoder:
     def _layer(self, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         return weight.to(self.dtype), None if bias is None else bias.to(self.dtype)
 
-    def restricted(self, candidates: Tensor) -> StepwiseDecoder:
-        """Returns a decoder whose output layer and softmax have distinct tokens alone, `candidates`."""
+    def restricted(self, candidates: Tensor, excluded: Tensor | None = None) -> StepwiseDecoder:
+        """Returns a decoder whose output layer and softmax have distinct tokens alone.
+
+        Args:
+            candidates: The tokens of a batch of sentences.
+            excluded: Whether a sentence may not use the last so many of them (batch, candidates).
+        """
         assert self.of_output is not None
         decoder, (weight, bias) = copy.copy(self), self.of_output
         assert bias is not None
         decoder.candidates = candidates.to(weight.device)
+        decoder.excluded = None if excluded is None else excluded.to(weight.device)
         decoder.of_output = weight.index_select(0, decoder.candidates), bias.index_select(0, decoder.candidates)
         return decoder
 
@@ -184,10 +193,14 @@ class StepwiseDecoder:
         context, from_context = value.split([3 * self.hidden_size, self.readout_size], dim=-1)
         return AttentionStep(state, context, from_context + readout, weights)
 
-    def logits(self, readout: Tensor) -> Tensor:
-        """Computes logits (rows, tokens) of complete readouts (rows, readout)."""
+    def logits(self, readout: Tensor, excluded: Tensor | None = None) -> Tensor:
+        """Computes logits (rows, tokens) of complete readouts (rows, readout), −inf for tokens that are `excluded`."""
         assert self.of_output is not None
-        return linear(linear(maxout(readout), *self.of_maxout), *self.of_output)
+        logits = linear(linear(maxout(readout), *self.of_maxout), *self.of_output)
+        if excluded is not None and excluded.numel():
+            batch, count = excluded.shape
+            logits.view(batch, -1, logits.shape[1])[:, :, -count:].masked_fill_(excluded.unsqueeze(1), -torch.inf)
+        return logits
 
 
 def maxout(readout: Tensor) -> Tensor:

@@ -24,8 +24,8 @@ from ..messages import log
 from ..settings import recipe, setting
 from ..text.normalization import is_blank, normalize_text
 from .bitext import check_languages
-from .evaluate import translation_table
-from .search_settings import SearchJobSettings, SearchOptions, SearchSettings
+from .corpus_scores import translation_table
+from .search_settings import CandidateSettings, SearchJobSettings, SearchOptions, SearchSettings
 
 if TYPE_CHECKING:
     from .translator import Translator
@@ -36,7 +36,7 @@ _LOOP = re.compile(r"(?<!\S)(\S+(?: \S+){0,7})(?: \1){3,}(?!\S)")
 
 
 @dataclass(kw_only=True)
-class BackTranslationSettings(SearchSettings, SearchJobSettings):
+class BackTranslationSettings(SearchSettings, CandidateSettings, SearchJobSettings):
     """Translate the source side of a bitext with beam search and keep the n-best list as paraphrase pairs."""
 
     bitext: str = setting("data folder or its URL, with id, source, target, source_lang", path=True, dataset=True)
@@ -44,14 +44,8 @@ class BackTranslationSettings(SearchSettings, SearchJobSettings):
     split: str = setting("split of the bitext to translate", "train")
     num_beams: int = setting("beam width (paper 000: 50)", 50, at_least=1)
     num_return_sequences: int | None = setting("translations to keep [default: the beam width]", None, at_least=1)
-    lexical_table: str | None = setting(
-        "table made by lexical-table, which limits each batch to a few candidate units", None, path=True
-    )
-    candidates_frequent: int = setting(
-        "most frequent target units that are always candidates", 10_000, at_least=0, only_with="lexical_table"
-    )
-    candidates_per_unit: int = setting(
-        "most probable translations of each source unit that are candidates", 25, at_least=0, only_with="lexical_table"
+    reference_candidates: bool = setting(
+        "the tokens of a sentence's reference are candidates too, as in paper 000", True, only_with="lexical_table"
     )
     max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
     shard_size: int = setting("sentences per shard, the unit of work", 1_000, at_least=1)
@@ -80,6 +74,7 @@ class BackTranslator(BatchFunction):
     source_lang: str | None = None
     target_lang: str | None = None
     task_prefix: str | None = None
+    reference_candidates: bool = True
 
     @cached_property
     def translator(self) -> Translator:
@@ -93,30 +88,33 @@ class BackTranslator(BatchFunction):
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs of rows with `id`, `source`, `target` and `source_lang`; see :func:`back_translated`."""
-        return back_translated(self.translator, table, progress)
+        return back_translated(self.translator, table, progress, references=self.reference_candidates)
 
 
 def back_translated(
-    translator: Translator, table: pa.Table, progress: Progress = no_progress
+    translator: Translator, table: pa.Table, progress: Progress = no_progress, *, references: bool = False
 ) -> tuple[pa.Table, Report]:
     """Translates rows of a bitext with an open model; returns the pairs, in the order of the rows and their ranks.
+
+    With `references`, the tokens of a row's target are among the candidates of its translations.
 
     The report has the numbers of `sentences` and `pairs`, of translations that are `copies` of their source or
     `loops`, and as `skipped` the `id` of every row that has no pair and the `reason`.
     """
     rows = table.select(_COLUMNS).to_pylist()
-    references = [row["target"] or "" for row in rows]
+    targets = [row["target"] or "" for row in rows]
     # A row without a reference has no pair, whatever its source.
     sources = ["" if is_blank(row["target"] or "") else row["source"] or "" for row in rows]
-    outcomes = translator.nbest_lists(sources, rows[0]["source_lang"] if rows else None, progress=progress)
+    language = rows[0]["source_lang"] if rows else None
+    outcomes = translator.nbest_lists(sources, language, references=targets if references else None, progress=progress)
     # Of a model that writes no capitals both sides of a pair have none, or case would distinguish them.
     if getattr(translator.model.config, "lowercase", False):
-        references = [reference.lower() for reference in references]
+        targets = [target.lower() for target in targets]
     pairs: list[dict[str, Any]] = []
     report: Report = {"sentences": len(rows), "pairs": 0, "copies": 0, "loops": 0, "skipped": []}
-    for row, reference, outcome in zip(rows, references, outcomes, strict=True):
+    for row, target, outcome in zip(rows, targets, outcomes, strict=True):
         if isinstance(outcome, str):
-            reason = "empty reference" if is_blank(reference) else outcome
+            reason = "empty reference" if is_blank(target) else outcome
             report["skipped"].append({"id": row["id"], "reason": reason})
             continue
         for rank, hypothesis in enumerate(outcome):
@@ -124,7 +122,7 @@ def back_translated(
             report["copies"] += is_copy(text, row["source"])
             report["loops"] += is_loop(text) and not is_loop(row["source"])
             scores = {"rank": rank, "log_prob": hypothesis.log_prob, "num_tokens": hypothesis.num_tokens}
-            pairs.append({**row, "sentence1": reference, "sentence2": text, **scores})
+            pairs.append({**row, "sentence1": target, "sentence2": text, **scores})
     report["pairs"] = len(pairs)
     return pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), report
 
@@ -157,10 +155,15 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
     shards = cut("train", rows, settings.shard_size, source=settings.split)
     device = settings.device or (None if settings.computes_here else "cpu")
-    candidates = ["candidates_frequent", "candidates_per_unit"] if settings.lexical_table else []
-    given = {name: getattr(settings, name) for name in ("num_return_sequences", *candidates)}
-    options = settings.options(device, **given)
-    translator = BackTranslator(settings.model, options, settings.lexical_table, device, **settings.languages)
+    options = settings.options(device, num_return_sequences=settings.num_return_sequences, **settings.candidates)
+    translator = BackTranslator(
+        settings.model,
+        options,
+        settings.lexical_table,
+        device,
+        **settings.languages,
+        reference_candidates=settings.reference_candidates,
+    )
     output = ShardedOutput(
         settings.output,
         settings,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -47,20 +47,33 @@ class Hypothesis:
 
 
 class SentenceLengths(LogitsProcessor):
-    """The greatest length of the translation of each sentence, with the end token, for plain `generate`.
+    """The maximum length of each sentence's translation, with the end token, and the minimum without, for `generate`.
 
     `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations
     out of the n-best list. Here a hypothesis that is cut is given an end token that costs more than any real one.
     Every translation begins with `start` units.
     """
 
-    def __init__(self, limits: Sequence[int], num_beams: int, start: int, ends: Sequence[int]) -> None:
+    def __init__(
+        self,
+        limits: Sequence[int],
+        num_beams: int,
+        start: int,
+        ends: Sequence[int],
+        minimums: Sequence[int] | None = None,
+    ) -> None:
         self.limits = torch.tensor(limits).repeat_interleave(num_beams)
+        self.minimums = torch.tensor(minimums or [0] * len(limits)).repeat_interleave(num_beams)
         self.start, self.ends = start, list(ends)
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Returns the scores, (rows, vocabulary); beyond its limit a row can only be cut."""
-        over = self.limits <= input_ids.shape[1] - self.start
+        written = input_ids.shape[1] - self.start
+        early = self.minimums > written
+        if bool(early.any()):
+            scores = scores.clone()
+            scores[early.nonzero().to(scores.device), torch.tensor(self.ends, device=scores.device)] = -math.inf
+        over = self.limits <= written
         if not bool(over.any()):
             return scores
         cut = torch.full_like(scores, -math.inf)
@@ -106,6 +119,10 @@ def translate_batch(
     sources, mask = padded_sources(model, tokenizer, input_ids)
     greatest = target_limit(model) or _MOST_TARGET_UNITS
     limits = [max(1, min(greatest, math.floor(options.max_length_ratio * len(ids)))) for ids in input_ids]
+    minimums = [
+        min(limit - 1, math.floor(options.min_length_ratio * len(ids)))
+        for limit, ids in zip(limits, input_ids, strict=True)
+    ]
     ends = end_units(model, tokenizer)
     lead = len(decoder_start(model))
     if fast_search_applies(model):
@@ -117,6 +134,7 @@ def translate_batch(
             limits=limits,
             ends=ends,
             length_penalty=options.length_penalty,
+            minimums=minimums,
             steps=steps,
         )
         sequences = units_found[:, : options.num_return_sequences].flatten(0, 1)
@@ -125,7 +143,7 @@ def translate_batch(
         if getattr(model.generation_config, "renormalize_logits", False):
             # `generate` would do so last, and give the end of a cut hypothesis the whole probability.
             processors.append(LogitNormalization())
-        processors.append(SentenceLengths(limits, options.num_beams, lead, ends))
+        processors.append(SentenceLengths(limits, options.num_beams, lead, ends, minimums))
         sequences = model.generate(
             input_ids=sources,
             attention_mask=mask,
@@ -183,22 +201,35 @@ def translate(
     num_beams: int = 5,
     length_penalty: float = 1.0,
     max_length_ratio: float = MAX_LENGTH_RATIO,
+    options: SearchOptions | None = None,
+    decoder_for: Callable[[list[list[int]]], StepwiseDecoder | None] = lambda input_ids: None,
     progress: Progress = no_progress,
 ) -> list[str]:
     """Translates texts, in their order; a blank text has an empty translation, a single text is a list of one.
 
-    A text that is longer than the model reads is cut. Settings are those of :class:`.SearchOptions`; `progress` is
-    called with the number of sentences done since the last call.
+    A text that is longer than the model reads is cut.
+
+    Args:
+        model: The model, in its evaluation mode meanwhile.
+        tokenizer: Its tokenizer.
+        texts: The sources.
+        num_beams: The beam width; like the next two a setting of :class:`.SearchOptions`.
+        length_penalty: The exponent of the length in ranking.
+        max_length_ratio: The maximum length of a translation.
+        options: All settings of the search, instead of the three.
+        decoder_for: Makes the decoder of a batch; see `steps` of :func:`translate_batch`.
+        progress: Called with the number of sentences done since the last call.
     """
-    options = SearchOptions(num_beams, 1, length_penalty=length_penalty, max_length_ratio=max_length_ratio)
+    options = options or SearchOptions(num_beams, 1, length_penalty=length_penalty, max_length_ratio=max_length_ratio)
     texts = list_of_texts(texts)
     input_ids = source_units(model, tokenizer, texts, truncation=True)
     filled = [index for index, ids in enumerate(input_ids) if ids]
     translations = [""] * len(texts)
     with evaluation_mode(model):
-        for chosen in search_batches(model, [len(input_ids[index]) for index in filled], num_beams):
+        for chosen in search_batches(model, [len(input_ids[index]) for index in filled], options.num_beams):
             indices = [filled[position] for position in chosen]
-            nbest_lists = translate_batch(model, tokenizer, [input_ids[index] for index in indices], options)
+            batch = [input_ids[index] for index in indices]
+            nbest_lists = translate_batch(model, tokenizer, batch, options, steps=decoder_for(batch))
             for index, nbest in zip(indices, nbest_lists, strict=True):
                 translations[index] = nbest[0].text
             progress(len(indices))

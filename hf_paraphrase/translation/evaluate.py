@@ -1,11 +1,10 @@
-"""The recipe of the verb `evaluate-nmt`: BLEU and chrF of a translation model on a bitext."""
+"""The command `evaluate-nmt`: BLEU, chrF2 and TER of a translation model on a bitext."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,19 +22,28 @@ from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log
 from ..settings import recipe, setting
-from ..tables import format_table
-from .bitext import check_languages, normalized_sources
-from .search_settings import SearchSettings
+from .bitext import COLUMNS, check_languages, normalized_sources
+from .corpus_scores import METRICS, TOKENIZERS, check_target_language, corpus_scores, translation_table
+from .search_settings import CandidateSettings, SearchSettings
 
 
 @dataclass(kw_only=True)
-class TranslationEvaluationSettings(SearchSettings):
-    """Translate the source side of a bitext and print sacrebleu's BLEU and chrF2 with their signatures."""
+class TranslationEvaluationSettings(SearchSettings, CandidateSettings):
+    """Translate the source side of a bitext and print sacrebleu's BLEU, chrF2 and TER with their signatures."""
 
     bitext: str = setting("data folder with the columns source and target", path=True, dataset=True)
     split: str = setting("split to translate", "test")
     num_beams: list[int] = setting("beam widths, each evaluated separately; 1 is greedy search", [5], at_least=1)
-    cased: bool = setting("compute case-sensitive scores (by default case is ignored)", False)
+    precision: str = setting(
+        "precision of the search; auto: bf16 if the hardware supports it", "fp32", choices=["auto", "bf16", "fp32"]
+    )
+    lowercase: bool = setting("ignore case in BLEU and chrF2 [default: for a model of lower-cased text]", False)
+    cased: bool = setting("count case also for a model of lower-cased text", False, excludes="lowercase")
+    bleu_tokenizer: str | None = setting(
+        "sacrebleu's tokenizer for BLEU [default: by the target language: zh, ja-mecab, ko-mecab, char, else 13a]",
+        None,
+        choices=TOKENIZERS,
+    )
     max_sentences: int | None = setting("translate only the first N sentences", None, at_least=1)
     output: str | None = setting("JSON file for the scores", None)
     translations: str | None = setting("text file for the translations of the last beam width", None, written=True)
@@ -46,42 +54,16 @@ class TranslationEvaluationSettings(SearchSettings):
 class EvaluatedTranslation(NamedTuple):
     """The scores of every beam width, in order, and the translations of the last.
 
-    Scores are `bleu` and `chrf` with their signatures, `num_beams`, `sentences`, and how many `sources_cut`.
+    Scores are `bleu`, `chrf` and `ter` with their signatures, `num_beams`, `sentences`, and how many `sources_cut`.
     """
 
     scores: list[dict[str, Any]]
     translations: list[str]
 
 
-def corpus_scores(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = True) -> dict[str, Any]:
-    """Scores detokenised translations against one reference each; `lowercase` ignores case (sacrebleu's `-lc`).
-
-    Returns `bleu` and `chrf` (chrF2) in percent, with the signatures that make them comparable.
-    """
-    from sacrebleu.metrics import BLEU, CHRF
-
-    metrics = {"bleu": BLEU(lowercase=lowercase), "chrf": CHRF(lowercase=lowercase)}
-    scores = {name: item.corpus_score(list(hypotheses), [list(references)]).score for name, item in metrics.items()}
-    return scores | {f"{name}_signature": str(item.get_signature()) for name, item in metrics.items()}
-
-
-def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
-    rows = []
-    for _, item in sorted(evaluations.items()):
-        for score in item["scores"] if item.get("kind") == "evaluate-nmt" else []:
-            row = [f"{item['bitext']}, {item['split']}", f"{score['sentences']:,}", str(score["num_beams"])]
-            signatures = f"BLEU: `{score['bleu_signature']}`; chrF2: `{score['chrf_signature']}`"
-            rows.append([*row, f"{score['bleu']:.2f}", f"{score['chrf']:.2f}", signatures])
-    header = ["bitext", "sentences", "beam", "BLEU", "chrF2", "signatures"]
-    if len({row[-1] for row in rows}) == 1:
-        return f"{format_table(header[:-1], [row[:-1] for row in rows])}\n{rows[0][-1]}."
-    return format_table(header, rows) if rows else ""
-
-
 @recipe(TranslationEvaluationSettings)
 def evaluate_nmt(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
-    """Translates the source side of a bitext, and measures BLEU and chrF2 against the target side."""
+    """Translates the source side of a bitext, and measures BLEU, chrF2 and TER against the target side."""
     with ExitStack() as stack:
         for output in filter(None, (settings.output, settings.translations)):
             stack.enter_context(output_file(output, overwrite=settings.overwrite))
@@ -92,12 +74,14 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if settings.update_card:
         check_evaluated_card(settings.model)
     bitext = DataFolder(settings.bitext)
-    table = bitext.table(settings.split, ["source", "target", "source_lang"]).slice(0, settings.max_sentences)
+    names = bitext.schema(settings.split).names
+    columns = [name for name in COLUMNS if name in names or name != "target_lang"]
+    table = bitext.table(settings.split, columns).slice(0, settings.max_sentences)
     if not table.num_rows:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
 
-    from .beam_search import translate
     from .loading import load_translation_model, source_limit, source_units
+    from .translator import Translator
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
     check_languages(settings.model, model, bitext, settings.split)
@@ -108,14 +92,21 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         log(f"{cut:,} of {len(sources):,} sources have more units than the model reads, {limit:,}, and are truncated")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""
-    limits = {"length_penalty": settings.length_penalty, "max_length_ratio": settings.max_length_ratio}
+    language = table["target_lang"][0].as_py() if "target_lang" in columns else None
+    language = language or getattr(model.config, "target_lang", None)
+    check_target_language(language)
+    lowercase = settings.lowercase or (bool(getattr(model.config, "lowercase", False)) and not settings.cased)
+    conventions = {"target_lang": language, "tokenizer": settings.bleu_tokenizer, "lowercase": lowercase}
+    corpus_scores([""], [""], **conventions)  # what is missing shows before the search
     scores: list[dict[str, Any]] = []
     translations: list[str] = []
     for num_beams in settings.num_beams:
+        options = settings.options(settings.device, num_beams=num_beams, num_return_sequences=1, **settings.candidates)
+        translator = Translator(model, tokenizer, options, settings.lexical_table)
         with tqdm(total=len(sources), unit="sentence", desc=f"beam {num_beams}", file=sys.stderr) as bar:
-            translations = translate(model, tokenizer, sources, num_beams=num_beams, **limits, progress=bar.update)
+            translations = translator.translate(sources, progress=bar.update)
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}
-        scores.append(measured | corpus_scores(translations, references, lowercase=not settings.cased))
+        scores.append(measured | corpus_scores(translations, references, **conventions))
     if settings.output is not None:
         write_text_whole(settings.output, json.dumps(scores, indent=2) + "\n")
         log(f"scores saved to {settings.output}")
@@ -151,7 +142,7 @@ def _update_card(settings: TranslationEvaluationSettings, scores: list[dict[str,
             task_name="Translation",
         )
         for score in scores
-        for metric, title, key in (("sacrebleu", "BLEU", "bleu"), ("chrf", "chrF2", "chrf"))
+        for metric, (key, title) in zip(("sacrebleu", "chrf", "ter"), METRICS.items(), strict=True)
     ]
     text = f"## Evaluation\n\nWritten by `hf-paraphrase evaluate-nmt`.\n\n{table}"
     section = "hf-paraphrase evaluate-nmt"

@@ -27,9 +27,28 @@ _CHUNK = 1 << 19
 """Logits that are processed together: what a core's cache holds."""
 
 
-def fast_search_applies(model: PreTrainedModel) -> bool:
-    """Returns whether :func:`fast_beam_search` knows how to decode with a model: exactly RNNsearch, no wrapper."""
+_HARMLESS = frozenset(
+    {"bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "num_beams", "num_return_sequences"}
+    | {"max_length", "max_new_tokens", "length_penalty", "early_stopping", "do_sample", "temperature", "top_k"}
+    | {"top_p", "min_p", "typical_p", "use_cache", "renormalize_logits", "transformers_version"}
+)
+"""Fields of a generation config that the search's own settings replace, or that change nothing in it."""
+
+
+def is_rnn_search(model: PreTrainedModel) -> bool:
+    """Returns whether a model is exactly RNNsearch, no wrapper."""
     return type(model) is RnnSearchForConditionalGeneration
+
+
+def fast_search_applies(model: PreTrainedModel) -> bool:
+    """Returns whether :func:`fast_beam_search` does all that the model's generation config asks for."""
+    return is_rnn_search(model) and not unusual_settings(model)
+
+
+def unusual_settings(model: PreTrainedModel) -> list[str]:
+    """Lists the fields of a model's generation config that only `generate` follows, e.g. `no_repeat_ngram_size`."""
+    given = model.generation_config.to_diff_dict()
+    return sorted(name for name in given if name not in _HARMLESS and not name.startswith(("_", "output_", "return_")))
 
 
 @torch.no_grad()
@@ -42,12 +61,14 @@ def fast_beam_search(
     limits: Sequence[int],
     ends: Sequence[int],
     length_penalty: float = 1.0,
+    minimums: Sequence[int] | None = None,
     steps: StepwiseDecoder | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Searches as `generate` does, faster; a width of 1 is greedy search.
 
     A hypothesis that reaches the limit of its sentence, in units with the end, is ended there at a cost of 1e6 nats,
-    so that it ranks below every finished one. `steps` is the decoder, where it is laid out already or restricted.
+    so that it ranks below every finished one. A hypothesis does not end before the minimum of its sentence, as many
+    tokens without the end. `steps` is the decoder, where it is laid out already or restricted.
 
     Returned are the lists, best first: units after the start, padded with the first of the ends, (batch, num_beams,
     length), and their scores in fp32, (batch, num_beams). Where there are fewer hypotheses the best one is repeated
@@ -61,12 +82,21 @@ def fast_beam_search(
         steps = steps or StepwiseDecoder.for_search(model, dtype=dtype)
         penalty = length_penalty if num_beams > 1 else 0.0
         beams = _Beams(num_beams, torch.tensor(limits, device=device), ends, penalty, decoder_start(model)[0])
-        source, state = SourceProjections.for_search(projections, steps.dtype), steps.start(annotations)
+        source = SourceProjections.for_search(projections, steps.dtype)._replace(excluded=steps.excluded)
+        state = steps.start(annotations)
+        shortest = torch.tensor(minimums or [0] * len(limits), device=device)
+        longest_minimum, written, ended_by = int(shortest.max()), 0, _columns(ends, steps.candidates, device)
         word_readout: Tensor | None = None
         while True:
             attended = steps.attend(state, source)
-            logits = steps.logits(attended.readout if word_readout is None else attended.readout + word_readout)
+            readout = attended.readout if word_readout is None else attended.readout + word_readout
+            logits = steps.logits(readout, source.excluded)
             offsets = beams.scores - log_normalizers(logits).view_as(beams.scores)
+            if written < longest_minimum:
+                # As in the reference's decoder, the other tokens do not get the probability of the end.
+                early = (shortest[beams.active] > written).repeat_interleave(beams.scores.shape[1]).nonzero()
+                logits[early, ended_by] = -torch.inf
+            written += 1
             continuations = best_continuations(logits, offsets, beams.kept)
             if steps.candidates is not None:
                 continuations = continuations._replace(columns=steps.candidates[continuations.columns])
@@ -76,6 +106,12 @@ def fast_beam_search(
             source = source if kept is None else source.select(kept)
             word_gates, word_readout = steps.read_words(beams.prefixes[:, :, -1].flatten())
             state = steps.next_state(attended.select(rows), word_gates)
+
+
+def _columns(tokens: Sequence[int], candidates: Tensor | None, device: torch.device) -> Tensor:
+    """Returns the columns of tokens among the logits."""
+    wanted = torch.tensor(tokens, device=device)
+    return wanted if candidates is None else torch.isin(candidates, wanted).nonzero().squeeze(1)
 
 
 class _Beams:

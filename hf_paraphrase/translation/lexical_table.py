@@ -166,9 +166,10 @@ def estimate_from_units(
 
 
 class CandidateVocabulary:
-    """Chooses the few target units that a batch of sentences may be translated with (Jean et al. 2015).
+    """Chooses the few target tokens that a sentence may be translated with (Jean et al. 2015).
 
-    They are the frequent ones, and likely translations of its source units.
+    They are the frequent ones, likely translations of its source tokens, and those of its reference if it is given.
+    Sentences that are searched together do not share them.
 
     Args:
         table: The lexical table of the model's units.
@@ -184,16 +185,26 @@ class CandidateVocabulary:
         most_frequent = np.argsort(-table.target_counts, kind="stable")[:frequent]
         self.always = np.union1d(most_frequent, np.fromiter(always, dtype=np.int64))
 
-    def for_batch(self, input_ids: Sequence[Sequence[int]]) -> np.ndarray:
-        """Returns the candidates of a batch of source units, one list for all its sentences, ascending (candidates,).
+    def for_sentence(self, input_ids: Sequence[int], reference_ids: Sequence[int] = ()) -> np.ndarray:
+        """Returns the candidates of a sentence that are not candidates of every sentence, ascending.
 
-        Paper 000 adds the units of the references, which tells the search which rare words they have.
+        `reference_ids` are the tokens of its reference, which paper 000 adds: they tell the search its rare words.
         """
-        unit_lists = [self.always]
-        for unit in {unit for ids in input_ids for unit in ids}:
-            begin, end = self.table.offsets[unit], self.table.offsets[unit + 1]
-            unit_lists.append(self.table.targets[begin : min(end, begin + self.per_unit)].astype(np.int64))
-        return np.unique(np.concatenate(unit_lists))
+        offsets, lists = self.table.offsets, [np.asarray(reference_ids, dtype=np.int64)]
+        for token in set(input_ids):
+            begin, end = offsets[token], offsets[token + 1]
+            lists.append(self.table.targets[begin : min(end, begin + self.per_unit)].astype(np.int64))
+        return np.setdiff1d(np.concatenate(lists), self.always)
+
+    def for_batch(self, candidates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Joins the candidates of sentences into those of a batch.
+
+        Returns:
+            The candidates of all sentences, then those of some (candidates,), and whether a sentence may not use the
+            latter (sentences, candidates of some).
+        """
+        some = np.unique(np.concatenate(candidates))
+        return np.concatenate([self.always, some]), np.array([~np.isin(some, own) for own in candidates])
 
 
 @dataclass(kw_only=True)

@@ -15,7 +15,7 @@ from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..models.stepwise_decoder import AttentionStep, SourceProjections, StepwiseDecoder
 from ..text.normalization import is_blank
 from ..tokenization.fast_tokenize import list_of_texts
-from .fast_search import fast_search_applies, log_normalizers
+from .fast_search import is_rnn_search, log_normalizers
 from .loading import decoder_start, end_units, padded, positions, source_limit, source_units
 
 _ROWS_PER_BATCH = 640
@@ -93,7 +93,7 @@ def hypothesis_scores(
     What `generate` reports depends on its arithmetic and its processors. Sources and their mask are (batch, source
     length), `rows` has for each hypothesis the row of its source.
     """
-    if fast_search_applies(model):
+    if is_rnn_search(model):
         return prefix_tree_scores(model, sources, mask, rows, hypotheses)
     start = decoder_start(model)
     own: Any = model

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..errors import UsageError
 from ..jobs.shard_settings import ShardSettings
 from ..settings import Settings, setting
-from ..training.devices import check_device
+from ..training.devices import check_device, is_bf16
 
 MAX_LENGTH_RATIO = 3.0
 """That of the reference."""
@@ -28,6 +29,7 @@ class SearchOptions:
     bf16: bool = False
     candidates_frequent: int | None = None
     candidates_per_unit: int | None = None
+    min_length_ratio: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -39,8 +41,16 @@ class LimitSettings(Settings):
     max_length_ratio: float = setting(
         "maximum length of a translation in units, as a multiple of that of its source", MAX_LENGTH_RATIO, above=0
     )
+    min_length_ratio: float = setting(
+        "minimum length of a translation in tokens, as a multiple of its source's (paper 000's decoder: 0.5)",
+        0.0,
+        at_least=0,
+    )
     length_penalty: float = setting(
         "exponent of the length that divides scores in ranking; 0 ranks by the sum", 1.0, at_least=-50, at_most=50
+    )
+    precision: str = setting(
+        "precision of the search; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]
     )
     device: str | None = setting(
         "device for the models, by its name in torch: cpu, cuda, cuda:1 [default: a GPU if available]", None
@@ -49,8 +59,16 @@ class LimitSettings(Settings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
+        if self.min_length_ratio > self.max_length_ratio:
+            raise UsageError("--min-length-ratio is above --max-length-ratio", remedy="give a smaller one")
         if self.device is not None and getattr(self, "computes_here", True):
             check_device(self.device)
+
+    def options(self, device: str | None, **more: Any) -> SearchOptions:
+        """Returns the settings of the search, with what the machine decides where they leave it open."""
+        names = ("length_penalty", "max_length_ratio", "min_length_ratio")
+        own = {name: getattr(self, name) for name in names}
+        return SearchOptions(**own, bf16=is_bf16(self.precision, device), **more)
 
 
 @dataclass(kw_only=True)
@@ -83,20 +101,39 @@ class SearchSettings(LimitSettings):
 
 
 @dataclass(kw_only=True)
+class CandidateSettings(Settings):
+    """A candidate vocabulary for each sentence (Jean et al. 2015)."""
+
+    GROUP: ClassVar[str] = "search for translations"
+
+    lexical_table: str | None = setting(
+        "table made by lexical-table, which limits each sentence to a few candidate tokens", None, path=True
+    )
+    candidates_frequent: int = setting(
+        "most frequent target tokens that are always candidates", 10_000, at_least=0, only_with="lexical_table"
+    )
+    candidates_per_unit: int = setting(
+        "most probable translations of each source token that are candidates",
+        25,
+        at_least=0,
+        only_with="lexical_table",
+    )
+
+    @property
+    def candidates(self) -> dict[str, int]:
+        """The numbers of candidates, by the names of the options of a search; none without a table."""
+        names = ("candidates_frequent", "candidates_per_unit") if self.lexical_table else ()
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(kw_only=True)
 class SearchJobSettings(LimitSettings, ShardSettings):
     """A search for translations of many sentences, in shards."""
 
     num_beams: int = setting("beam width", 5, at_least=1)
     max_source_tokens: int = setting("skip and record sentences of more sub-word units than this", 250, at_least=1)
-    precision: str = setting(
-        "precision of the search; auto: bf16 if the hardware supports it", "auto", choices=["auto", "bf16", "fp32"]
-    )
     resume: bool = setting("continue the incomplete job for this output", False)
 
     def options(self, device: str | None, **more: Any) -> SearchOptions:
         """Returns the settings of the search, with what the machine decides where they leave it open."""
-        from ..training.devices import is_bf16
-
-        names = ("num_beams", "length_penalty", "max_source_tokens", "max_length_ratio")
-        own = {name: getattr(self, name) for name in names}
-        return SearchOptions(**own, bf16=is_bf16(self.precision, device), **more)
+        return super().options(device, num_beams=self.num_beams, max_source_tokens=self.max_source_tokens, **more)

@@ -290,7 +290,7 @@ def _write(
         split=_DEV_SPLIT,
         metric="sacrebleu",
         value=best["eval_bleu"],
-        name="BLEU (greedy, case-insensitive; it chose the checkpoint)",
+        name="BLEU (greedy; it chose the checkpoint)",
         task_name="Translation",
     )
     run.write(

@@ -28,7 +28,7 @@ from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
 from .beam_search import translate
 from .bitext import BitextSides
-from .evaluate import corpus_scores
+from .corpus_scores import corpus_scores
 
 _USUAL_WARMUP_STEPS = 400
 TokenizedPair = dict[str, list[int]]
@@ -59,7 +59,8 @@ def tokenize_bitext(
 class TranslationTrainer(Trainer):
     """A Trainer with length-bucketed batches of a tokenised bitext, whose evaluation is BLEU of greedy translations.
 
-    With `usual_warmup` the rate rises for 400 steps, or for a tenth of the run if that is shorter.
+    BLEU is sacrebleu's for the target language; it ignores case where the model writes lower case alone. With
+    `usual_warmup` the rate rises for 400 steps, or for a tenth of the run if that is shorter.
     """
 
     def __init__(
@@ -110,12 +111,21 @@ class TranslationTrainer(Trainer):
     def evaluate(
         self, eval_dataset: Any = None, ignore_keys: list[str] | None = None, metric_key_prefix: str = "eval"
     ) -> dict[str, float]:
-        """Translates the dev set greedily and returns `eval_bleu`, case-insensitive, in percent."""
+        """Translates the dev set greedily and returns `eval_bleu` in percent."""
         dev: Any = self.eval_dataset
         model = self.accelerator.unwrap_model(self.model, keep_torch_compile=False)
         with torch.autocast(model.device.type, torch.bfloat16, enabled=self.args.bf16):
             translations = translate(model, self.processing_class, dev.sources, num_beams=1)
-        metrics = {f"{metric_key_prefix}_bleu": corpus_scores(translations, dev.targets)["bleu"]}
+        config: Any = model.config
+        scores = corpus_scores(
+            translations,
+            dev.targets,
+            target_lang=getattr(config, "target_lang", None),
+            lowercase=bool(getattr(config, "lowercase", False)),
+            metrics=["bleu"],
+        )
+        self.bleu_signature = scores["bleu_signature"]
+        metrics = {f"{metric_key_prefix}_bleu": scores["bleu"]}
         self.log(metrics)
         control: TrainerControl = self.control  # type: ignore[has-type]
         self.control = self.callback_handler.on_evaluate(self.args, self.state, control, metrics)

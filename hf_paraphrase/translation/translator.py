@@ -15,9 +15,9 @@ from ..errors import InputError, ModelError, UsageError
 from ..models.stepwise_decoder import StepwiseDecoder
 from ..text.normalization import is_blank
 from ..threads import in_threads, one_thread
-from .beam_search import Hypothesis, search_batches, translate_batch
+from .beam_search import Hypothesis, search_batches, translate, translate_batch
 from .bitext import normalized_sources
-from .fast_search import fast_search_applies
+from .fast_search import fast_search_applies, is_rnn_search, unusual_settings
 from .lexical_table import CandidateVocabulary, LexicalTable, unit_fingerprint
 from .loading import source_limit, source_units
 from .search_settings import SearchOptions
@@ -56,14 +56,41 @@ class Translator:
         most = _MOST_THREADS if is_fast else _MOST_PLAIN_THREADS
         self.threads = min(most, torch.get_num_threads()) if is_on_cpu else 1
 
+    def translate(self, sources: Sequence[str], *, progress: Progress = no_progress) -> list[str]:
+        """Translates sources, normalized where the model needs it, into one text each; see :func:`.translate`."""
+        return translate(
+            self.search_model,
+            self.tokenizer,
+            sources,
+            options=self.options,
+            decoder_for=self._decoder_for,
+            progress=progress,
+        )
+
+    def _decoder_for(
+        self, input_ids: list[list[int]], references: Sequence[Sequence[int]] | None = None
+    ) -> StepwiseDecoder | None:
+        """Returns the decoder of RNNsearch with the candidates of a batch; None for other models."""
+        if self.steps is None or self.vocabulary is None:
+            return self.steps
+        own = map(self.vocabulary.for_sentence, input_ids, references or [()] * len(input_ids))
+        candidates, excluded = self.vocabulary.for_batch(list(own))
+        return self.steps.restricted(torch.from_numpy(candidates), torch.from_numpy(excluded))
+
     def nbest_lists(
-        self, sources: Sequence[str], language: str | None = None, *, progress: Progress = no_progress
+        self,
+        sources: Sequence[str],
+        language: str | None = None,
+        *,
+        references: Sequence[str] | None = None,
+        progress: Progress = no_progress,
     ) -> list[list[Hypothesis] | str]:
         """Translates sentences.
 
         Args:
             sources: The sentences; for a blank one there is no search.
             language: Their language, for the normalisation of RNNsearch.
+            references: Their references, whose tokens are candidates too; None for none.
             progress: Called with the number of sentences done since the last call.
 
         Returns:
@@ -84,11 +111,15 @@ class Translator:
         parts = search_batches(self.search_model, lengths, self.options.num_beams, **most)
         batches = [[todo[place] for place in part] for part in parts]
 
+        reference_ids: list[Sequence[int]] | None = None
+        if references and self.vocabulary is not None:
+            reference_ids = self.tokenizer(text_target=list(references), add_special_tokens=False)["input_ids"]
+
         def search(indices: list[int]) -> list[list[Hypothesis] | str]:
-            chosen = [input_ids[index] for index in indices]
-            if self.steps is None or self.vocabulary is None:
-                return self._searched(chosen, self.steps)
-            return self._searched(chosen, self.steps.restricted(torch.from_numpy(self.vocabulary.for_batch(chosen))))
+            return self._searched(
+                [input_ids[index] for index in indices],
+                None if reference_ids is None else [reference_ids[index] for index in indices],
+            )
 
         with one_thread(), closing(in_threads(search, batches, self.threads)) as searched:
             for indices, found in zip(batches, searched, strict=True):
@@ -97,9 +128,12 @@ class Translator:
                 progress(len(indices))
         return outcomes
 
-    def _searched(self, input_ids: list[list[int]], steps: StepwiseDecoder | None) -> list[list[Hypothesis] | str]:
+    def _searched(
+        self, input_ids: list[list[int]], references: list[Sequence[int]] | None
+    ) -> list[list[Hypothesis] | str]:
         """Searches for a batch; where there is not enough memory for it, sentence by sentence."""
         try:
+            steps = self._decoder_for(input_ids, references)
             nbest_lists = translate_batch(
                 self.search_model, self.tokenizer, input_ids, self.options, scorer=self.model, steps=steps
             )
@@ -116,7 +150,8 @@ class Translator:
         # Here the memory that the error refers to is free again.
         if len(input_ids) == 1:
             return ["the search ran out of memory"]
-        return [self._searched([ids], steps)[0] for ids in input_ids]
+        alone = [None] * len(input_ids) if references is None else [[own] for own in references]
+        return [self._searched([ids], own)[0] for ids, own in zip(input_ids, alone, strict=True)]
 
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
@@ -137,8 +172,11 @@ def _candidate_vocabulary(
     path: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: SearchOptions
 ) -> CandidateVocabulary:
     """Opens a lexical table, which must be about the units of the model."""
-    if not fast_search_applies(model):
+    if not is_rnn_search(model):
         raise UsageError("--lexical-table is for RNNsearch models", path=path, remedy="leave it out")
+    if unusual := unusual_settings(model):
+        problem = f"--lexical-table does not go with {', '.join(unusual)} of the model's generation_config.json"
+        raise UsageError(problem, path=path, remedy="leave out one of them")
     table, config = LexicalTable.load(path), model.config
     sizes = len(table.offsets) - 1, len(table.target_counts)
     same_sizes = sizes == (config.source_vocab_size, config.vocab_size)

@@ -48,6 +48,7 @@ def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the
 ):
     model, tokenizer = load_translation_model(tiny_model)
     words = ["--lexical-table", str(table), "--candidates-frequent", "5", "--candidates-per-unit", "2"]
+    words.append("--no-reference-candidates")
     assert back_translate(tiny_model, tiny_bitext, tmp_path / "few", *words) == 0
     found = LexicalTable.load(table)
     sources = DataFolder(tiny_bitext).table("test")["source"].to_pylist()

@@ -16,7 +16,7 @@ from transformers import AutoModelForSeq2SeqLM
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.translation.beam_search import translate
-from hf_paraphrase.translation.evaluate import corpus_scores
+from hf_paraphrase.translation.corpus_scores import corpus_scores
 from hf_paraphrase.translation.loading import load_translation_model
 from hf_paraphrase.translation.trainer import TranslationTrainer
 
@@ -129,17 +129,17 @@ def test_scores_equal_sacrebleu_on_the_translations_and_case_split_and_limit_are
     assert [entry["num_beams"] for entry in scores] == [1, 3]
     for entry in scores:
         translations = translate(model, tokenizer, table["source"].to_pylist(), num_beams=entry["num_beams"])
-        assert entry["bleu"] == pytest.approx(sacrebleu.corpus_bleu(translations, [references], lowercase=True).score)
-        assert entry["sentences"] == 8 and entry["sources_cut"] == 0 and "case:lc" in entry["bleu_signature"]
+        assert entry["bleu"] == pytest.approx(sacrebleu.corpus_bleu(translations, [references]).score)
+        assert entry["sentences"] == 8 and entry["sources_cut"] == 0 and "case:mixed" in entry["bleu_signature"]
     assert (tmp_path / "t.txt").read_text().splitlines() == translations
     lines = out.splitlines()
-    assert len(lines) == 4 and re.match(r"beam   1  BLEU +\d+\.\d\d  chrF2 +\d+\.\d\d$", lines[0])
-    assert lines[2].startswith("BLEU  nrefs:1|case:lc") and lines[3].startswith("chrF2 nrefs:1")
+    assert len(lines) == 5 and re.match(r"beam   1(  (BLEU|chrF2|TER) +\d+\.\d\d){3}$", lines[0])
+    assert lines[2].startswith("BLEU  nrefs:1|case:mixed") and lines[3].startswith("chrF2 nrefs:1")
     assert "scores saved to " in err and "8/8" not in out
-    words = ["--split", "validation", "--max-sentences", "3", "--cased", "--output", str(tmp_path / "cased.json")]
+    words = ["--split", "validation", "--max-sentences", "3", "--lowercase", "--output", str(tmp_path / "lc.json")]
     assert evaluate(tiny_model, tiny_bitext, *words) == 0
-    (entry,) = json.loads((tmp_path / "cased.json").read_text())
-    assert entry["sentences"] == 3 and "case:mixed" in entry["bleu_signature"] and entry["num_beams"] == 5
+    (entry,) = json.loads((tmp_path / "lc.json").read_text())
+    assert entry["sentences"] == 3 and "case:lc" in entry["bleu_signature"] and entry["num_beams"] == 5
 
 
 def test_empty_sources_have_no_translation_and_those_longer_than_the_model_reads_are_cut_and_counted_once(

@@ -39,7 +39,8 @@ def search(model, batch, *, num_beams, limits=None, plain=False, **settings):
     if plain:
         settings |= {"num_beams": num_beams, "num_return_sequences": num_beams, "max_new_tokens": max(limits) + 1}
         settings |= {"do_sample": False, "output_scores": True, "return_dict_in_generate": True}
-        lengths = LogitsProcessorList([SentenceLengths(limits, num_beams, 1, [END])])
+        minimums = settings.pop("minimums", None)
+        lengths = LogitsProcessorList([SentenceLengths(limits, num_beams, 1, [END], minimums)])
         output = model.generate(**batch, **settings, logits_processor=lengths)
         size = len(limits), num_beams
         units, scores = output.sequences[:, 1:].unflatten(0, size), output.sequences_scores.view(size)
@@ -68,6 +69,40 @@ def test_lists_and_scores_equal_those_of_plain_generate(num_beams, length_penalt
         assert_same(search(model, batch, **settings), expected)
         lengths_found |= {len(units) for own in expected for units, _ in own}
     assert len(lengths_found) > 2
+
+
+@pytest.mark.parametrize("num_beams", [1, 4])
+def test_no_hypothesis_ends_before_the_minimum_of_its_sentence_and_generate_agrees(num_beams):
+    model, batch = make(3, end_bias=30.0), sources([2, 5, 3])
+    settings = {"num_beams": num_beams, "limits": [6, 9, 7], "minimums": [0, 4, 3], "length_penalty": 0.0}
+    lists = search(model, batch, **settings)
+    assert_same(lists, search(model, batch, plain=True, **settings) if num_beams > 1 else lists)
+    assert [min(len(units) for units, _ in own) for own in lists] == [1, 5, 4]
+
+
+@pytest.mark.parametrize("setting", [{"no_repeat_ngram_size": 2}, {"repetition_penalty": 1.3}, {"min_new_tokens": 3}])
+def test_what_a_generation_config_asks_for_is_left_to_generate(setting):
+    model = make()
+    model.generation_config.update(
+        num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False, pad_token_id=0
+    )
+    assert fast_search.fast_search_applies(model)
+    model.generation_config.update(**setting)
+    assert not fast_search.fast_search_applies(model) and fast_search.unusual_settings(model) == [*setting]
+
+
+def test_candidates_of_a_sentence_do_not_depend_on_its_neighbours():
+    model, batch = make(2, end_bias=1.0), sources([3, 4, 2])
+    own = [{5, 7}, {6}, {5, 8, 9, 10}]
+    always, some = [0, START, END, 3], sorted(set.union(*own))
+    excluded = torch.tensor([[unit not in units for unit in some] for units in own])
+    together = StepwiseDecoder.for_search(model).restricted(torch.tensor(always + some), excluded)
+    lists = search(model, batch, num_beams=6, steps=together)
+    for row, units in enumerate(own):
+        alone = StepwiseDecoder.for_search(model).restricted(torch.tensor([*always, *sorted(units)]))
+        width = int(batch["attention_mask"][row].sum())
+        single = {name: tensor[row : row + 1, :width] for name, tensor in batch.items()}
+        assert_same([lists[row]], search(model, single, num_beams=6, steps=alone))
 
 
 def test_a_width_of_one_is_greedy_search():

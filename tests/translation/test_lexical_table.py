@@ -106,8 +106,11 @@ def test_candidates_are_the_union_of_frequent_special_and_translated_units():
         target_counts=np.array([0, 0, 0, 0, 9, 1, 1, 1, 1, 9, 2]),
     )
     choice = CandidateVocabulary(table, frequent=2, per_unit=2, always=[0, 1])
-    assert choice.for_batch([[1]]).tolist() == [0, 1, 4, 5, 7, 9]
-    assert choice.for_batch([[1, 2], [0, 2]]).tolist() == [0, 1, 4, 5, 7, 8, 9]
-    assert choice.for_batch([[0]]).tolist() == [0, 1, 4, 9]
+    assert choice.always.tolist() == [0, 1, 4, 9]
+    own = [choice.for_sentence(ids) for ids in ([1], [1, 2], [0])] + [choice.for_sentence([0], [9, 8, 3])]
+    assert [ids.tolist() for ids in own] == [[5, 7], [5, 7, 8], [], [3, 8]]
+    candidates, excluded = choice.for_batch(own[:3])
+    assert candidates.tolist() == [0, 1, 4, 9, 5, 7, 8]
+    assert excluded.tolist() == [[False, False, True], [False, False, False], [True, True, True]]
     everything = CandidateVocabulary(table, frequent=99, per_unit=0, always=[0])
-    assert everything.for_batch([[1]]).tolist() == list(range(11))
+    assert everything.always.tolist() == list(range(11)) and not everything.for_sentence([1]).size

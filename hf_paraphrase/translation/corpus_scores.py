@@ -1,0 +1,117 @@
+"""BLEU, chrF2 and TER of translations as sacrebleu reports them, by the conventions of the target language."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import UsageError
+from ..messages import log
+from ..tables import format_table
+from ..text.languages import language_tag, primary_language
+
+TOKENIZERS = ["13a", "zh", "ja-mecab", "ko-mecab", "char", "intl", "flores101", "flores200", "spm", "none"]
+"""The tokenizers of sacrebleu that a user may name."""
+METRICS = {"bleu": "BLEU", "chrf": "chrF2", "ter": "TER"}
+"""The keys of the scores, and what tables call them."""
+_NO_SPACES = ("th", "lo", "km", "my", "bo", "dz")
+"""Languages that write no spaces between words, for which sacrebleu has no tokenizer of their own."""
+_MECAB = {"ja": ("ja-mecab", "MeCab"), "ko": ("ko-mecab", "mecab_ko")}
+"""The tokenizers that need a package, and the module that it brings."""
+
+
+def bleu_tokenizer(language: str | None) -> str:
+    """Returns sacrebleu's tokenizer for a target language; `char` where its package is missing."""
+    primary = primary_language(language or "und")
+    if primary in _MECAB:
+        name, module = _MECAB[primary]
+        return name if importlib.util.find_spec(module) else "char"
+    if primary in _NO_SPACES:
+        return "char"
+    return "zh" if primary in {"zh", "yue", "wuu", "lzh", "cmn"} else "13a"
+
+
+def corpus_scores(
+    hypotheses: Sequence[str],
+    references: Sequence[str],
+    *,
+    target_lang: str | None = None,
+    tokenizer: str | None = None,
+    lowercase: bool = False,
+    metrics: Sequence[str] = tuple(METRICS),
+) -> dict[str, Any]:
+    """Scores detokenized translations against one reference each.
+
+    Args:
+        hypotheses: The translations.
+        references: Their references.
+        target_lang: The language of both, which chooses the tokenizer of BLEU.
+        tokenizer: That tokenizer by its name in sacrebleu, instead.
+        lowercase: Whether BLEU and chrF ignore case (sacrebleu's `-lc`); TER always does, as sacrebleu's default.
+        metrics: Which of `bleu`, `chrf` and `ter` to compute.
+
+    Returns:
+        Each metric in percent, and `bleu_signature`, ..., the signatures of sacrebleu that make them comparable.
+
+    Raises:
+        UsageError: If sacrebleu cannot load the tokenizer.
+
+    Example:
+        >>> round(corpus_scores(["the cat sat on a mat"], ["the cat sat on a mat"], target_lang="en")["bleu"])
+        100
+    """
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
+    name = tokenizer or bleu_tokenizer(target_lang)
+    # Without spaces a sentence would be one word.
+    has_no_spaces = tokenizer is None and name != "13a"
+    scores: dict[str, Any] = {}
+    for key in metrics:
+        metric: Any
+        if key == "bleu":
+            metric = _load_bleu(BLEU, name, lowercase)
+        elif key == "chrf":
+            metric = CHRF(lowercase=lowercase)
+        else:
+            metric = TER(normalized=has_no_spaces, asian_support=has_no_spaces)
+        scores[key] = float(metric.corpus_score(list(hypotheses), [list(references)]).score)
+        scores[f"{key}_signature"] = str(metric.get_signature())
+    return scores
+
+
+def check_target_language(language: str | None) -> None:
+    """Warns of a target language that no registry lists, for which BLEU uses sacrebleu's default tokenizer."""
+    if language and language != "und" and language_tag(language) is None:
+        problem = f"the target language `{language[:40]}` is not a language code: BLEU uses the tokenizer 13a"
+        log(f"{problem}; --bleu-tokenizer chooses another", warning=True)
+
+
+def translation_table(evaluations: Mapping[str, Mapping[str, Any]]) -> str:
+    """Formats what `evaluate-nmt --update-card` measured of a model, a row for each bitext and beam width."""
+    rows = []
+    for _, evaluation in sorted(evaluations.items()):
+        for score in evaluation["scores"] if evaluation.get("kind") == "evaluate-nmt" else []:
+            row = [
+                f"{evaluation['bitext']}, {evaluation['split']}",
+                f"{score['sentences']:,}",
+                str(score["num_beams"]),
+            ]
+            # Version 0.2 measured no TER.
+            measured = [key for key in METRICS if key in score]
+            signatures = "; ".join(f"{METRICS[key]}: `{score[f'{key}_signature']}`" for key in measured)
+            rows.append([*row, *(f"{score[key]:.2f}" if key in score else "" for key in METRICS), signatures])
+    header = ["bitext", "sentences", "beam", *METRICS.values(), "signatures"]
+    if len({row[-1] for row in rows}) == 1:
+        return f"{format_table(header[:-1], [row[:-1] for row in rows])}\n{rows[0][-1]}."
+    return format_table(header, rows) if rows else ""
+
+
+def _load_bleu(metric: Any, tokenizer: str, lowercase: bool) -> Any:
+    """Makes the BLEU of sacrebleu, whose tokenizer may need a package or a download."""
+    try:
+        return metric(tokenize=tokenizer, lowercase=lowercase)
+    except (ImportError, RuntimeError, OSError) as error:
+        problem = f"sacrebleu cannot load its tokenizer `{tokenizer}`: {' '.join(str(error).split())[:200]}"
+        remedy = "install its package (sacrebleu[ja], sacrebleu[ko], sentencepiece), or give --bleu-tokenizer char"
+        raise UsageError(problem, remedy=remedy) from error
