@@ -14,7 +14,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "back_translation": ["BackTranslator", "back_translate"],
         "beam_search": ["Hypothesis", "translate", "translate_batch"],
-        "corpus_scores": ["corpus_scores"],
+        "bleu": ["corpus_scores"],
         "evaluate": ["evaluate_nmt"],
         "loading": ["load_translation_model"],
         "scoring": ["score_translations"],

@@ -4,7 +4,7 @@ from hf_paraphrase import back_translate, evaluate_nmt, train_nmt
 
 from .back_translation import BackTranslator
 from .beam_search import Hypothesis, translate, translate_batch
-from .corpus_scores import corpus_scores
+from .bleu import corpus_scores
 from .loading import load_translation_model
 from .scoring import score_translations
 from .search_settings import SearchOptions

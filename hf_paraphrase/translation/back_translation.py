@@ -24,7 +24,7 @@ from ..messages import log
 from ..settings import recipe, setting
 from ..text.normalization import is_blank, normalize_text
 from .bitext import check_languages
-from .corpus_scores import translation_table
+from .bleu import translation_table
 from .search_settings import CandidateSettings, SearchJobSettings, SearchOptions, SearchSettings
 
 if TYPE_CHECKING:

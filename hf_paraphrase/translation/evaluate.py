@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..messages import log
 from ..settings import recipe, setting
 from .bitext import COLUMNS, check_languages, normalized_sources
-from .corpus_scores import METRICS, TOKENIZERS, check_target_language, corpus_scores, translation_table
+from .bleu import METRICS, TOKENIZERS, check_target_language, corpus_scores, translation_table
 from .search_settings import CandidateSettings, SearchSettings
 
 

@@ -28,7 +28,7 @@ from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
 from .beam_search import translate
 from .bitext import BitextSides
-from .corpus_scores import corpus_scores
+from .bleu import corpus_scores
 
 _USUAL_WARMUP_STEPS = 400
 TokenizedPair = dict[str, list[int]]

@@ -7,7 +7,7 @@ from small_runs import bitext_of
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.jobs.pair_output import merge_reports
 from hf_paraphrase.translation.bitext import trainable_rows
-from hf_paraphrase.translation.corpus_scores import bleu_tokenizer, corpus_scores, translation_table
+from hf_paraphrase.translation.bleu import bleu_tokenizer, corpus_scores, translation_table
 
 
 def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_its_language():
