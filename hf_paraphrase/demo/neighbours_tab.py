@@ -123,7 +123,7 @@ class UserCorpus:
         """Finds the sentences nearest to a query by one encoder."""
         if model not in self._indexes:
             self._indexes[model] = self._build(model)
-        (neighbours,) = self._indexes[model].neighbours([query], k)
+        (neighbours,) = self._indexes[model].search([query], k)
         return neighbours
 
     def _build(self, model: str) -> SearchIndex:

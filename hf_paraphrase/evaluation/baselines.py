@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..encoders.dev_sets.pair_sets import Encode, Similarity
 from ..encoders.join import random_vector
-from ..searching.bm25 import count_matrix
 from ..text.words import split_words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 SMOOTHING = 3e-3
 """The a of the weight a / (a + p), chosen on STS 2016."""
@@ -41,6 +43,17 @@ class Scorer:
     similarity: Similarity | None = None
     queries: Encode | None = None
     documents: Encode | None = None
+
+
+def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
+    """Counts the items of each bag: float64 (n, items); new items are added to the vocabulary."""
+    from scipy.sparse import csr_matrix
+
+    columns = [vocabulary.setdefault(word, len(vocabulary)) for bag in bags for word in bag]
+    starts = np.concatenate([[0], np.cumsum([len(bag) for bag in bags], dtype=np.int64)])
+    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(bags), max(1, len(vocabulary))))
+    matrix.sum_duplicates()
+    return matrix
 
 
 def truncated_name(name: str, components: int) -> str:

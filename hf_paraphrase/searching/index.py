@@ -1,15 +1,13 @@
-"""An index folder: a corpus of encoded sentences that grows, the nearest of them to any text, and all paraphrases."""
+"""An index folder: a corpus of encoded sentences that grows, searched by meaning, by words and by filters."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,85 +15,47 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..artefacts.artefact import Artefact, Card, is_ours
-from ..artefacts.files import read_json_object
-from ..artefacts.provenance import inherited_metadata, read_provenance
+from ..artefacts.artefact import Artefact, is_ours
+from ..artefacts.cards import write_card
+from ..artefacts.files import locked, write_text_whole
+from ..artefacts.provenance import PROVENANCE, fingerprint, origin_of, read_provenance, record_text
 from ..data.batch_function import Progress, no_progress
-from ..data.folder import DataFolder, write_split
-from ..data.schema import int64_array
 from ..data.sentences import SentenceCorpus
 from ..encoders.search_embedder import SearchEmbedder
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import InputError, ModelError, OutputError, UsageError
-from ..settings import Constraints, Settings
-from ..text.hashing import hash_rows
-from ..text.normalization import is_blank, normalize_texts
+from ..messages import warn_renamed
+from ..settings import Constraints
+from ..text.hashing import hash64, hash_rows
+from ..text.normalization import normalize_texts
 from ..tokenization.fast_tokenize import list_of_texts
-from ..vectors.checks import check_counts
-from ..vectors.exact_search import Pairs, ScoredPairs, find_nearest, find_similar_pairs, keep_best_pairs
-from ..vectors.faiss_index import LISTS_FILE, InvertedLists, build_lists
-from ..vectors.files import NpyWriter, npy_writer, open_vectors
+from ..vectors.exact_search import Pairs, ScoredPairs, find_similar_pairs, keep_best_pairs
+from ..vectors.faiss_index import KINDS
 from ..vectors.similarity import unit_row_cosines
-from .bm25 import Bm25, reciprocal_rank_fusion
-from .filters import passing_rows
+from .bm25 import reciprocal_rank_fusion
+from .filters import select_rows
+from .manifest import MANIFEST_FILE, SEGMENTS_FOLDER, Manifest
+from .segments import ID, POSITION, SENTENCE, SegmentWriter
+from .snapshot import METHODS, Snapshot
 from .snippets import best_passages
+from .writing import (
+    Blocks,
+    RowBuilder,
+    card_of_index,
+    copy_encoder,
+    iterate_blocks,
+    merged_segment,
+    new_segment_folder,
+    remove_leftovers,
+    tail_to_merge,
+)
 
 ENCODER_FOLDER = "encoder"
-SETTINGS_FILE = "index.json"
-VECTORS_FILE = "vectors.npy"
-SENTENCES = pa.schema([("sentence", pa.string()), ("position", pa.int64())])
-"""A corpus: each sentence, and its place in the input, from 1; other columns of the input come after them."""
-_ROWS_PER_GROUP = 10_000
 _QUERIES_PER_BLOCK = 1024
 _QUERIES_WITH_SNIPPETS = 64
 _HYBRID_DEPTH = 100
 _CHECKED_SENTENCES = 8
 _SAME_VECTOR = 0.99
-Blocks = Iterable[pa.Table | list[str | None]]
-
-
-@dataclass(frozen=True)
-class IndexSettings:
-    """The settings stored in an index folder.
-
-    Attributes:
-        zero_rows: Sentences without a word in the encoder's vocabulary, with zero vectors; no search finds them.
-        lists: The number of inverted lists; 0 for an index that is searched exactly only.
-        probes: How many of them a query reads by default.
-        recall: The share of the true ten nearest neighbours that the lists find, measured on a sample when the index
-            was built; None without lists.
-        read: How many sentences were read so far; 0 in a folder of version 0.1.
-        empty: How many of them had no character but space, and were left out.
-        repeated: How many of them had been there before.
-    """
-
-    rows: int
-    dimension: int
-    zero_rows: int
-    lists: int = 0
-    probes: int = 0
-    recall: float | None = None
-    format: int = 1
-    read: int = 0
-    empty: int = 0
-    repeated: int = 0
-
-    @classmethod
-    def read_from(cls, folder: Path) -> IndexSettings:
-        """Reads `index.json`."""
-        path, remedy = folder / SETTINGS_FILE, "make one with hf-paraphrase search --model … --corpus … --output …"
-        if not path.exists():
-            what = f"not an index folder: it has no {SETTINGS_FILE}" if folder.exists() else "no such index folder"
-            raise InputError(what, path=folder, remedy=remedy)
-        try:
-            return cls(**read_json_object(path))
-        except TypeError as error:
-            raise InputError(f"damaged: {error}", path=path, remedy=remedy) from error
-
-
-def text_keys(texts: Sequence[str]) -> NDArray[np.int64]:
-    """Computes a number for each text (texts,), the same for texts that are equal after `normalize_text`."""
-    return hash_rows(normalize_texts(pa.array(texts, pa.string()))).view(np.int64)
 
 
 @dataclass(frozen=True)
@@ -103,11 +63,12 @@ class Neighbour:
     """A sentence of the corpus that is near a query.
 
     Attributes:
-        score: Its cosine with the query; of a hybrid search the sum of 1 / (60 + rank) over both rankings.
-        row: Its row in the index, from 0.
-        position: Its line or row in the input of the index, from 1; what was added later is counted on.
-        columns: Its values in the other columns of that input.
-        snippet: Its passage that answers the query best; None where none was asked for.
+        sentence: The text.
+        score: Its cosine with the query; in a hybrid search the sum of 1 / (60 + rank) over both rankings.
+        row: Its row in the index, from 0; rows keep their numbers until segments are merged.
+        position: Its line or row in the input of the index, from 1; rows that are added later are counted on.
+        columns: Its values in the other columns of the input.
+        snippet: Its passage that answers the query best; None without snippets.
     """
 
     sentence: str
@@ -125,18 +86,22 @@ class Neighbour:
 class SearchIndex:
     """An index folder that `hf-paraphrase search` or :func:`build_index` made.
 
-    Its sentences are in memory; the vectors, which are far more, are mapped, and the encoder is opened at first use.
-    An index can be pickled and copied: the copy opens the folder again.
+    Rows, vectors and words are mapped into memory, and the encoder is opened at first use. Several processes may
+    search and change one folder at the same time: a change is made under a lock and appears in one step. This object
+    shows the state that it opened; `add` and `remove` show the new one, and so does `refresh`.
 
     Args:
         folder: The index folder.
-        encoder: The encoder of the queries, or its name; by default the one that the folder holds.
-        device: Where it computes if it is opened here, e.g. `cuda`; None for the CPU.
+        encoder: The encoder of the queries, or its name; by default the copy in the folder.
+        device: Where the encoder computes if it is opened here, for instance `cuda`; None for the CPU.
 
     Attributes:
-        settings: What is in it.
-        vectors: The vectors of the sentences (rows, dim), mapped from their file.
-        sentences: A table with the columns `sentence` and `position` and the others of the corpus.
+        num_replaced: How many rows the last `add` replaced because an added row has their id.
+
+    Example:
+        >>> index = SearchIndex("index")
+        >>> index.add(["The physician purchased a vehicle."])
+        >>> next(index.search("The doctor bought a car.", 1))[0].sentence
     """
 
     def __init__(
@@ -147,46 +112,66 @@ class SearchIndex:
         device: str | None = None,
     ) -> None:
         self.folder = Path(folder)
-        self._given = encoder, device
+        self._given, self.num_replaced = (encoder, device), 0
         self.reopen()
 
     def reopen(self) -> None:
-        """Reads the folder again, after it has changed."""
-        for name in ("lists", "keys", "words"):
-            self.__dict__.pop(name, None)
-        self.settings = IndexSettings.read_from(self.folder)
-        self.vectors = open_vectors(self.folder / VECTORS_FILE)
-        data = DataFolder(self.folder)
-        data.require(*SENTENCES.names)
-        # Of many chunks a few rows are not taken without copying all.
-        self.sentences = data.table().combine_chunks()
-        expected = (self.settings.rows, self.settings.dimension)
-        if not self.vectors.shape == expected == (len(self.sentences), self.settings.dimension):
-            what = f"{len(self.sentences)} sentences and vectors of shape {self.vectors.shape}, where {expected} is"
-            raise InputError(f"{what} expected", path=self.folder, remedy="build the index again")
+        """Reads the folder again."""
+        self._version = self._version_on_disk()
+        self._snapshot = Snapshot.open(self.folder)
+
+    def refresh(self) -> bool:
+        """Reads the folder again if it has changed, and returns whether it has."""
+        is_new = self._version_on_disk() != self._version
+        if is_new:
+            self.reopen()
+        return is_new
+
+    def _version_on_disk(self) -> tuple[int, ...]:
+        try:
+            status = (self.folder / MANIFEST_FILE).stat()
+        except OSError:
+            return ()
+        return status.st_mtime_ns, status.st_ino, status.st_size
 
     def __reduce__(self) -> tuple[Any, ...]:
         encoder, device = self._given
         return partial(SearchIndex, device=device), (self.folder, encoder)
 
     def __len__(self) -> int:
-        return self.settings.rows
+        return len(self._snapshot)
+
+    @property
+    def settings(self) -> Manifest:
+        """What the index contains: counts, method, names of corpora and encoder."""
+        return self._snapshot.manifest
+
+    @property
+    def sentences(self) -> pa.Table:
+        """The rows, with the columns `sentence` and `position` and those of the corpora."""
+        return self._snapshot.table
+
+    @property
+    def vectors(self) -> NDArray[np.float32]:
+        """The vectors of the rows, of length 1 or 0 (rows, dim), of which slices are read; removed rows included."""
+        return self._snapshot.vectors  # type: ignore[return-value]
 
     def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
-        """Takes some rows (rows,) in their order."""
-        return self.sentences.take(int64_array(rows))
+        """Returns some rows (rows,) in their order, with all columns."""
+        return self._snapshot.take(rows)
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
-        """The encoder of the queries; one that is not in the folder must give its vectors."""
+        """The encoder of the queries. An encoder from outside the folder must give the vectors of the index."""
         given, device = self._given
         encoder = self.folder / ENCODER_FOLDER if given is None else given
         if not isinstance(encoder, SentenceEncoder):
             encoder = SentenceEncoder.from_pretrained(encoder, device=device)
         if given is not None:
-            rows = np.unique(np.linspace(0, len(self) - 1, _CHECKED_SENTENCES).astype(np.int64))
-            stored = self.vectors[rows]
-            now = SearchEmbedder(encoder.for_task("document")).embed(self.sentences_of(rows)["sentence"].to_pylist())
+            snapshot = self._snapshot
+            rows = np.unique(np.linspace(0, len(snapshot.vectors) - 1, _CHECKED_SENTENCES).astype(np.int64))
+            stored = snapshot.vectors[rows]
+            now = SearchEmbedder(encoder.for_task("document")).embed(snapshot.take(rows)[SENTENCE].to_pylist())
             is_same = now.shape == stored.shape
             if is_same:
                 # Zero vectors have cosine 0 with themselves.
@@ -206,28 +191,13 @@ class SearchIndex:
     def _documents(self) -> SearchEmbedder:
         return SearchEmbedder(self.encoder.for_task("document"))
 
-    @cached_property
-    def lists(self) -> InvertedLists:
-        """The inverted lists."""
-        return InvertedLists(self.folder / LISTS_FILE, self.vectors)
-
-    @cached_property
-    def keys(self) -> NDArray[np.int64]:
-        """A number for each sentence (rows,), the same for those that differ in case and spacing only."""
-        return text_keys(self.sentences["sentence"].to_pylist())
-
-    @cached_property
-    def words(self) -> Bm25:
-        """The words of the sentences, which a hybrid search ranks as well."""
-        return Bm25(self.sentences["sentence"].to_pylist())
-
-    def neighbours(
+    def search(
         self,
         queries: str | Sequence[str],
         k: int = 10,
         *,
         method: str | None = None,
-        probes: int | None = None,
+        nprobe: int | None = None,
         filters: str | Sequence[str] = (),
         hybrid: bool = False,
         snippets: bool = False,
@@ -237,32 +207,37 @@ class SearchIndex:
 
         Args:
             queries: One sentence or several.
-            k: How many neighbours of each; fewer are given where the corpus has fewer.
-            method: `exact` or `approximate`; by default approximate where the index has lists and nothing is filtered.
-            probes: How many lists the approximate search reads.
-            filters: What the columns of a neighbour must be, e.g. `year>=2020`; see :func:`~.filters.passing_rows`.
+            k: Neighbors per query; there are fewer where the corpus has fewer.
+            method: `exact` or `approximate`; by default approximate where the index is built for it and nothing is
+                filtered.
+            nprobe: How many inverted lists an approximate search reads.
+            filters: Conditions on the columns, for instance `year>=2020`; all must hold. See
+                :func:`~.filters.select_rows`.
             hybrid: Rank the sentences by their words too, and fuse the two rankings.
-            snippets: Give with each neighbour the passage of it that is nearest to the query: a sentence, or about 200
+            snippets: Return with each neighbor its passage that is nearest to the query, a sentence or about 200
                 characters; see :func:`~.snippets.passages`.
             batch_size: Queries in a padded batch of the encoder.
 
         Yields:
-            For each query its neighbours, the nearest first; none if no word is in the encoder's vocabulary, and in a
-            hybrid search none in the corpus either.
+            For each query its neighbors, the nearest first; none if the encoder has none of its words, and in a hybrid
+            search the corpus has none of them either.
         """
         queries = list_of_texts(queries)
-        among = passing_rows(self.sentences, filters) if filters else None
+        snapshot = self._snapshot
+        candidates = self._selected(snapshot, filters) if filters else None
         depth = max(k, _HYBRID_DEPTH) if hybrid else k
+        options: dict[str, Any] = {"method": method, "nprobe": nprobe, "candidate_rows": candidates}
 
-        def hits_of(block: Sequence[str], vectors: NDArray[np.float32]) -> Iterator[list[Neighbour]]:
-            found = zip(*self.nearest(vectors, depth, method=method, probes=probes, among=among), strict=True)
+        def search_block(block: Sequence[str], vectors: NDArray[np.float32]) -> Iterator[list[Neighbour]]:
+            found = zip(*snapshot.search_vectors(vectors, depth, **options), strict=True)
             for query, (rows, scores) in zip(block, found, strict=True):
                 rows, scores = rows[rows >= 0], scores[rows >= 0]
                 if hybrid:
-                    rows, scores = reciprocal_rank_fusion([rows, self.words.best(query, depth, among)], k)
-                records = self.sentences_of(rows).to_pylist()
+                    allowed = snapshot.live_rows if candidates is None else candidates
+                    rows, scores = reciprocal_rank_fusion([rows, snapshot.bm25.best(query, depth, allowed)], k)
+                records = snapshot.take(rows).to_pylist()
                 yield [
-                    Neighbour(record.pop("sentence"), score, row, record.pop("position"), record)
+                    Neighbour(record.pop(SENTENCE), score, row, record.pop(POSITION), record)
                     for record, score, row in zip(records, scores.tolist(), rows.tolist(), strict=True)
                 ]
 
@@ -271,147 +246,249 @@ class SearchIndex:
             block = queries[first : first + step]
             vectors = self._queries.embed(block, batch_size=batch_size)
             if not snippets:
-                yield from hits_of(block, vectors)
+                yield from search_block(block, vectors)
                 continue
-            hits = list(hits_of(block, vectors))
-            texts = [[neighbour.sentence for neighbour in neighbours] for neighbours in hits]
+            hits = list(search_block(block, vectors))
+            texts = [[neighbor.sentence for neighbor in neighbors] for neighbors in hits]
             best = best_passages(block, vectors, texts, partial(self._documents.embed, batch_size=batch_size))
-            for neighbours, parts in zip(hits, best, strict=True):
-                yield [replace(item, snippet=part) for item, part in zip(neighbours, parts, strict=True)]
+            for neighbors, parts in zip(hits, best, strict=True):
+                yield [replace(neighbor, snippet=part) for neighbor, part in zip(neighbors, parts, strict=True)]
 
-    def nearest(
-        self,
-        vectors: NDArray[np.float32],
-        k: int,
-        *,
-        method: str | None = None,
-        probes: int | None = None,
-        among: NDArray[np.int64] | None = None,
+    def neighbours(self, *args: Any, probes: int | None = None, **options: Any) -> Iterator[list[Neighbour]]:
+        """Is the former name of :meth:`search`."""
+        warn_renamed("SearchIndex.neighbours", "SearchIndex.search")
+        return self.search(*args, nprobe=probes, **options)
+
+    def open_all(self) -> None:
+        """Opens every file of the current state, so that the folder may disappear."""
+        self._snapshot.open_all()
+
+    def search_vectors(
+        self, vectors: NDArray[np.float32], k: int, **options: Any
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the rows of the greatest cosine to each unit or zero vector (queries, dim) and these cosines.
+        """Finds the rows of the highest cosine to each unit or zero vector; see :meth:`.Snapshot.search_vectors`."""
+        return self._snapshot.search_vectors(vectors, k, **options)
 
-        Rows (queries, k) are -1 where there are fewer. Of equal cosines the earlier row comes first. Cosines are those
-        of double precision, so that a query gives the same answer whatever others are searched with it. Only rows of
-        `among` are found, which are all compared.
-        """
-        check_counts(k=k)
-        Constraints(choices=["exact", "approximate"]).check("method", method)
-        if method == "approximate" and among is not None:
-            raise UsageError("a filtered search compares all rows that pass", remedy="leave --method out")
-        if method == "approximate" or (method is None and among is None and self.settings.lists):
-            lists, probes = self.lists, self.settings.probes if probes is None else probes
-            check_counts(probes=probes)
-            return lists.search(vectors, min(k, len(self)), probes)
-        names = "queries", "the vectors of the index"
-        return find_nearest(vectors, self.vectors, k, candidate_rows=among, skip_zero=True, are_unit=True, names=names)
+    def nearest(self, *args: Any, probes: int | None = None, **options: Any) -> Any:
+        """Is the former name of :meth:`search_vectors`."""
+        warn_renamed("SearchIndex.nearest", "SearchIndex.search_vectors")
+        return self.search_vectors(*args, nprobe=probes, **options)
+
+    def select(self, filters: str | Sequence[str]) -> NDArray[np.int64]:
+        """Returns the rows that pass all filters, ascending; see :func:`~.filters.select_rows`."""
+        return self._selected(self._snapshot, filters)
+
+    @staticmethod
+    def _selected(snapshot: Snapshot, filters: str | Sequence[str]) -> NDArray[np.int64]:
+        rows = select_rows(snapshot.table, filters)
+        return rows if snapshot.live_rows is None else snapshot.live_rows[rows]
 
     def mine(
         self, threshold: float = 0.8, *, max_pairs: int = 1_000_000, show_progress_bar: bool = False
     ) -> ScoredPairs:
-        """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine, above 0 to 1.
+        """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine.
 
-        All are compared with all. Pairs whose sides are the same but for case and spacing are left out. Of more than
-        `max_pairs` those of the greatest cosine are kept; memory is 48 bytes for each.
+        All rows are compared with all. Pairs that differ in case and spacing only are left out. Of more than
+        `max_pairs` the pairs of the highest cosine are kept; memory is 48 bytes per pair.
+
+        Args:
+            threshold: Minimum cosine, above 0 and at most 1.
+            max_pairs: Maximum number of pairs.
+            show_progress_bar: Whether to show a progress bar.
 
         Returns:
-            Each unordered pair once, the greatest cosine first, equal ones in the order of their rows.
+            Each unordered pair once, the highest cosine first, equal ones in the order of their rows.
         """
         Constraints(above=0, at_most=1).check("threshold", threshold)
+        snapshot = self._snapshot
+        is_live = np.ones(len(snapshot.vectors), bool)
+        if snapshot.live_rows is not None:
+            is_live[:] = False
+            is_live[snapshot.live_rows] = True
 
         def pairs() -> Iterator[Pairs]:
-            for first, second, scores in find_similar_pairs(
-                self.vectors, threshold, show_progress_bar=show_progress_bar
-            ):
-                differ = self.keys[first] != self.keys[second]
-                yield first[differ], second[differ], scores[differ]
+            vectors: Any = snapshot.vectors
+            for first, second, scores in find_similar_pairs(vectors, threshold, show_progress_bar=show_progress_bar):
+                kept = (snapshot.text_keys[first] != snapshot.text_keys[second]) & is_live[first] & is_live[second]
+                yield first[kept], second[kept], scores[kept]
 
         return keep_best_pairs(pairs(), max_pairs)
 
     def add(
         self,
-        sentences: str | Sequence[str] | SentenceCorpus,
+        sentences: str | Sequence[str] | pa.Table | SentenceCorpus,
         *,
+        ids: Sequence[Any] | None = None,
+        columns: dict[str, Sequence[Any]] | None = None,
+        unique: bool = False,
         batch_size: int = 256,
         progress: Progress = no_progress,
-        settings: Settings | None = None,
     ) -> int:
-        """Adds sentences at the end; those that are there are not encoded again.
+        """Adds rows. Rows that have the id of an added row and other values are replaced.
 
-        The folder is replaced in one step, and this object then reads the new one. Sentences that the index has and
-        empty ones are left out. The name and licence of a corpus are put on the card, `settings` into the record.
-        Returns how many the index has more than before.
-        """
-        options: dict[str, Any] = {"batch_size": batch_size, "progress": progress}
-        if isinstance(sentences, SentenceCorpus):
-            return self._rewrite(sentences.tables(), sentences.path, settings, **options)
-        return self._rewrite([[*list_of_texts(sentences)]], **options)
+        Rows that are equal to a row of the index in all columns, and blank sentences, are left out. The change costs
+        what it adds, and a killed process leaves the index as it was.
 
-    def remove(self, sentences: str | Sequence[str]) -> int:
-        """Takes sentences out, and those that are the same but for case and spacing; the others are not encoded again.
+        Args:
+            sentences: Texts, a table with a column `sentence`, or a corpus.
+            ids: An id for each text.
+            columns: Values of other columns for each text.
+            unique: Leave out sentences that the index has already, whatever their other columns.
+            batch_size: Sentences in a padded batch of the encoder.
+            progress: Called with the number of sentences that were read.
 
         Returns:
-            How many the index has fewer than before; rows of later sentences get smaller numbers.
+            How many rows the index has more than before.
         """
-        without = np.isin(self.keys, text_keys(list_of_texts(sentences)))
-        return -self._rewrite([], without=without) if without.any() else 0
+        source = None
+        blocks: Blocks
+        if isinstance(sentences, SentenceCorpus):
+            blocks, source = sentences.tables(), sentences
+        elif isinstance(sentences, pa.Table):
+            blocks = [sentences]
+        else:
+            texts = list_of_texts(sentences)
+            values = {**({} if ids is None else {ID: list(ids)}), **(columns or {})}
+            for name, column in values.items():
+                if len(column) != len(texts):
+                    raise UsageError(
+                        f"{len(column)} values of {name} for {len(texts)} sentences", remedy="give as many"
+                    )
+            blocks = iterate_blocks(texts, values)
+        documents = self._documents
+        with self._changing() as snapshot:
+            builder = RowBuilder(documents, snapshot, unique=unique, batch_size=batch_size, progress=progress)
+            manifest, folder = snapshot.manifest, new_segment_folder(self.folder)
+            with SegmentWriter(folder, manifest.dimension) as writer:
+                builder.write(blocks, writer)
+                entry = writer.finish(manifest.method) if writer.rows else None
+            replaced = builder.replaced_rows()
+            manifest = _without(snapshot, replaced)
+            counts = {name: getattr(manifest, name) + builder.counts[name] for name in ("empty", "repeated")}
+            manifest = replace(manifest, read=builder.counts["read"], **counts)
+            if entry is None:
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                if (folder / "index.faiss").exists():
+                    entry = builder.with_recall(entry, folder, manifest)
+                manifest = replace(manifest, segments=(*manifest.segments, entry))
+            if source is not None:
+                sources = dict.fromkeys([*manifest.sources, source.path.resolve().name])
+                manifest = replace(manifest, sources=list(sources))
+            self._commit(manifest, builder, None if source is None else source.path)
+            before, self.num_replaced = len(snapshot), len(replaced)
+        return len(self) - before
 
-    def _rewrite(
-        self, blocks: Blocks, added: Path | None = None, settings: Settings | None = None, **options: Any
+    def remove(
+        self,
+        sentences: str | Sequence[str] = (),
+        *,
+        ids: Sequence[Any] = (),
+        filters: str | Sequence[str] = (),
     ) -> int:
-        """Replaces the folder by one with other sentences, and reads it; returns how many more there are."""
-        before = len(self)
+        """Removes the rows with one of the sentences, but for case and spacing, with one of the ids, or by filters.
+
+        Args:
+            sentences: Texts.
+            ids: Values of the column `id`.
+            filters: Conditions on the columns, all of which must hold; see :func:`~.filters.select_rows`.
+
+        Returns:
+            How many rows the index has fewer than before.
+        """
+        texts = list_of_texts(sentences)
+        with self._changing() as snapshot:
+            by_text, _ = snapshot.find("text", hash_rows(normalize_texts(pa.array(texts, pa.string()))))
+            by_id, _ = snapshot.find("id", hash64(map(str, ids)))
+            by_filter = self._selected(snapshot, filters) if filters else by_id[:0]
+            rows = np.unique(np.concatenate([by_text, by_id, by_filter]))
+            if not len(rows):
+                return 0
+            if len(rows) == len(snapshot):
+                what = "nothing would be left: the corpus contains no sentences then"
+                raise InputError(what, path=self.folder, remedy="remove the folder instead")
+            self._commit(_without(snapshot, rows))
+        return len(rows)
+
+    @contextmanager
+    def _changing(self) -> Iterator[Snapshot]:
+        """Locks the folder and yields its newest state; an index of version 0.1 or 0.2 is converted first."""
         if not is_ours(self.folder):
             raise OutputError("not made by hf-paraphrase search", path=self.folder, remedy="build the index again")
+        try:
+            with locked(self.folder.resolve(), wait=True):
+                snapshot = Snapshot.open(self.folder)
+                remove_leftovers(self.folder, snapshot.manifest)
+                if not snapshot.manifest.segments[0].name:
+                    snapshot = self._converted(snapshot)
+                yield snapshot
+                self.reopen()
+        except OSError as error:
+            raise OutputError(f"cannot change the index: {error.strerror or error}", path=self.folder) from error
+
+    def _converted(self, snapshot: Snapshot) -> Snapshot:
+        manifest = snapshot.manifest
         record = read_provenance(self.folder)
         # Version 0.1 had these names in its settings alone.
         asked, names = record.get("settings", {}), record.get("results", {})
-        sources = names.get("sources") or [Path(asked.get("corpus") or self.folder.resolve()).name]
-        given = [self.folder, *([] if added is None else [added])]
-        with Artefact(
-            self.folder, command="search", settings=settings or {}, inputs=given, overwrite=True
-        ) as artefact:
-            made = build_index(self.encoder, blocks, artefact.staging, earlier=self, **options)
-            finish_index(
-                artefact,
-                made,
-                given,
-                encoder=self.folder / ENCODER_FOLDER,
-                encoder_name=names.get("encoder") or Path(asked.get("model") or "encoder").name,
-                sources=[*sources, *(path.resolve().name for path in given[1:])],
-                columns=names.get("columns") or asked.get("columns"),
-            )
-        self.reopen()
-        return len(self) - before
+        entry = merged_segment(snapshot, 0, new_segment_folder(self.folder), manifest.method)
+        recall = manifest.segments[0].recall
+        manifest = Manifest(
+            manifest.dimension,
+            (replace(entry, recall=recall),),
+            manifest.method,
+            manifest.read or int(snapshot.table[POSITION][-1].as_py()),
+            manifest.empty,
+            manifest.repeated,
+            names.get("sources") or [Path(asked.get("corpus") or self.folder.resolve()).name],
+            names.get("encoder") or Path(asked.get("model") or "encoder").name,
+            names.get("columns") or asked.get("columns") or [],
+        )
+        manifest.write(self.folder)
+        shutil.rmtree(self.folder / "data", ignore_errors=True)
+        for name in ("vectors.npy", "index.faiss"):
+            (self.folder / name).unlink(missing_ok=True)
+        return Snapshot.open(self.folder)
+
+    def _commit(self, manifest: Manifest, builder: RowBuilder | None = None, source: Path | None = None) -> None:
+        """Merges small segments, replaces the manifest, and brings card and provenance up to date."""
+        segments = tuple(entry for entry in manifest.segments if entry.live_rows)
+        manifest = replace(manifest, segments=segments)
+        first = tail_to_merge(segments)
+        is_worn = 2 * segments[first].num_removed > segments[first].rows
+        if first < len(segments) - 1 or is_worn:
+            folder = new_segment_folder(self.folder)
+            entry = merged_segment(Snapshot(self.folder, manifest), first, folder, manifest.method)
+            if (folder / "index.faiss").exists():
+                builder = builder or RowBuilder(self._documents)
+                entry = builder.with_recall(entry, folder, manifest)
+            manifest = replace(manifest, segments=(*segments[:first], entry))
+        manifest.write(self.folder)
+        remove_leftovers(self.folder, manifest)
+        record = read_provenance(self.folder)
+        record["results"] = manifest.results()
+        if source is not None:
+            added = {**origin_of(source), "name": source.name, "sha256": fingerprint(source)}
+            record["inputs"] = [*record.get("inputs", []), added]
+        card = card_of_index(manifest, [self.folder, *([] if source is None else [source])])
+        write_text_whole(self.folder / PROVENANCE, record_text(record))
+        write_card(self.folder, card)
 
 
-def finish_index(
-    artefact: Artefact,
-    made: IndexSettings,
-    inputs: Sequence[Path],
-    *,
-    encoder: Path,
-    encoder_name: str,
-    sources: Sequence[str],
-    columns: Sequence[str] | None,
-) -> None:
-    """Copies the encoder into an index, so that the folder is complete in itself, and writes card and record."""
-    try:
-        ignored = shutil.ignore_patterns(".*", "checkpoint-*", "__pycache__")
-        if encoder.is_dir():
-            shutil.copytree(encoder, artefact.staging / ENCODER_FOLDER, ignore=ignored)
-    except (OSError, shutil.Error) as error:
-        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=encoder) from error
-    inherited = [inherited_metadata(path) for path in inputs]
-    sources = list(dict.fromkeys(sources))
-    results = {**vars(made), "sources": sources, "encoder": encoder_name, "columns": columns}
-    values = {
-        **{key: list(dict.fromkeys(chain(*(item[key] for item in inherited)))) for key in ("license", "language")},
-        "title": f"Search index of {', '.join(sources)}",
-        "source": ", ".join(sources),
-        "splits": DataFolder(artefact.staging).sizes(),
-        **results,
-    }
-    artefact.finish(results=results, card=Card("search_index", values))
+def _without(snapshot: Snapshot, rows: NDArray[np.int64]) -> Manifest:
+    """Returns the manifest without some rows (rows,); each segment that loses rows gets a new list of removed ones."""
+    entries = list(snapshot.manifest.segments)
+    for number, segment in enumerate(snapshot.segments):
+        first, stop = np.searchsorted(rows, snapshot.starts[number : number + 2])
+        if first == stop:
+            continue
+        own = rows[first:stop] - snapshot.starts[number]
+        removed = np.union1d(segment.removed, own)
+        name = f"removed-{os.urandom(4).hex()}.npy"
+        np.save(segment.folder / name, removed)
+        zero_rows = segment.entry.zero_rows - int((~segment.vectors[own].any(axis=1)).sum())
+        entries[number] = replace(segment.entry, removed=name, num_removed=len(removed), zero_rows=zero_rows)
+    return replace(snapshot.manifest, segments=tuple(entries))
 
 
 def build_index(
@@ -419,97 +496,77 @@ def build_index(
     blocks: Blocks,
     folder: Path,
     *,
-    approximate: bool = False,
+    method: str = "exact",
+    unique: bool = False,
     keep_repeated: bool = False,
     batch_size: int = 256,
-    earlier: SearchIndex | None = None,
-    without: NDArray[np.bool_] | None = None,
     progress: Progress = no_progress,
-) -> IndexSettings:
+) -> Manifest:
     """Encodes sentences and writes all parts of an index folder but the encoder, the card and the provenance.
 
-    The sentences come in blocks of any size, or in tables whose column `sentence` holds them; None and empty texts are
-    left out. The other columns of the first table are kept. `approximate` makes inverted lists as well, and
-    `keep_repeated` keeps a sentence that comes several times as often. The sentences of an `earlier` index of the same
-    encoder, but those that are `without` (rows,), come first and are not encoded again; its columns are those that are
-    kept. `progress` is called with the number of sentences that were read.
+    Args:
+        encoder: The encoder.
+        blocks: Lists of texts, or tables whose column `sentence` has them; their other columns are kept. None and
+            blank texts are left out.
+        folder: A new or empty folder.
+        method: `exact`, or the kind of approximate search: `ivf`, `hnsw`, `int8` or `binary`.
+        unique: Leave out a sentence that repeats an earlier one, whatever its other columns.
+        keep_repeated: Keep a row that repeats an earlier one in all columns.
+        batch_size: Sentences in a padded batch of the encoder.
+        progress: Called with the number of sentences that were read.
+
+    Returns:
+        The manifest.
     """
-    with npy_writer(folder / VECTORS_FILE, encoder.dimension) as writer:
-        builder = _Builder(encoder, writer, keep_repeated, batch_size)
-        known = () if earlier is None else builder.earlier_tables(earlier, without)
-        tables = chain(known, builder.tables(blocks, progress))
-        if (first := next(tables, None)) is None:
+    method = "ivf" if method == "approximate" else method
+    Constraints(choices=["exact", *KINDS]).check("method", method)
+    documents = SearchEmbedder(encoder.for_task("document"))
+    builder = RowBuilder(
+        documents, unique=unique, keep_repeated=keep_repeated, batch_size=batch_size, progress=progress
+    )
+    segment_folder = new_segment_folder(folder)
+    with SegmentWriter(segment_folder, encoder.dimension) as writer:
+        builder.write(blocks, writer)
+        if not writer.rows:
             raise InputError("the corpus contains no sentences", remedy="give one sentence per line")
-        write_split(folder, "train", chain([first], tables), first.schema, repeating=())
-    settings = IndexSettings(writer.rows, encoder.dimension, **builder.counts)
-    if settings.zero_rows == settings.rows:
-        what = f"no word of the {settings.rows:,} sentences is in the encoder's vocabulary"
-        raise InputError(what, remedy="give text in the language and the script that the encoder was trained on")
-    if approximate or (earlier is not None and earlier.settings.lists):
-        lists, probes, recall = build_lists(open_vectors(folder / VECTORS_FILE), folder / LISTS_FILE)
-        settings = replace(settings, lists=lists, probes=probes, recall=recall)
-    (folder / SETTINGS_FILE).write_text(json.dumps(asdict(settings), indent=2) + "\n", encoding="utf-8")
-    return settings
+        if writer.zero_rows == writer.rows:
+            what = f"no word of the {writer.rows:,} sentences is in the encoder's vocabulary"
+            raise InputError(what, remedy="give text in the language and the script that the encoder was trained on")
+        entry = writer.finish(method, is_first=True)
+    manifest = Manifest(encoder.dimension, (entry,), method, **dict[str, Any](builder.counts))
+    if method != "exact":
+        entry = builder.with_recall(entry, segment_folder, manifest)
+        manifest = replace(manifest, segments=(entry,))
+    manifest.write(folder)
+    return manifest
 
 
-class _Builder:
-    """Counts the sentences of an index that is being built, and writes their vectors."""
+def finish_index(
+    artefact: Artefact,
+    made: Manifest,
+    inputs: Sequence[Path],
+    *,
+    encoder: Path,
+    encoder_name: str,
+    sources: Sequence[str],
+    columns: Sequence[str],
+) -> None:
+    """Copies the encoder into an index, and writes the names into manifest, card and record."""
+    try:
+        copy_encoder(encoder, artefact.staging / ENCODER_FOLDER)
+    except (OSError, shutil.Error) as error:
+        raise ModelError(f"the encoder cannot be copied into the index: {error}", path=encoder) from error
+    made = replace(made, sources=list(dict.fromkeys(sources)), encoder=encoder_name, columns=list(columns))
+    made.write(artefact.staging)
+    artefact.finish(results=made.results(), card=card_of_index(made, inputs))
 
-    def __init__(self, encoder: SentenceEncoder, writer: NpyWriter, keep_repeated: bool, batch_size: int) -> None:
-        self.counts = Counter(read=0, empty=0, repeated=0, zero_rows=0)
-        self._embedder, self._writer = SearchEmbedder(encoder.for_task("document")), writer
-        self._seen: set[int] = set()
-        self._keep_repeated, self._batch_size = keep_repeated, batch_size
-        self._schema: pa.Schema | None = None
 
-    def tables(self, blocks: Blocks, progress: Progress) -> Iterator[pa.Table]:
-        """Encodes sentences and gives the rows of the table of sentences."""
-        for block in blocks:
-            given = block if isinstance(block, pa.Table) else pa.table({"sentence": pa.array(block, pa.string())})
-            texts = given["sentence"].to_pylist()
-            kept = np.flatnonzero([self._is_kept(text) for text in texts])
-            if len(kept):
-                rows = given.take(int64_array(kept))
-                vectors = self._embedder.embed([texts[place] for place in kept], batch_size=self._batch_size)
-                positions = int64_array(kept + self.counts["read"] + 1)
-                others = {name: rows[name] for name in rows.column_names if name not in SENTENCES.names}
-                yield self._written(pa.table({"sentence": rows["sentence"], "position": positions, **others}), vectors)
-            self.counts["read"] += len(texts)
-            progress(len(texts))
-
-    def earlier_tables(self, earlier: SearchIndex, without: NDArray[np.bool_] | None) -> Iterator[pa.Table]:
-        """Takes over the rows of an index, but those that are left out."""
-        kept = np.arange(len(earlier.vectors)) if without is None else np.flatnonzero(~without)
-        for start in range(0, len(kept), _ROWS_PER_GROUP):
-            rows = kept[start : start + _ROWS_PER_GROUP]
-            table = earlier.sentences_of(rows)
-            self._seen.update(map(hash, table["sentence"].to_pylist()))
-            yield self._written(table, earlier.vectors[rows])
-        before = earlier.settings
-        # Version 0.1 did not store how many were read.
-        self.counts["read"] = before.read or earlier.sentences["position"][-1].as_py()
-        self.counts["empty"], self.counts["repeated"] = before.empty, before.repeated
-
-    def _is_kept(self, text: str | None) -> bool:
-        if text is None or is_blank(text):
-            self.counts["empty"] += 1
-            return False
-        key = hash(text)
-        is_repeated = key in self._seen
-        self._seen.add(key)
-        self.counts["repeated"] += is_repeated
-        return self._keep_repeated or not is_repeated
-
-    def _written(self, table: pa.Table, vectors: NDArray[np.float32]) -> pa.Table:
-        """Writes the vectors of a table, and gives it the columns of the first one; those that it lacks are null."""
-        self.counts["zero_rows"] += int((~vectors.any(axis=1)).sum())
-        self._writer.write(vectors)
-        if self._schema is None:
-            self._schema = pa.schema([*SENTENCES, *list(table.schema)[len(SENTENCES) :]])
-        given = {name: table[name] for name in table.column_names}
-        columns = [given.get(field.name, pa.nulls(len(table), field.type)) for field in self._schema]
-        try:
-            return pa.table(columns, names=self._schema.names).cast(self._schema)
-        except pa.ArrowException as error:
-            what = f"the types of the columns are not those of the index: {error}"
-            raise InputError(what, remedy="give columns of the same types, or build the index again") from error
+__all__ = [
+    "ENCODER_FOLDER",
+    "METHODS",
+    "SEGMENTS_FOLDER",
+    "Neighbour",
+    "SearchIndex",
+    "build_index",
+    "finish_index",
+]

@@ -22,12 +22,12 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import is_given, recipe, setting
 from ..training.devices import DeviceSettings
-from .filters import passing_rows
 
 if TYPE_CHECKING:
     from ..data.batch_function import Progress
     from ..encoders.sentence_encoder import SentenceEncoder
-    from .index import IndexSettings, Neighbour, SearchIndex
+    from .index import Neighbour, SearchIndex
+    from .manifest import Manifest
 
 MINED = pa.schema([("sentence1", pa.string()), ("sentence2", pa.string()), ("score", pa.float64())])
 _PAIRS_PER_BATCH = 100_000
@@ -79,21 +79,38 @@ class SearchSettings(DeviceSettings):
         path=True,
         dataset=True,
     )
+    remove_id: list[str] = setting(
+        "values of the column id whose rows are removed from the index",
+        [],
+        only_with="index",
+        excludes=("mine", "output"),
+    )
+    remove_where: list[str] = setting(
+        "remove the rows of the index whose columns fulfil all these conditions, e.g. 'year<2000'",
+        [],
+        only_with="index",
+        excludes=("mine", "output"),
+    )
+    unique: bool = setting(
+        "leave out sentences that repeat an earlier one except for case and spacing, whatever their other columns; "
+        "without it only rows that are equal in all columns are left out",
+        False,
+    )
     query: list[str] = setting(
         "one or more sentences, in quotes, whose nearest neighbours are printed",
         [],
-        excludes=("query_file", "mine", "add", "remove", "output"),
+        excludes=("query_file", "mine", "add", "remove", "remove_id", "remove_where", "output"),
     )
     query_file: str | None = setting(
         "a text file of queries, one per line",
         None,
-        excludes=("mine", "add", "remove", "output"),
+        excludes=("mine", "add", "remove", "remove_id", "remove_where", "output"),
         names=["--query-file", "--queries"],
         path=True,
     )
     top_k: int = setting("number of neighbours per query", 10, at_least=1, names=["--top-k", "--neighbours"])
     filter: list[str] = setting(
-        "find only sentences whose columns fulfil all conditions, e.g. 'year>=2020' or 'source=tatoeba'",
+        "find only sentences whose columns fulfil all conditions, e.g. 'year>=2020' or \"source='a b' OR year=2019\"",
         [],
     )
     hybrid: bool = setting(
@@ -120,10 +137,11 @@ class SearchSettings(DeviceSettings):
         only_with="mine",
     )
     method: str | None = setting(
-        "exact = compare queries with every sentence; approximate = only with those in the nearest inverted lists; "
-        "by default exact for a new index, and approximate for an index built with it",
+        "exact = compare queries with every sentence; ivf or approximate, hnsw, int8, binary = approximate search "
+        "by faiss, by inverted lists, a graph, or vectors of fewer bits; by default exact for a new index, and the "
+        "method that an index was built with",
         None,
-        choices=["exact", "approximate"],
+        choices=["exact", "approximate", "ivf", "hnsw", "int8", "binary"],
         excludes=["mine", "add", "remove"],
     )
     output: str | None = setting("output index folder, or with --mine output data folder of pairs", None)
@@ -133,7 +151,7 @@ class SearchSettings(DeviceSettings):
     def check(self) -> None:
         """Checks that the settings fit together."""
         super().check()
-        queries, changes = bool(self.query or self.query_file), bool(self.add or self.remove)
+        queries, changes = bool(self.query or self.query_file), self.changes()
         for_queries = any(is_given(self, name) for name in ("top_k", "format", "filter", "hybrid", "snippets"))
         rules = (
             (self.corpus is None and self.index is None, "give either --corpus or --index"),
@@ -145,10 +163,16 @@ class SearchSettings(DeviceSettings):
         for is_wrong, message in rules:
             if is_wrong:
                 raise UsageError(f"search: {message}", remedy="see hf-paraphrase search --help")
+        if self.unique and not (self.corpus or self.add):
+            raise UsageError("search: --unique is for --corpus and --add", remedy="see hf-paraphrase search --help")
         if any(not text.strip() for text in self.query):
             raise UsageError("search: a --query is empty", remedy="give a sentence")
         if self.corpus is not None and self.model is None:
             self.model = BUILTIN
+
+    def changes(self) -> bool:
+        """Returns whether an index is to be changed."""
+        return bool(self.add or self.remove or self.remove_id or self.remove_where)
 
 
 @dataclass(frozen=True)
@@ -173,7 +197,7 @@ def search(settings: SearchSettings) -> Searched:
         check_early(settings.output, overwrite=settings.overwrite)
     if settings.query or settings.query_file:
         return Searched(neighbours=_neighbours(settings, _open(settings)))
-    if settings.add is not None or settings.remove is not None:
+    if settings.changes():
         return _change(settings)
     return _mine(settings) if settings.mine else _build(settings)
 
@@ -197,9 +221,7 @@ def _build(settings: SearchSettings) -> Searched:
     return Searched(Path(str(settings.output)), made.rows)
 
 
-def _build_into(
-    folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings
-) -> IndexSettings:
+def _build_into(folder: Path, encoder: SentenceEncoder, corpus: SentenceCorpus, settings: SearchSettings) -> Manifest:
     from .index import build_index
 
     with _reading(corpus) as progress:
@@ -207,7 +229,8 @@ def _build_into(
             encoder,
             corpus.tables(),
             folder,
-            approximate=settings.method == "approximate",
+            method=settings.method or "exact",
+            unique=settings.unique,
             batch_size=settings.batch_size,
             progress=progress,
         )
@@ -224,7 +247,7 @@ def _reading(corpus: SentenceCorpus) -> Iterator[Progress]:
         yield progress.update
 
 
-def _log_counts(made: IndexSettings) -> None:
+def _log_counts(made: Manifest) -> None:
     for number, what in (
         (made.empty, "have no visible character: left out"),
         (made.repeated, "are repeated: left out"),
@@ -233,8 +256,8 @@ def _log_counts(made: IndexSettings) -> None:
         if number:
             log(f"{number:,} of {made.read:,} sentences {what}")
     if made.recall is not None:
-        found = f"they find {100 * made.recall:.1f} % of the true 10 nearest neighbours of a sample"
-        log(f"{made.lists:,} lists, of which a query reads {made.probes}: {found}")
+        lists = f" ({made.nlist:,} lists in the largest segment)" if made.nlist else ""
+        log(f"{made.method}{lists}: finds {100 * made.recall:.1f} % of the true 10 nearest neighbors of a sample")
 
 
 def _change(settings: SearchSettings) -> Searched:
@@ -242,14 +265,19 @@ def _change(settings: SearchSettings) -> Searched:
     index = _open(settings)
     if settings.remove is not None:
         corpus = _corpus(settings, settings.remove)
-        gone = index.remove([text for block in corpus.blocks() for text in block if text])
-        log(f"{gone:,} sentences were removed")
+        removed = index.remove([text for block in corpus.blocks() for text in block if text])
+        log(f"{removed:,} sentences were removed")
+    for name in ("remove_id", "remove_where"):
+        if values := getattr(settings, name):
+            removed = index.remove(**{"ids" if name == "remove_id" else "filters": values})
+            log(f"{removed:,} sentences were removed by {name.replace('_', ' ')}")
     if settings.add is not None:
         corpus = _corpus(settings, settings.add)
         with _reading(corpus) as progress:
-            more = index.add(corpus, batch_size=settings.batch_size, progress=progress, settings=settings)
+            more = index.add(corpus, unique=settings.unique, batch_size=settings.batch_size, progress=progress)
         _log_counts(index.settings)
-        log(f"{more:,} sentences were added")
+        replaced = f", {index.num_replaced:,} of the same id were replaced" if index.num_replaced else ""
+        log(f"{more:,} sentences were added{replaced}")
     log(f"index of {len(index):,} sentences saved to {settings.index}")
     return Searched(index.folder, len(index))
 
@@ -261,7 +289,7 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
         queries = [text or "" for block in SentenceCorpus(Path(settings.query_file)).blocks() for text in block]
     without = 0
     options = {name: getattr(settings, name) for name in ("method", "hybrid", "snippets", "batch_size")}
-    neighbours = index.neighbours(queries, settings.top_k, filters=settings.filter, **options)
+    neighbours = index.search(queries, settings.top_k, filters=settings.filter, **options)
     for query, found in zip(queries, neighbours, strict=True):
         without += not found
         yield query, found
@@ -270,7 +298,7 @@ def _neighbours(settings: SearchSettings, index: SearchIndex) -> Iterator[tuple[
         if without:
             log(f"{without:,} of {len(queries):,} queries have no neighbours: {reason}")
         return
-    if settings.filter and not len(passing_rows(index.sentences, settings.filter)):
+    if settings.filter and not len(index.select(settings.filter)):
         what, path = f"no row passes --filter {' '.join(settings.filter)}", settings.index or settings.corpus
         raise InputError(what, path=path, remedy="give other values, or leave --filter out")
     remedy = "give one sentence per line, in the language that the encoder was trained on"
@@ -316,9 +344,7 @@ def _open(settings: SearchSettings) -> SearchIndex:
     with tempfile.TemporaryDirectory(prefix="hf_paraphrase_", ignore_cleanup_errors=True) as folder:
         _build_into(Path(folder), encoder, corpus, settings)
         index = SearchIndex(folder, encoder)
-        if settings.method == "approximate":
-            # What is open stays so when its file has no name any more.
-            assert index.lists is not None
+        index.open_all()
     return index
 
 

@@ -116,7 +116,7 @@ class Service:
             if not isinstance(value, bool):
                 raise UsageError(f"{name} must be true or false")
         with self._lock:
-            found = list(self._index.neighbours(queries, k, filters=filters, **options))
+            found = list(self._index.search(queries, k, filters=filters, **options))
         neighbours = [[item.record() for item in items] for items in found]
         pairs = zip(queries, neighbours, strict=True)
         return {"results": [{"query": query, "neighbours": items} for query, items in pairs]}

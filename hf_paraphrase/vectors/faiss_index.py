@@ -1,4 +1,4 @@
-"""Approximate search by an inverted file of faiss: vectors in lists around centroids, of which a query reads few."""
+"""Approximate search by faiss: inverted lists, a graph, or fewer bits; the exact cosine then ranks the candidates."""
 
 from __future__ import annotations
 
@@ -11,98 +11,161 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, UsageError
 from .exact_search import find_nearest
+from .quantization import quantize_embeddings
 
-LISTS_FILE = "index.faiss"
-_REMEDY = "build it again with --method approximate, or search exactly (--method exact)"
-_MOST_LISTS = 2048
+KINDS = ("ivf", "hnsw", "int8", "binary")
+_REMEDY = "build it again with --method ivf, hnsw, int8 or binary, or search exactly (--method exact)"
+_MAX_LISTS = 2048
 _ROWS_PER_BLOCK = 16_384
 _ROWS_PER_LIST, _SAMPLED_PER_LIST = 39, 48
-"""With fewer vectors a centroid is badly determined."""
-_RECALL_QUERIES, _RECALL_NEIGHBOURS = 200, 10
+"""With fewer vectors per list a centroid is badly determined."""
+_LINKS = 32
+_MIN_EXPLORED = 64
+_OVERSAMPLING = {"ivf": 1, "hnsw": 1, "int8": 2, "binary": 10}
+"""How many candidates per neighbor are rescored: the fewer bits, the more."""
 
 
-def build_lists(vectors: NDArray[np.float32], path: Path) -> tuple[int, int, float]:
-    """Puts the vectors (rows, dim) of an index into inverted lists, which are written to a file.
-
-    Returns:
-        The number of lists, four times the root of the rows but at most 2,048; how many of them a query reads, a
-        sixteenth but at least eight where there are as many; and the recall of such a search.
-    """
-    faiss = _faiss()
-    rows, dimension = vectors.shape
-    lists = max(1, min(_MOST_LISTS, round(4 * math.sqrt(rows)), rows // _ROWS_PER_LIST))
-    probes = min(lists, max(8, lists // 16))
-    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
-    index.cp.seed, index.cp.min_points_per_centroid = 0, 1
-    index.train(_sample(vectors, lists))
-    for first in range(0, rows, _ROWS_PER_BLOCK):
-        index.add(vectors[first : first + _ROWS_PER_BLOCK])
-    faiss.write_index(index, str(path))
-    return lists, probes, measure_recall(vectors, InvertedLists(path, vectors), probes)
-
-
-def _faiss() -> Any:
+def import_faiss() -> Any:
+    """Imports faiss, or says which extra installs it."""
     try:
         import faiss
     except ImportError as error:
         what = "approximate search needs the package faiss-cpu"
-        raise UsageError(what, remedy="pip install 'hf-paraphrase[search]', or search exactly") from error
+        raise UsageError(what, remedy='pip install "hf-paraphrase[search]", or search exactly') from error
     return faiss
 
 
-def _sample(vectors: NDArray[np.float32], lists: int) -> NDArray[np.float32]:
-    """Draws rows (rows, dim), in the order of the file, without those that are zero if enough are left."""
-    size = min(lists * _SAMPLED_PER_LIST, len(vectors))
+def build_faiss_index(vectors: NDArray[np.float32], path: Path, kind: str) -> None:
+    """Writes an index of unit vectors (rows, dim) to a file.
+
+    Args:
+        vectors: Vectors of length 1 or 0.
+        path: The file.
+        kind: `ivf`, inverted lists, of which a search reads some (four times the square root of the rows, at most
+            2,048); `hnsw`, a graph of near vectors; `int8`, a byte per component; `binary`, a bit per component.
+    """
+    faiss = import_faiss()
+    rows, dimension = vectors.shape
+    if kind == "ivf":
+        nlist = max(1, min(_MAX_LISTS, round(4 * math.sqrt(rows)), rows // _ROWS_PER_LIST))
+        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, nlist, faiss.METRIC_INNER_PRODUCT)
+        index.cp.seed, index.cp.min_points_per_centroid = 0, 1
+        index.train(_sample(vectors, nlist))
+    elif kind == "hnsw":
+        index = faiss.IndexHNSWFlat(dimension, _LINKS, faiss.METRIC_INNER_PRODUCT)
+    elif kind == "int8":
+        index = faiss.IndexScalarQuantizer(dimension, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+        index.train(_sample(vectors, 256))
+    else:
+        index = faiss.IndexBinaryFlat(8 * math.ceil(dimension / 8))
+    threads = faiss.omp_get_max_threads()
+    try:
+        # Several threads would link a graph in another order each time.
+        faiss.omp_set_num_threads(1 if kind == "hnsw" else threads)
+        for first in range(0, rows, _ROWS_PER_BLOCK):
+            index.add(_encoded(vectors[first : first + _ROWS_PER_BLOCK], kind))
+    finally:
+        faiss.omp_set_num_threads(threads)
+    write = faiss.write_index_binary if kind == "binary" else faiss.write_index
+    try:
+        write(index, str(path))
+    except RuntimeError as error:  # faiss has no other error for a full disk
+        raise OSError(str(error)) from error
+
+
+def _encoded(vectors: NDArray[np.float32], kind: str) -> NDArray[Any]:
+    vectors = np.ascontiguousarray(vectors, np.float32)
+    return quantize_embeddings(vectors, "ubinary") if kind == "binary" else vectors
+
+
+def _sample(vectors: NDArray[np.float32], nlist: int) -> NDArray[np.float32]:
+    """Draws rows (rows, dim) in the order of the file, without zero rows if enough others are left."""
+    size = min(nlist * _SAMPLED_PER_LIST, len(vectors))
     sample = vectors[np.sort(np.random.default_rng(0).choice(len(vectors), size, replace=False))]
     filled = sample.any(axis=1)
-    return sample[filled] if filled.sum() >= lists else sample
+    return sample[filled] if filled.sum() >= nlist else sample
 
 
-class InvertedLists:
-    """The lists of some vectors (rows, dim) of length 1 or 0, in a file that is mapped into memory."""
+class FaissIndex:
+    """An index of unit vectors (rows, dim) in a file that is mapped into memory; see :func:`build_faiss_index`."""
 
-    def __init__(self, path: Path, vectors: NDArray[np.float32]) -> None:
-        faiss = _faiss()
+    def __init__(self, path: Path, vectors: NDArray[np.float32], kind: str) -> None:
+        faiss = import_faiss()
         if not path.is_file():
-            raise InputError("the index has no lists of this version", path=path.parent, remedy=_REMEDY)
+            raise InputError("the index has no file of faiss", path=path, remedy=_REMEDY)
+        read = faiss.read_index_binary if kind == "binary" else faiss.read_index
         try:
-            self._index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+            self._index = read(str(path)) if kind == "binary" else read(str(path), faiss.IO_FLAG_MMAP)
         except RuntimeError as error:
             raise InputError("not a file of lists that faiss can read", path=path, remedy=_REMEDY) from error
-        if (self._index.ntotal, self._index.d) != vectors.shape:
+        dimension = 8 * math.ceil(vectors.shape[1] / 8) if kind == "binary" else vectors.shape[1]
+        if (self._index.ntotal, self._index.d) != (len(vectors), dimension):
             raise InputError("the lists do not fit the vectors", path=path, remedy=_REMEDY)
-        self._vectors = vectors
+        self._vectors, self._kind = vectors, kind
+
+    @property
+    def nlist(self) -> int:
+        """The number of inverted lists; 0 for the other kinds."""
+        return int(self._index.nlist) if self._kind == "ivf" else 0
+
+    @property
+    def nprobe(self) -> int:
+        """How many lists a search reads by default: a sixteenth, but at least eight where there are as many."""
+        return min(self.nlist, max(8, self.nlist // 16))
 
     def search(
-        self, queries: NDArray[np.float32], k: int, probes: int
+        self, queries: NDArray[np.float32], k: int, nprobe: int | None = None, removed: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the k rows of the greatest cosine to each query (queries, dim) in its nearest lists.
+        """Finds the rows of the highest cosine to each query (queries, dim) among those that faiss proposes.
 
-        Rows (queries, k), the nearest first, are -1 where the lists hold fewer; cosines are in double precision. Zero
-        vectors are not found, and find nothing.
+        Args:
+            queries: Unit or zero vectors.
+            k: Neighbors per query.
+            nprobe: Inverted lists to read per query.
+            removed: Rows that are not returned.
+
+        Returns:
+            Rows and cosines, each (queries, k), the nearest first; -1 and 0 where there are fewer. Cosines have double
+            precision. Zero vectors are not found, and find nothing.
         """
-        parameters = _faiss().SearchParametersIVF(nprobe=min(probes, self._index.nlist))
-        _, listed = self._index.search(np.ascontiguousarray(queries, np.float32), k, params=parameters)
-        rows, cosines = np.full(listed.shape, -1, np.int64), np.zeros(listed.shape)
-        for place, found in enumerate(listed):
-            query, among = queries[place : place + 1], np.sort(found[found >= 0])
-            best = find_nearest(query, self._vectors, k, candidate_rows=among, skip_zero=True, are_unit=True)
-            rows[place, : len(among)], cosines[place, : len(among)] = best[0][0], best[1][0]
+        removed = np.empty(0, np.int64) if removed is None else removed
+        size = min(len(self._vectors), k * _OVERSAMPLING[self._kind] + (len(removed) if self._kind == "binary" else 0))
+        parameters = self._parameters(size, nprobe, removed)
+        _, listed = self._index.search(_encoded(queries, self._kind), size, params=parameters)
+        rows, cosines = np.full((len(queries), k), -1, np.int64), np.zeros((len(queries), k))
+        for query, proposed in enumerate(listed):
+            candidates = np.setdiff1d(proposed[proposed >= 0], removed)
+            best_rows, best_cosines = find_nearest(
+                queries[query : query + 1], self._vectors, k, candidate_rows=candidates, skip_zero=True, are_unit=True
+            )
+            width = best_rows.shape[1]
+            rows[query, :width], cosines[query, :width] = best_rows[0], best_cosines[0]
         return rows, cosines
 
+    def _parameters(self, size: int, nprobe: int | None, removed: NDArray[np.int64]) -> Any:
+        if self._kind == "binary":
+            return None
+        faiss = import_faiss()
+        options = {"sel": faiss.IDSelectorNot(faiss.IDSelectorBatch(removed))} if len(removed) else {}
+        if self._kind == "ivf":
+            nprobe = self.nprobe if nprobe is None else nprobe
+            return faiss.SearchParametersIVF(nprobe=min(nprobe, self.nlist), **options)
+        if self._kind == "hnsw":
+            return faiss.SearchParametersHNSW(efSearch=max(_MIN_EXPLORED, 2 * size), **options)
+        return faiss.SearchParameters(**options)
 
-def measure_recall(vectors: NDArray[np.float32], lists: InvertedLists, probes: int) -> float:
-    """Computes the share of the true ten nearest neighbours that an approximate search finds (0 to 1).
 
-    Queries are 200 vectors of the corpus. A row whose cosine equals that of the tenth neighbour is as good as it.
+def measure_recall(
+    index: FaissIndex, vectors: NDArray[np.float32], queries: NDArray[np.float32], k: int = 10
+) -> float:
+    """Computes the fraction of the true k nearest neighbors of the queries that an index finds, 0 to 1.
+
+    A row whose cosine equals the cosine of the k-th neighbor counts as well.
     """
-    own = np.unique(np.linspace(0, len(vectors) - 1, _RECALL_QUERIES).astype(np.int64))
-    own = own[vectors[own].any(axis=1)]
-    k = min(_RECALL_NEIGHBOURS, len(vectors) - 1)
-    if not k or not len(own):
+    queries, k = queries[queries.any(axis=1)], min(k, len(vectors))
+    if not k or not len(queries):
         return 1.0
-    _, true_cosines = find_nearest(vectors[own], vectors, k + 1)
-    rows, cosines = lists.search(vectors[own], k + 1, probes)
-    # The query itself is the nearest, or one of several that are equal to it.
-    good = (rows >= 0) & (rows != own[:, None]) & (cosines >= true_cosines[:, k, None] - 1e-5)
-    return float(np.mean(np.minimum(good.sum(axis=1), k) / k))
+    _, true_cosines = find_nearest(queries, vectors, k, skip_zero=True, are_unit=True)
+    rows, cosines = index.search(queries, k)
+    found = (rows >= 0) & (cosines >= true_cosines[:, k - 1, None] - 1e-5)
+    return float(np.mean(found.sum(axis=1) / k))

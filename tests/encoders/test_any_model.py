@@ -114,7 +114,7 @@ def test_queries_and_documents_have_their_prompts_also_in_searches(bert, tmp_pat
     corpus = ["the cat sat", "a doctor in paris", "cars"]
     cosines = encoder.similarity(expected.encode_query(["a mat"]), expected.encode_document(corpus))[0]
     build_index(encoder, [corpus], tmp_path / "index")
-    (found,) = SearchIndex(tmp_path / "index", encoder).neighbours("a mat")
+    (found,) = SearchIndex(tmp_path / "index", encoder).search("a mat")
     np.testing.assert_allclose([hit.score for hit in found], np.sort(cosines)[::-1], atol=1e-5)
     (scorer,) = scorers(str(tmp_path / "st"), device="cpu", batch_size=8)
     data = RetrievalSet("", "", dict(enumerate(corpus)), {"q": "a mat"}, {}, ())

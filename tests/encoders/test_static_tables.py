@@ -175,7 +175,7 @@ vectors = encoder.encode(texts)
 print(hp.semantic_search(encoder.encode("A physician purchased a car."), vectors, top_k=1)[0][0]["corpus_id"])
 build_index(encoder, [texts], Path("index"))
 index = hp.SearchIndex("index", encoder)
-print(next(index.neighbours("The farmer has sold his horse.", 1, filters=["position>1"]))[0].sentence)
+print(next(index.search("The farmer has sold his horse.", 1, filters=["position>1"]))[0].sentence)
 Path("text").write_text("\\n".join(texts))
 ((_, found),) = hp.search(corpus="text", query=["Rain is falling."], top_k=1).neighbours
 print(found[0].sentence)

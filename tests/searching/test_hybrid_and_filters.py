@@ -14,7 +14,7 @@ from hf_paraphrase.data.sentences import SentenceCorpus
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.searching.bm25 import Bm25
-from hf_paraphrase.searching.filters import passing_rows
+from hf_paraphrase.searching.filters import select_rows
 from hf_paraphrase.searching.index import SearchIndex, build_index
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -31,12 +31,12 @@ def model(tmp_path_factory):
 def index(model, tmp_path_factory):
     folder = tmp_path_factory.mktemp("index")
     encoder = SentenceEncoder.from_pretrained(model)
-    build_index(encoder, [pa.table({"sentence": TEXTS, "year": YEARS})], folder, approximate=True)
+    build_index(encoder, [pa.table({"sentence": TEXTS, "year": YEARS})], folder, method="ivf")
     return SearchIndex(folder, encoder)
 
 
 def rows_of(index, query, **options):
-    return [item.row for item in next(index.neighbours(query, **options))]
+    return [item.row for item in next(index.search(query, **options))]
 
 
 # ----- filters
@@ -48,8 +48,7 @@ def rows_of(index, query, **options):
         (" number < 2.5 ", lambda row: row["number"] is not None and row["number"] < 2.5),
         ("good=True", lambda row: row["good"] is True),
         ("name=b = c", lambda row: row["name"] == "b = c"),
-        ("digits>9", lambda row: row["digits"] in ("10", "x")),
-        ("digits==2", lambda row: row["digits"] in ("2", "2.0")),
+        ("digits==2", lambda row: row["digits"] == "2"),
         ("time>1970-01-02", lambda row: row["time"] is not None and row["time"].day > 2),
         (f"id>{2**53}", lambda row: row["id"] is not None and row["id"] > 2**53),
         ("id>=0.5", lambda row: row["id"] is not None and row["id"] > 0),
@@ -73,7 +72,7 @@ def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(te
         }
     )
     expected = [number for number, row in enumerate(table.to_pylist()) if passes(row)]
-    assert expected and passing_rows(table, [text]).tolist() == expected
+    assert expected and select_rows(table, [text]).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_a_filter_passes_the_rows_whose_values_compare_so_and_no_missing_ones(te
         ("year", "not a filter: 'year'"),
         (">=3", "not a filter"),
         ("month=1", "the index has no column 'month' .its columns are sentence, position, year"),
-        ("year>=long ago", "compares a column of type int64 with a text .give a number, or true or false"),
+        ("year>=long ago", "compares a column of type int64 with a text .give a number without quotes"),
     ],
 )
 def test_what_is_no_filter_of_the_index_is_refused(index, text, message):
@@ -116,7 +115,7 @@ def test_a_hybrid_search_adds_the_reciprocal_ranks_of_both_rankings(index, filte
         for rank, row in enumerate(ranking):
             scores[row] += 1 / (61 + rank)
     expected = sorted(scores, key=lambda row: (-scores[row], row))[:10]
-    found = next(index.neighbours(query, 10, method="exact", hybrid=True, filters=filters))
+    found = next(index.search(query, 10, method="exact", hybrid=True, filters=filters))
     assert [item.row for item in found] == expected
     assert [item.score for item in found] == pytest.approx([scores[row] for row in expected])
 

@@ -14,7 +14,6 @@ from hf_paraphrase.encoders.search_embedder import SearchEmbedder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import HfParaphraseError, InputError, ModelError, UsageError
 from hf_paraphrase.searching.index import SearchIndex, build_index
-from hf_paraphrase.vectors.faiss_index import LISTS_FILE
 
 WORDS = [f"w{number}" for number in range(40)]
 
@@ -46,6 +45,11 @@ def built(model, folder, *, size=37, corpus=CORPUS, **options):
     return folder
 
 
+def segment_of(folder):
+    (segment,) = (folder / "segments").iterdir()
+    return segment
+
+
 @pytest.fixture(scope="module")
 def folder(model, tmp_path_factory):
     return built(model, tmp_path_factory.mktemp("exact") / "index")
@@ -58,7 +62,7 @@ def index(folder):
 
 @pytest.fixture(scope="module")
 def approximate(model, tmp_path_factory):
-    return SearchIndex(built(model, tmp_path_factory.mktemp("lists") / "index", approximate=True))
+    return SearchIndex(built(model, tmp_path_factory.mktemp("lists") / "index", method="approximate"))
 
 
 # ----- what is in an index
@@ -81,8 +85,8 @@ def test_an_index_holds_each_sentence_once_with_its_position_and_its_unit_vector
 def test_exact_search_equals_sorting_all_cosines(index):
     queries = [*sentences(30, seed=1), "w1 w2 w3", "w5 w5"]
     vectors = SearchEmbedder(index.encoder).embed(queries)
-    corpus = index.vectors[: len(index)].astype(np.float64)
-    for query, rows, scores in zip(vectors, *index.nearest(vectors, 10), strict=True):
+    corpus = index.vectors[0 : len(index)].astype(np.float64)
+    for query, rows, scores in zip(vectors, *index.search_vectors(vectors, 10), strict=True):
         cosines = corpus @ query
         order = np.argsort(-cosines.round(6), kind="stable")
         assert rows.tolist() == order[corpus[order].any(axis=1)][:10].tolist()
@@ -91,19 +95,19 @@ def test_exact_search_equals_sorting_all_cosines(index):
 
 def test_the_answer_to_a_query_does_not_depend_on_the_others(index):
     queries = [*sentences(40, seed=2), "unheard .", ""]
-    together = list(index.neighbours(queries, 5))
-    assert [next(index.neighbours(query, 5)) for query in queries] == together
+    together = list(index.search(queries, 5))
+    assert [next(index.search(query, 5)) for query in queries] == together
     assert [len(item) for item in together] == [5] * 40 + [0, 0]
     with pytest.raises(TypeError, match=r"^texts\[1\] is None, not a string"):
-        next(index.neighbours(["w1", None], 4))
+        next(index.search(["w1", None], 4))
 
 
 def test_an_index_can_be_pickled_and_copied_before_and_after_use(folder):
     index = SearchIndex(folder)
     before = pickle.loads(pickle.dumps(index))
-    expected = next(index.neighbours("w1 w2", 3))
+    expected = next(index.search("w1 w2", 3))
     for each in (before, pickle.loads(pickle.dumps(index)), copy.deepcopy(index)):
-        assert next(each.neighbours("w1 w2", 3)) == expected
+        assert next(each.search("w1 w2", 3)) == expected
 
 
 # ----- approximate search
@@ -111,13 +115,13 @@ def test_an_index_can_be_pickled_and_copied_before_and_after_use(folder):
 
 def test_approximate_search_with_all_lists_equals_exact_search(approximate, index):
     queries = sentences(30, seed=3)
-    exact = list(index.neighbours(queries, 8))
-    assert list(approximate.neighbours(queries, 8, method="exact")) == exact
+    exact = list(index.search(queries, 8))
+    assert list(approximate.search(queries, 8, method="exact")) == exact
     assert 0.3 < approximate.settings.recall <= 1
-    assert (approximate.settings.lists, approximate.settings.probes) == (9, 8)
-    some = [len({*one} & {*two}) for one, two in zip(approximate.neighbours(queries, 8, probes=1), exact, strict=True)]
+    assert approximate.settings.nlist == 9
+    some = [len({*one} & {*two}) for one, two in zip(approximate.search(queries, 8, nprobe=1), exact, strict=True)]
     assert 0 < sum(some) < 8 * len(queries)
-    for one, two in zip(approximate.neighbours(queries, 8, probes=9), exact, strict=True):
+    for one, two in zip(approximate.search(queries, 8, nprobe=9), exact, strict=True):
         assert [item.score for item in one] == pytest.approx([item.score for item in two], abs=1e-7)
         # Of equal ones at the border faiss may take others.
         border = two[-1].score + 1e-7
@@ -128,8 +132,8 @@ def test_without_faiss_an_index_is_searched_exactly(approximate, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     index = SearchIndex(approximate.folder)
     with pytest.raises(UsageError, match=r"needs the package faiss-cpu \(pip install"):
-        next(index.neighbours("w1"))
-    assert len(next(index.neighbours("w1", method="exact"))) == 10
+        next(index.search("w1"))
+    assert len(next(index.search("w1", method="exact"))) == 10
 
 
 # ----- bad input
@@ -151,7 +155,7 @@ def test_another_encoder_and_one_that_gives_nan_are_refused(folder, tmp_path):
     for options in ({"dimension": 5}, {"seed": 1}):
         other = str(save_model(tmp_path / next(iter(options)), **options))
         with pytest.raises(ModelError, match="the encoder gives other vectors than those in the index"):
-            next(SearchIndex(folder, other).neighbours("w1"))
+            next(SearchIndex(folder, other).search("w1"))
     encoder = SentenceEncoder.from_pretrained(tmp_path / "seed")
     with torch.no_grad():
         encoder.model.embeddings[5] = float("nan")
@@ -163,14 +167,17 @@ def test_another_encoder_and_one_that_gives_nan_are_refused(folder, tmp_path):
     ("change", "message"),
     [
         (lambda folder: (folder / "index.json").unlink(), "not an index folder"),
-        (lambda folder: (folder / "vectors.npy").write_bytes(b"\x93NUMPY"), "not a readable NumPy file"),
-        (lambda folder: np.save(folder / "vectors.npy", np.zeros((9, 8), np.float32)), "is expected"),
-        (lambda folder: (folder / LISTS_FILE).write_bytes(b"IwFl"), "faiss can read"),
-        (lambda folder: (folder / LISTS_FILE).rename(folder / "lists.safetensors"), "no lists of this version"),
+        (lambda folder: (segment_of(folder) / "vectors.npy").write_bytes(b"\x93NUMPY"), "not a readable NumPy file"),
+        (lambda folder: np.save(segment_of(folder) / "vectors.npy", np.zeros((9, 8), np.float32)), "is expected"),
+        (lambda folder: (segment_of(folder) / "index.faiss").write_bytes(b"IwFl"), "faiss can read"),
+        (
+            lambda folder: (segment_of(folder) / "index.faiss").rename(folder / "lists.safetensors"),
+            "no file of faiss",
+        ),
     ],
 )
 def test_a_damaged_index_is_refused(approximate, tmp_path, change, message):
     shutil.copytree(approximate.folder, tmp_path / "copy")
     change(tmp_path / "copy")
     with pytest.raises(HfParaphraseError, match=message):
-        next(SearchIndex(tmp_path / "copy").neighbours("w1"))
+        next(SearchIndex(tmp_path / "copy").search("w1"))

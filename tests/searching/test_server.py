@@ -92,7 +92,7 @@ def test_search_gives_what_the_index_gives(url, index):
         ({"filters": both, "hybrid": True}, {"query": query, "filter": both, "hybrid": True}),
     ):
         status, answer = ask(url, "/search", body)
-        expected = [item.record() for item in next(index.neighbours(query, **options))]
+        expected = [item.record() for item in next(index.search(query, **options))]
         assert status == 200 and answer == {"results": [{"query": query, "neighbours": expected}]} and expected
     assert expected[0]["columns"] == {"year": 2019, "by": "a"}
 

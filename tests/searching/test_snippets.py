@@ -36,7 +36,7 @@ def index(tmp_path_factory):
     folder, model = tmp_path_factory.mktemp("index"), tmp_path_factory.mktemp("model")
     encoder = SentenceEncoder.from_pretrained(write_average(model, WORDS))
     table = pa.table({"sentence": list(DOCUMENTS), "year": list(range(len(DOCUMENTS)))})
-    build_index(encoder, [table], folder, approximate=True)
+    build_index(encoder, [table], folder, method="ivf")
     (folder / "encoder").symlink_to(model)
     return SearchIndex(folder)
 
@@ -49,8 +49,8 @@ def test_a_snippet_is_the_sentence_of_the_greatest_cosine_whatever_kind_of_searc
     queries = [" ".join(np.random.default_rng(seed).choice(WORDS, size=3)) for seed in range(90)]
     texts = [*queries, *(sentence for sentences in DOCUMENTS.values() for sentence in sentences)]
     vectors = dict(zip(texts, index.encoder.encode(texts, normalize=True), strict=True))
-    plain = index.neighbours(queries, 4, **options)
-    for query, items, same in zip(queries, index.neighbours(queries, 4, snippets=True, **options), plain, strict=True):
+    plain = index.search(queries, 4, **options)
+    for query, items, same in zip(queries, index.search(queries, 4, snippets=True, **options), plain, strict=True):
         assert items and [(item.row, item.score) for item in items] == [(item.row, item.score) for item in same]
         for item in items:
             cosines = {part: float(vectors[part] @ vectors[query]) for part in DOCUMENTS[item.sentence]}
@@ -58,7 +58,7 @@ def test_a_snippet_is_the_sentence_of_the_greatest_cosine_whatever_kind_of_searc
 
 
 def test_a_query_of_unknown_words_gets_the_passage_that_has_them(index):
-    (item, *_) = next(index.neighbours("r17x5", hybrid=True, snippets=True))
+    (item, *_) = next(index.search("r17x5", hybrid=True, snippets=True))
     assert item.row == 17 and "r17x5" in item.snippet and "r17x4" not in item.snippet
 
 
@@ -90,7 +90,7 @@ def test_windows_of_a_long_run_of_words_overlap_and_leave_no_word_out():
 
 def test_the_command_and_the_server_give_the_snippets_of_the_index(index, capsys):
     query = "w1 w5 r17x2"
-    expected = [item.record() for item in next(index.neighbours(query, 3, hybrid=True, snippets=True))]
+    expected = [item.record() for item in next(index.search(query, 3, hybrid=True, snippets=True))]
     flags = ["search", "--index", str(index.folder), "--query", query, "--top-k", "3", "--hybrid", "--snippets"]
     assert main([*flags, "--format", "jsonl"]) == 0
     assert json.loads(capsys.readouterr().out)["neighbours"] == expected and expected[0]["snippet"]

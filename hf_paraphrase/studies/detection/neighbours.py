@@ -8,6 +8,9 @@ from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ...data.sentences import SentenceCorpus, naming
@@ -15,9 +18,11 @@ from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...data.text_files import StrictLines, read_lines
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
-from ...searching.index import Neighbour, SearchIndex, build_index, text_keys
+from ...searching.index import Neighbour, SearchIndex, build_index
 from ...settings import recipe, setting
 from ...tables import format_table, plain_markdown, short_names
+from ...text.hashing import hash_rows
+from ...text.normalization import normalize_texts
 from ...text.words import tokenize
 from ..report import ReportSettings, report
 
@@ -108,7 +113,7 @@ def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | 
     """Gives sentences that differ in case and spacing only the spelling of the first of them."""
     first: dict[int, str] = {}
     for block in blocks:
-        keys = text_keys([text or "" for text in block]).tolist()
+        keys = _text_keys([text or "" for text in block]).tolist()
         yield [text and first.setdefault(key, text) for key, text in zip(keys, block, strict=True)]
 
 
@@ -136,7 +141,7 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
     with report("neighbours", settings, settings.inputs(), card="analysis_neighbours") as output:
         for name, index in settings.indexes(output.artefact.work, keep_repeated=False):
             # A sentence stands in the index once, so that the query itself takes one place at most.
-            found = index.neighbours(queries, settings.neighbours + 1)
+            found = index.search(queries, settings.neighbours + 1)
             lists[name] = [_others(*each)[: settings.neighbours] for each in zip(queries, found, strict=True)]
         if not any(any(found) for found in lists.values()):
             raise InputError(
@@ -174,9 +179,13 @@ def analyze_neighbours(settings: NeighbourSettings) -> Lists:
     return lists
 
 
+def _text_keys(texts: Sequence[str]) -> NDArray[np.uint64]:
+    return hash_rows(normalize_texts(pa.array(texts, pa.string())))
+
+
 def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
     """Leaves out what is the query itself but for case and spacing."""
-    keys = text_keys([query, *(item.sentence for item in neighbours)])
+    keys = _text_keys([query, *(item.sentence for item in neighbours)])
     return [item for item, key in zip(neighbours, keys[1:], strict=True) if key != keys[0]]
 
 

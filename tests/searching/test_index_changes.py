@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import errno
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tiny_encoders import write_average
+
+from hf_paraphrase.artefacts.provenance import write_provenance
+from hf_paraphrase.data.folder import write_split
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
+from hf_paraphrase.errors import InputError, OutputError, UsageError
+from hf_paraphrase.searching import bm25
+from hf_paraphrase.searching.filters import select_rows
+from hf_paraphrase.searching.index import SearchIndex, build_index
+
+WORDS = [f"w{number}" for number in range(40)]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return write_average(tmp_path_factory.mktemp("model"), [*WORDS, "café", "istanbul"])
+
+
+@pytest.fixture
+def make(model, tmp_path):
+    """Builds an index of texts or tables, and opens it."""
+
+    def built(corpus, name="index", **options):
+        folder = tmp_path / name
+        folder.mkdir()
+        encoder = SentenceEncoder.from_pretrained(model)
+        build_index(encoder, [corpus], folder, **options)
+        write_provenance(folder, command="search", settings={})
+        return SearchIndex(folder, encoder)
+
+    return built
+
+
+def texts(index):
+    return index.sentences["sentence"].to_pylist()
+
+
+def test_two_open_indexes_of_one_folder_lose_nothing(make):
+    first = make(["w1", "w2"])
+    second = SearchIndex(first.folder, first.encoder)
+    assert first.add("w3") == second.add("w4") == 1
+    assert texts(second) == ["w1", "w2", "w3", "w4"] and texts(first) == ["w1", "w2", "w3"]
+    assert first.refresh() and not first.refresh() and texts(first) == texts(second)
+    assert first.remove("w1") == second.remove("w2") == 1 and first.remove("w1") == 0
+    assert texts(SearchIndex(first.folder, first.encoder)) == ["w3", "w4"]
+
+
+PROGRAM = """
+import sys
+from hf_paraphrase import SearchIndex
+index = SearchIndex(sys.argv[1], sys.argv[2])
+for number in range(int(sys.argv[4])):
+    index.add([f"w{number % 40} {sys.argv[3]}{number} w3"])
+    print(number, flush=True)
+"""
+
+
+def test_several_processes_that_add_lose_nothing_and_a_reader_sees_whole_states(make, model):
+    index = make(["w1 w2"])
+    words = [sys.executable, "-c", PROGRAM, str(index.folder), str(model)]
+    writers = [subprocess.Popen([*words, name, "12"], stdout=subprocess.DEVNULL) for name in "ab"]
+    while any(writer.poll() is None for writer in writers):
+        index.refresh()
+        assert len(index) == len(texts(index)) and len(next(index.search("w1 w2", 100))) == len(index)
+    index.refresh()
+    assert [writer.returncode for writer in writers] == [0, 0]
+    expected = {f"w{number} {name}{number} w3" for name in "ab" for number in range(12)}
+    assert {*texts(index)} == {"w1 w2"} | expected and index.settings.read == 25
+    # Equal segments are merged, so that their number grows with the logarithm of the rows.
+    assert len(index.settings.segments) <= 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_writer_leaves_the_index_before_or_after_a_change(make, model, seed):
+    index = make(["w1 w2"])
+    words = [sys.executable, "-c", PROGRAM, str(index.folder), str(model), "k", "1000"]
+    writer = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    for _ in range(2 + seed):
+        writer.stdout.readline()
+    time.sleep(0.01 * seed)
+    writer.send_signal(signal.SIGKILL)
+    written = 2 + seed + len(writer.stdout.read().split())
+    writer.wait()
+    index.refresh()
+    assert len(index) - 1 in (written, written + 1)
+    assert index.add(["w5 w5"]) == 1 and next(index.search("w5", 1))[0].sentence == "w5 w5"
+    names = {path.name for path in (index.folder / "segments").iterdir()}
+    assert names == {entry.name for entry in index.settings.segments}
+
+
+def test_a_full_disk_leaves_the_index_as_it_was(make, monkeypatch):
+    index = make(["w1", "w2"])
+
+    def fail(self, folder):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(bm25.WordIndex, "save", fail)
+    with pytest.raises(OutputError, match="cannot change the index: No space left"):
+        index.add("w3")
+    monkeypatch.undo()
+    assert len(list((index.folder / "segments").iterdir())) == 1
+    assert texts(SearchIndex(index.folder, index.encoder)) == ["w1", "w2"] and index.add("w3") == 1
+
+
+def test_a_manifest_that_is_cut_off_is_one_clear_error(make):
+    index = make(["w1"])
+    path = index.folder / "index.json"
+    path.write_bytes(path.read_bytes()[:40])
+    with pytest.raises(InputError, match=r"index\.json"):
+        SearchIndex(index.folder)
+
+
+def test_rows_are_told_apart_by_their_columns_and_replaced_by_their_id(make):
+    rows = {
+        "sentence": ["w1", "w1", "w1", "w2", "w3"],
+        "id": ["a", "b", "b", None, None],
+        "year": [1, 2, 2, None, None],
+    }
+    index = make(pa.table(rows))
+    assert texts(index) == ["w1", "w1", "w2", "w3"] and index.settings.repeated == 1
+    assert texts(make(pa.table(rows), "unique", unique=True)) == ["w1", "w2", "w3"]
+    # Row a is replaced, row b is added as it is there, and rows without an id are replaced by none.
+    change = pa.table({"sentence": ["w7", "w1", "w8"], "id": ["a", "b", "c"], "year": [5, 2, 6]})
+    assert index.add(change) == 1 and index.num_replaced == 1
+    assert [(row["sentence"], row["id"]) for row in index.sentences.to_pylist()] == [
+        ("w1", "b"),
+        ("w2", None),
+        ("w3", None),
+        ("w7", "a"),
+        ("w8", "c"),
+    ]
+    assert index.add(["w2"]) == 0 and index.add(["w2"], ids=["d"]) == 1 and index.add(["W2"], unique=True) == 0
+    assert index.remove(ids=["a", "z"], filters=["year=5"]) == 1 and index.remove(filters="year>=2") == 2
+    assert texts(index) == ["w2", "w3", "w2"] and index.settings.rows == 3
+    card = (index.folder / "README.md").read_text()
+    assert "\n3 sentences of" in card
+    with pytest.raises(UsageError, match="2 values of id for 1 sentences"):
+        index.add(["w1"], ids=["a", "b"])
+
+
+@pytest.mark.parametrize("method", ["exact", "ivf", "hnsw", "int8", "binary"])
+def test_a_changed_index_finds_what_a_new_one_of_its_rows_finds(make, method):
+    generator = np.random.default_rng(3)
+    corpus = [" ".join(generator.choice(WORDS, 4)) + f" r{row}" for row in range(600)]
+    index = make(corpus[:400], method=method)
+    index.add(corpus[400:])
+    index.remove(corpus[100:300])
+    left = make([*corpus[:100], *corpus[300:]], "fresh")
+    for query in ("w1 w2 w3", "w7 w9"):
+        expected = [item.sentence for item in next(left.search(query, 10, method="exact"))]
+        assert [item.sentence for item in next(index.search(query, 10, method="exact"))] == expected
+        found = [item.sentence for item in next(index.search(query, 10, nprobe=1000 if method == "ivf" else None))]
+        assert found[0] == expected[0] and len({*found} & {*expected}) >= {"exact": 10, "binary": 5}.get(method, 8)
+        assert not {*found} & {*corpus[100:300]}
+    assert index.settings.method == method and (method == "exact") == (index.settings.recall is None)
+    pairs = index.mine(0.9)
+    assert len(pairs) == len(left.mine(0.9)) and not {*index.sentences_of(pairs.first)["sentence"].to_pylist()} & {
+        *corpus[100:300]
+    }
+
+
+@pytest.mark.parametrize("spelled", ["cafe\u0301", "CAFÉ", "ca\u00adfé", "\uff23\uff41\uff46é", "café"])
+def test_words_are_found_in_every_unicode_form(make, spelled):
+    index = make(["a café here", "the cafe\u0301", "İstanbul", "other"])
+    assert {item.row for item in next(index.search(f"{spelled} unheard", 2, hybrid=True))} == {0, 1}
+    assert bm25.Bm25(texts(index)).best("istanbul", 3).tolist() == [2]
+
+
+def test_an_index_of_version_02_opens_and_is_converted_when_it_changes(make, tmp_path):
+    index = make(pa.table({"sentence": ["w1", "w2 w3", "w4"], "year": [1, 2, 3]}))
+    old = tmp_path / "old"
+    old.mkdir()
+    np.save(old / "vectors.npy", index.vectors[0:3])
+    write_split(old, "train", [index.sentences], index.sentences.schema)
+    record = {"rows": 3, "dimension": 5, "zero_rows": 0, "lists": 0, "recall": None, "format": 1, "read": 3}
+    (old / "index.json").write_text(json.dumps(record))
+    results = {**record, "sources": ["corpus.txt"], "encoder": "mine", "columns": []}
+    write_provenance(old, command="search", settings={}, results=results)
+    opened = SearchIndex(old, index.encoder)
+    assert opened.sentences.equals(index.sentences)
+    for options in ({}, {"hybrid": True}, {"filters": "year<=2"}):
+        assert next(opened.search("w1 w2", 3, **options)) == next(index.search("w1 w2", 3, **options))
+    assert opened.remove("w1") == 1 and opened.add("w5") == 1
+    assert texts(opened) == ["w2 w3", "w4", "w5"] and opened.sentences["position"].to_pylist() == [2, 3, 4]
+    assert {path.name for path in old.iterdir()} == {"README.md", "index.json", "provenance.json", "segments"}
+    assert opened.settings.sources == ["corpus.txt"] and opened.settings.encoder == "mine"
+
+
+# ----- filters
+
+TABLE = pa.table(
+    {
+        "code": ["0012", "12", None, "x OR y"],
+        "year": pa.array([1999, 2020, 2024, None], pa.int16()),
+        "price": ["7.5", "1200", "30", None],
+        "local": ["12.000,00", "7,90", None, "x"],
+        "day": pa.array([0, 1, 2, None], pa.date32()),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("code='0012'", [0]),
+        ("code=12", [1]),
+        ("code!=12", [0, 3]),
+        ('code="x OR y"', [3]),
+        ("year>=2020 AND code=12 OR code='0012'", [0, 1]),
+        ("year>=1000 AND (code=12 OR code='0012')", [0, 1]),
+        ("((year<2000)OR(year>2021))", [0, 2]),
+        ("year<99999", [0, 1, 2]),
+        ("year>99999", []),
+        ("year!=99999", [0, 1, 2]),
+        ("year>=2019.5", [1, 2]),
+        ("price>=30", [1, 2]),
+        ("price>='30'", [0, 2]),
+        ("day>=1970-01-02", [1, 2]),
+        ("code='it''s'", []),
+    ],
+)
+def test_a_filter_follows_the_types_of_the_columns(text, rows):
+    assert select_rows(TABLE, text).tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("'year'>=2020", "write year without quotes"),
+        ("years=1", "its columns are code, year"),
+        ("year='2020'", "give a number without quotes"),
+        ("local>=12.000,00", "a number that is not plain"),
+        ("local>=12000", "local has the text '12.000,00'"),
+        ("code='0012", "without its closing '"),
+        ("year=1 AND ", "not a filter"),
+        ("(year=1", "not a filter"),
+        ("year=1)", "not a filter"),
+        ("(" * 60 + "year=1" + ")" * 60, "nested parentheses"),
+        (f"year={'1' * 100_000}", "a filter of 100,005 characters"),
+    ],
+)
+def test_a_filter_that_is_wrong_is_refused_with_a_hint(text, message):
+    with pytest.raises(UsageError, match=message):
+        select_rows(TABLE, text)
+
+
+@pytest.mark.parametrize("text", [" " * 9_000, "year" + " " * 9_000 + "x", "code=" + " AND" * 2_000, "(" * 9_000])
+def test_no_filter_takes_long(text):
+    start = time.process_time()
+    with pytest.raises(UsageError):
+        select_rows(TABLE, text)
+    assert time.process_time() - start < 0.5
