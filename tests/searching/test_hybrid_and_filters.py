@@ -10,7 +10,6 @@ from tiny_encoders import write_average
 
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import write_split
-from hf_paraphrase.data.sentences import SentenceCorpus
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.searching.bm25 import Bm25
@@ -141,16 +140,6 @@ def write_corpus(folder, kind):
     else:
         path.write_text("text,year,by\n" + "".join(f"{row['text']},{row['year']},{row['by']}\n" for row in rows))
     return path
-
-
-def test_columns_of_json_lines_have_the_type_of_all_their_values(tmp_path):
-    values = {"whole": [3, None, 4], "number": [1, 0.5, None], "truth": [True, None, False], "nothing": [None] * 3}
-    values |= {"code": ["03", "4", None], "mixed": [1, "x", 2], "long": [1 << 70, 2, 3]}
-    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-    (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps({'text': 'w1', **row})}\n" for row in rows))
-    (table,) = SentenceCorpus(tmp_path / "a.jsonl").tables()
-    texts = {"mixed": ["1", "x", "2"], "long": [str(1 << 70), "2", "3"]}
-    assert table.drop(["sentence"]).to_pydict() == {**values, **texts}
 
 
 @pytest.mark.parametrize("kind", ["folder", "parquet", "jsonl", "csv"])
