@@ -16,7 +16,7 @@ __getattr__, __dir__, _names = lazy_exports(
     __name__,
     {
         "classification.predict": ["predict"],
-        "classification.reference_scorer": ["ReferenceScorer"],
+        "classification.classifier": ["ReferenceScorer"],
         "classification.train": ["train_supervised"],
         "classification.train_reference": ["train_classifier"],
         "data.decontamination": ["Decontaminator", "fingerprint"],

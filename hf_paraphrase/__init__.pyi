@@ -7,9 +7,8 @@ from typing import Any, Protocol, TypeAlias
 
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from .classification.classifier import ReferenceScorer, SentenceClassifierModel
 from .classification.parallel_classifier import ParallelClassifier
-from .classification.reference_scorer import ReferenceScorer
-from .classification.sentence_classifier import SentenceJudge
 from .data.decontamination import Decontaminator
 from .data.folder import DataFolder
 from .data.sources.preparation import prepare
@@ -198,12 +197,13 @@ def train_supervised(
     initial_vectors: _Input | None = None,
     freeze_encoder: bool = False,
     lambda_w: float = 0.0,
+    row_penalty: float | None = None,
     lambda_c: float = 0.0,
     epochs: int = 10,
     batch_size: int = 25,
     learning_rate: float | None = None,
-) -> SentenceJudge:
-    """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning")."""
+) -> SentenceClassifierModel:
+    """Trains a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.)."""
 
 def train_classifier(
     *,
@@ -227,7 +227,7 @@ def train_classifier(
     learning_rate: float = 0.001,
     embedding_penalty: float = 0.0,
 ) -> ReferenceScorer:
-    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1)."""
+    """Trains a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
 
 def fingerprint(*, output: _Path, data: _Input | Sequence[_Input], overwrite: bool = False) -> Fingerprints:
     """Writes a list of fingerprints of evaluation sets, and returns those of each set."""

@@ -36,6 +36,7 @@ RENAMED = {
     "hf_paraphrase.train_reference_classifier": "hf_paraphrase.train_classifier",
     "hf_paraphrase.train_translation": "hf_paraphrase.train_nmt",
     "hf_paraphrase.encoders.join_encoders": "hf_paraphrase.join",
+    "hf_paraphrase.classification.SentenceJudge": "hf_paraphrase.classification.SentenceClassifierModel",
     "hf_paraphrase.studies.mining.ParallelClassifier": "hf_paraphrase.classification.ParallelClassifier",
     "hf_paraphrase.filtering.filter_pairs": "hf_paraphrase.filter",
     "hf_paraphrase.translation.estimate_lexical_table": "hf_paraphrase.lexical_table",

@@ -11,7 +11,7 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
+        "classifier": ["ReferenceScorer", "SentenceClassifierModel"],
         "parallel_classifier": ["ParallelClassifier"],
-        "sentence_classifier": ["SentenceJudge"],
     },
 )

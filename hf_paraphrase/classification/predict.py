@@ -1,52 +1,68 @@
-"""The recipe of the verb `predict`: a supervised model applied to a split, and compared with the right answers."""
+"""The command `predict`: applies a classifier or scorer to rows, and compares the predictions with right answers."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..artefacts.artefact import Artefact, Card
-from ..artefacts.card_heads import class_names
-from ..artefacts.provenance import inherited_metadata
+from ..artefacts.artefact import Artefact, Card, output_file
+from ..artefacts.files import write_text_whole
+from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
+from ..data.text_blocks import kind_of_records, lines_of_text
+from ..encoders.dev_sets.pair_tables import chosen_split
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.devices import DeviceSettings
-from .tasks import class_scores, graded_scores, label_scores, read_labelled, score_table
+from .labelled_texts import LabelledTexts, labelled_rows, read_class_names, text_columns
+from .scores import class_scores, graded_scores, label_scores, score_table
+
+_FILES = (".csv", ".jsonl")
 
 
 @dataclass(kw_only=True)
 class PredictionSettings(DeviceSettings):
-    """Apply a model of `train-supervised` to a split of a data folder.
+    """Apply a model of `train-supervised` to texts or pairs.
 
-    Where the split has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
-    output. Where a text may have several labels, its prediction is a list, and `probability` has that of every label
-    of the model, in the order of the model's `id2label`.
+    Where the data has classes or scores, accuracy and F1, or Pearson, Spearman and the squared error go to standard
+    output. Rows without a class, or with a class that the model does not have, get a prediction and do not count. If
+    a text may have several labels, its prediction is a list, and `probability` has the probability of every label of
+    the model, in the order of the model's `id2label`.
     """
 
     model: str = setting("the folder of a model made by train-supervised", path=True)
     data: str = setting(
-        "data folder, or a CSV, JSON lines or Parquet file (of the split train): sentences or pairs as in training",
+        "sentences or pairs as in training: a data folder, a CSV, JSON lines or Parquet file, or a text file with one "
+        "sentence per line",
         path=True,
         dataset=True,
     )
-    split: str = setting("the split", "test")
-    text_column: str | None = setting("the column of texts [default: sentence1 and sentence2, or text]", None)
+    split: str = setting("the split; if there is only one, that one", "test")
+    text_column: str | None = setting(
+        "the column of texts [default: the one of the training, sentence1 and sentence2, or text]", None
+    )
     target_column: str | None = setting(
-        "the column of classes or scores [default: label or score, if it exists]",
+        "the column of classes or scores [default: the one of the training, label or score, if it exists]",
         None,
         names=["--target-column", "--label-column"],
     )
-    label_separator: str | None = setting("separator of several labels of a text, as in training", None)
+    label_separator: str | None = setting("separator of several labels of a text [default: as in training]", None)
     threshold: float = setting("the minimum probability of a label, if a text may have several", 0.5, above=0, below=1)
-    output: str = setting("output data folder: the split with the columns prediction and, for classes, probability")
+    output: str = setting(
+        "output data folder, or a file that ends in .csv or .jsonl: the rows with the columns prediction and, for "
+        "classes, probability"
+    )
     overwrite: bool = setting("replace existing predictions", False)
 
 
@@ -55,8 +71,14 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
     """Applies a model of `train-supervised` to a split of a data folder, and compares where there are right answers.
 
     Returns:
-        The number of `rows`, and in `scores` how good the predictions are; None where the right answers are unknown.
+        The number of `rows`, their `split`, and in `scores` how good the predictions are; None without right answers.
     """
+    if Path(settings.output).suffix in _FILES:
+        with output_file(settings.output, overwrite=settings.overwrite) as path:
+            table, scores, split = _predict(settings)
+            _write_file(path, table)
+        log(f"{table.num_rows:,} predictions saved to {settings.output}")
+        return {"rows": table.num_rows, "split": split, "scores": scores}
     with Artefact(
         settings.output,
         command="predict",
@@ -64,69 +86,142 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
         inputs=[settings.model, settings.data],
         overwrite=settings.overwrite,
     ) as artefact:
-        table, scores = _predict(settings)
-        write_split(artefact.staging, settings.split, [table], table.schema)
+        table, scores, split = _predict(settings)
+        write_split(artefact.staging, split, [table], table.schema)
         values = {
             **inherited_metadata(Path(settings.data)),
             "model": to_path(settings.model).resolve().name,
             "data": to_path(settings.data).resolve().name,
-            "split": settings.split,
+            "split": split,
             "num_rows": table.num_rows,
-            "table": None if scores is None else score_table({settings.split: scores}),
+            "table": None if scores is None else score_table({split: scores}),
         }
-        results = {"rows": table.num_rows, "scores": scores}
+        results = {"rows": table.num_rows, "split": split, "scores": scores}
         artefact.finish(results=results, card=Card("predictions", values))
     log(f"{table.num_rows:,} predictions saved to {settings.output}")
     return results
 
 
-def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | None]:
-    from .sentence_classifier import SentenceJudge
+def _write_file(path: Path, table: pa.Table) -> None:
+    """Writes a table as CSV, lists as JSON, or as JSON lines."""
+    if path.suffix == ".jsonl":
+        lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
+        write_text_whole(path, lines)
+        return
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(table.column_names)
+    for row in table.to_pylist():
+        cells = row.values()
+        writer.writerow([json.dumps(v, ensure_ascii=False) if isinstance(v, list | dict) else v for v in cells])
+    write_text_whole(path, buffer.getvalue())
 
-    judge = SentenceJudge.from_pretrained(settings.model, device=settings.device)
-    objective = judge.model.config.objective
-    graded, multi_label = objective in {"distribution", "regression"}, objective == "multi_label"
+
+def _read_rows(settings: PredictionSettings) -> tuple[pa.Table, str]:
+    """Reads the rows and the name of their split."""
+    path = to_path(settings.data)
+    if path.is_file() and kind_of_records(Path(path.name)) is None:
+        lines = pa.chunked_array([pa.array(block, pa.string()) for block in lines_of_text(Path(settings.data))])
+        return pa.table({"text": lines}), settings.split
+    folder = DataFolder(settings.data)
+    split = chosen_split(folder, settings.split)
+    return folder.table(split), split
+
+
+def _as_trained(settings: PredictionSettings, columns: list[str]) -> tuple[str | None, str | None, str | None]:
+    """Returns the columns of texts and targets and the separator, by default those of the training."""
+    record = read_provenance(settings.model) if Path(settings.model).is_dir() else {}
+    trained: Mapping[str, Any] = record.get("settings", {})
+    text, target, separator = settings.text_column, settings.target_column, settings.label_separator
+    if text is None and trained.get("text_column") in columns:
+        text = trained["text_column"]
+    if target is None and trained.get("target_column") in columns:
+        target = trained["target_column"]
+    if separator is None and target == trained.get("target_column"):
+        separator = trained.get("label_separator")
+    return text, target, separator
+
+
+def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | None, str]:
+    from .classifier import SentenceClassifierModel
+
+    classifier = SentenceClassifierModel.from_pretrained(settings.model, device=settings.device)
+    graded, multi_label = classifier.objective in {"distribution", "regression"}, classifier.objective == "multi_label"
     if not multi_label and (settings.label_separator is not None or settings.threshold != 0.5):
         raise UsageError("--label-separator and --threshold need a model of several labels", remedy="leave both out")
-    table = DataFolder(settings.data).table(settings.split)
-    column = settings.target_column
+    table, split = _read_rows(settings)
+    text_column, column, separator = _as_trained(settings, table.column_names)
     if column is None:
         likely = "score" if graded else "label"
         column = likely if likely in table.column_names else None
-    if column in table.column_names and not graded:
-        has_lists = settings.label_separator is not None or pa.types.is_nested(table.schema.field(column).type)
+    for name in filter(None, [*text_columns(table.column_names, text_column), column]):
+        if name not in table.column_names:
+            remedy = f"name it with --text-column or --target-column; the columns are {', '.join(table.column_names)}"
+            raise InputError(f"split `{split}` has no column {name}", path=settings.data, remedy=remedy)
+    if column is not None and not graded:
+        has_lists = separator is not None or pa.types.is_nested(table.schema.field(column).type)
         if has_lists != multi_label:
             kinds = ("several labels", "one class") if multi_label else ("one class", "several labels")
             problem = f"the model gives {kinds[0]} per text, but the column {column} has {kinds[1]}"
             raise InputError(problem, path=settings.data, remedy="name what separates labels by --label-separator")
-    named = [] if column is None or graded else class_names(settings.data, column, settings.split)
-    reading = {"text_column": settings.text_column, "separator": settings.label_separator}
-    texts = read_labelled(settings.data, settings.split, column=column, graded=graded, names=named, **reading)
-    if (texts.second is not None) != judge.model.config.pairs:
-        wanted = "pairs (sentence1, sentence2)" if judge.model.config.pairs else "single sentences"
-        raise InputError(f"the model judges {wanted}", path=settings.data, remedy="give data as in training")
+    names = [] if column is None or graded else read_class_names(settings.data, column, split)
+    texts = labelled_rows(
+        table,
+        settings.data,
+        split,
+        column=column,
+        graded=graded,
+        names=names,
+        text_column=text_column,
+        separator=separator,
+        complete=False,
+    )
+    if (texts.second is not None) != classifier.model.config.pairs:
+        wanted = "pairs (sentence1, sentence2)" if classifier.model.config.pairs else "single sentences"
+        raise InputError(f"the model classifies {wanted}", path=settings.data, remedy="give data as in training")
+    compared = _compared_rows(texts, None if graded else classifier.class_names)
+    right = texts.keep(compared)
     scores = None
     columns: dict[str, Any]
     if graded:
-        columns = {"prediction": judge.scores(texts.first, texts.second)}
-        if column is not None:
-            scores = graded_scores(columns["prediction"], np.array(texts.targets))
+        predicted = classifier.scores(texts.first, texts.second)
+        columns = {"prediction": predicted}
+        if len(right) and column is not None:
+            scores = graded_scores(predicted[compared], np.array(right.targets))
     elif multi_label:
-        probabilities, names = judge.label_probabilities(texts.first, texts.second), judge.class_names
+        probabilities, classes = classifier.label_probabilities(texts.first, texts.second), classifier.class_names
         likely_labels = probabilities >= settings.threshold
-        lists = [list(compress(names, row)) for row in likely_labels]
+        lists = [list(compress(classes, row)) for row in likely_labels]
         columns = {"prediction": lists, "probability": list(probabilities)}
-        if column is not None:
-            scores = label_scores(likely_labels, texts.class_numbers(names) > 0, names)
+        if len(right) and column is not None:
+            scores = label_scores(likely_labels[compared], right.class_numbers(classes) > 0, classes)
     else:
-        found, probabilities = judge.classes(texts.first, texts.second)
+        found, probabilities = classifier.classes(texts.first, texts.second)
         columns = {"prediction": found, "probability": probabilities}
-        if column is not None:
-            numbers = {name: number for number, name in enumerate(judge.class_names)}
-            right = texts.class_numbers(judge.class_names)
-            scores = class_scores(np.array([numbers[name] for name in found]), right, len(numbers))
+        if len(right) and column is not None:
+            numbers = {name: index for index, name in enumerate(classifier.class_names)}
+            predicted_numbers = np.array([numbers[name] for name in compress(found, compared)])
+            scores = class_scores(predicted_numbers, right.class_numbers(classifier.class_names), len(numbers))
     for name, values in columns.items():
         if name in table.column_names:
             raise InputError(f"the data has a column {name}", path=settings.data, remedy="rename it")
         table = table.append_column(name, pa.array(values))
-    return table, scores
+    return table, scores, split
+
+
+def _compared_rows(texts: LabelledTexts, classes: list[str] | None) -> np.ndarray:
+    """Returns which rows have a right answer that the model can give (rows,), and logs how many have not."""
+    if not texts.targets:
+        return np.zeros(len(texts), bool)
+    labels = [
+        () if target is None or classes is None else target if texts.multi_label else (target,)
+        for target in texts.targets
+    ]
+    unknown = set(chain.from_iterable(labels)).difference(classes or ())
+    is_given = np.array([target is not None for target in texts.targets])
+    is_known = np.array([not unknown.intersection(own) for own in labels])
+    if not is_given.all():
+        log(f"{(~is_given).sum():,} rows without a label or score are not compared")
+    if unknown:
+        log(f"{(~is_known).sum():,} rows are not compared: `{min(unknown)[:80]}` is no class of the model")
+    return np.asarray(is_given & is_known)

@@ -1,8 +1,7 @@
-"""The references of a classifier: drawn with translations to learn from, and listed so that others can avoid them.
+"""Draws the references of a reference classifier, and lists those that it has seen.
 
-What a classifier that distinguishes references from translations is trained on is in paper 000, section 5.6.1. Its
-folder holds `references.tsv`: for every reference of its training, dev and test part the part and a fingerprint of its
-text, so that the text itself need not be handed on.
+The training data are those of Wieting et al. (2017), section 5.6.1. The folder of a classifier has `references.tsv`:
+the part (train, dev or test) and a fingerprint of each reference, so that the texts need not be published.
 """
 
 from __future__ import annotations

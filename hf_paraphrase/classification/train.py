@@ -1,4 +1,4 @@
-"""The recipe of the verb `train-supervised`: an encoder and labelled sentences in, a classifier or scorer out."""
+"""The command `train-supervised`: trains a head on an encoder, and the encoder with it, on labelled sentences."""
 
 from __future__ import annotations
 
@@ -16,43 +16,35 @@ from ..messages import log
 from ..settings import recipe
 from ..tokenization.word_level import save_tokenizer
 from ..training.run import TrainingRun
-from .tasks import (
-    DEV,
-    OBJECTIVES,
-    TEST,
-    TRAIN,
-    LabelledTexts,
-    SupervisedData,
-    SupervisedSettings,
-    read_supervised,
-    score_measurements,
-    score_table,
-)
+from .labelled_texts import DEV, TEST, TRAIN, LabelledTexts, SupervisedData, read_supervised
+from .scores import score_measurements, score_table
+from .settings import OBJECTIVES, SupervisedSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-    from .sentence_classifier import SentenceJudge
+    from .classifier import SentenceClassifierModel
 
 
 @recipe(SupervisedSettings)
-def train_supervised(settings: SupervisedSettings) -> SentenceJudge:
-    """Trains a head on an encoder, and the encoder with it, on classes or scores (paper 001, "Supervised Learning").
+def train_supervised(settings: SupervisedSettings) -> SentenceClassifierModel:
+    """Trains a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.).
 
     Returns:
-        What was trained, with its tokenizer.
+        The classifier or scorer, with its tokenizer.
     """
     inputs = list(filter(None, [settings.model, settings.data, settings.initial_vectors]))
     with TrainingRun(settings, command="train-supervised", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
-    from .sentence_classifier import SentenceJudge
+    from .classifier import SentenceClassifierModel
 
-    return SentenceJudge.from_pretrained(settings.output)
+    return SentenceClassifierModel.from_pretrained(settings.output)
 
 
 def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
-    from .sentence_classifier import SupervisedTrainer, SupervisedTrainingArguments, tokenize
+    from .classifier import tokenize
+    from .trainer import ClassifierTrainer, ClassifierTrainingArguments, LabelledExamples, fit_head, measure_classifier
 
     data = read_supervised(settings)
     parts = ", ".join(f"{part} {len(rows):,} ({data.sources[part]})" for part, rows in data.parts.items())
@@ -66,21 +58,26 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     }
     model, tokenizer, coverage = _model(settings, data)
     inputs = {part: tokenize(tokenizer, rows.first, rows.second, targets[part]) for part, rows in data.parts.items()}
-    if settings.freeze_encoder:
-        model.encoder.requires_grad_(False)
-    rate = 2e-5 if type(model.encoder).__module__.startswith("transformers.") else 0.001
-    arguments = run.arguments(
-        SupervisedTrainingArguments,
-        learning_rate=settings.learning_rate or (0.01 if settings.freeze_encoder else rate),
-        lambda_w=settings.lambda_w,
-        lambda_c=settings.lambda_c,
-    )
-    trainer = SupervisedTrainer(model, arguments, inputs[TRAIN], inputs[DEV], report=log)
-    run.train(trainer)
+    if settings.freeze_encoder or not (settings.from_scratch or pairs):
+        # Fine-tuning starts from the best head for the pretrained encoder (Kumar et al. 2022).
+        fit_head(model, inputs[TRAIN])
+    trainer, row_penalty = None, _row_penalty(settings)
+    rate = settings.learning_rate or (2e-5 if type(model.encoder).__module__.startswith("transformers.") else 0.001)
+    if not settings.freeze_encoder:
+        arguments = run.arguments(
+            ClassifierTrainingArguments,
+            learning_rate=rate,
+            row_penalty=row_penalty,
+            lambda_w=settings.lambda_w,
+            lambda_c=settings.lambda_c,
+        )
+        examples = LabelledExamples(inputs[TRAIN], inputs[DEV])
+        trainer = ClassifierTrainer(model, arguments, examples, report=log)
+        run.train(trainer)
     if not run.writes:
         return
-    best: Any = trainer.best_scores()
-    measured = {part: trainer.measure(inputs[part]) for part in (TEST, DEV) if part in inputs}
+    best: Any = None if trainer is None else trainer.best_scores()
+    measured = {part: measure_classifier(model, inputs[part]) for part in (TEST, DEV) if part in inputs}
     with quiet_transformers():
         model.eval().save_pretrained(run.folder)
     save_tokenizer(tokenizer, run.folder)
@@ -89,12 +86,12 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     run.write(
         results={
             **measured,
-            "best_epoch": best["epoch"],
-            "epochs": trainer.scores(),
+            "best_epoch": None if best is None else best["epoch"],
+            "epochs": [] if trainer is None else trainer.scores(),
             "rows": {part: len(rows) for part, rows in data.parts.items()},
             "training_rows_left_out": data.left_out,
             "coverage": None if coverage is None else vars(coverage),
-            "parameters": sum(item.numel() for item in model.parameters()),
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
         },
         template="sentence_classifier",
         card={
@@ -110,18 +107,26 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
             "class_names": data.classes,
             "column": data.column,
             "start": f"random, word vectors: {vectors}" if settings.from_scratch else "the pretrained encoder's",
+            "row_penalty": row_penalty,
+            "learning_rate": rate,
             "table": table,
             "has_test": TEST in measured,
         },
         measurements=[
-            item
+            measurement
             for part, scores in measured.items()
-            for item in score_measurements(scores, settings.data, data.parts[part].split, _note(data, part))
+            for measurement in score_measurements(scores, settings.data, data.parts[part].split, _note(data, part))
         ],
     )
     log(table.rstrip())
     log(f"model saved to {settings.output}. Use it with:")
-    log(f"  hf-paraphrase predict --model {settings.output} --data DIR --split SPLIT --output PREDICTIONS")
+    log(f"  hf-paraphrase predict --model {settings.output} --data FILE --output predictions.csv")
+
+
+def _row_penalty(settings: SupervisedSettings) -> float:
+    if settings.row_penalty is None:
+        return 0.0 if settings.lambda_w or settings.from_scratch else 0.01
+    return settings.row_penalty
 
 
 def _note(data: SupervisedData, part: str) -> str:
@@ -173,7 +178,7 @@ def _fill_vectors(
 
     from ..encoders.initial_vectors import read_initial_vectors
     from ..training.word_vectors import initial_embeddings, words_of_tokens
-    from .sentence_classifier import tokenize
+    from .classifier import tokenize
 
     if encoder.config.model_type == "concatenation" or not hasattr(encoder.embeddings, "shape"):
         raise UsageError("--initial-vectors are for encoders of words of this package", remedy="leave it out")

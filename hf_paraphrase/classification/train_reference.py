@@ -1,4 +1,4 @@
-"""The recipe of `train-classifier`: back-translated n-best lists in, a classifier that knows the references out."""
+"""The command `train-classifier`: trains a classifier that distinguishes references from translations."""
 
 from __future__ import annotations
 
@@ -19,12 +19,19 @@ from .references import FILE_NAME, PARTS, Reference, draw_references, write_seen
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    from .reference_scorer import ReferenceScorer
+    from .classifier import ReferenceScorer
+
+_LABELS = {0: "translation", 1: "reference"}
+_ENCODERS: dict[str, dict[str, Any]] = {
+    "avg": {"model_type": "avg", "initializer_range": 0.1},
+    "lstm": {"model_type": "recurrent", "cell": "lstm", "peepholes": False, "pooling": "last"},
+}
+"""The encoders of the two bodies. The paper does not describe its LSTM; this one has a single layer."""
 
 
 @dataclass(kw_only=True)
 class ReferenceClassifierSettings(TrainingRunSettings):
-    """Train a classifier that distinguishes references from translations (paper 000, section 5.6.1).
+    """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1).
 
     One reference (sentence1) is the example of label 1, one translation of its n-best list (sentence2) that of label
     0. The folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
@@ -58,13 +65,13 @@ class ReferenceClassifierSettings(TrainingRunSettings):
 
 @recipe(ReferenceClassifierSettings)
 def train_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
-    """Trains a classifier that distinguishes references from translations (paper 000, section 5.6.1)."""
+    """Trains a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
     inputs = [path for path in (settings.pairs, settings.initial_vectors) if path is not None]
     with TrainingRun(settings, command="train-classifier", inputs=inputs) as run:
         if not run.is_finished:
             _train(settings, run)
 
-    from .reference_scorer import ReferenceScorer
+    from .classifier import ReferenceScorer
 
     return ReferenceScorer.from_pretrained(settings.output)
 
@@ -76,38 +83,31 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> None:
     tokenizer, model = _model(settings, parts["train"])
 
     from ..tokenization.word_level import save_tokenizer
-    from ..training.epoch_trainer import EpochTrainingArguments
-    from .reference_trainer import ClassifierTrainer, ReferenceExamples
+    from .reference_examples import ReferenceExamples, ReferenceLists
+    from .trainer import ClassifierTrainer, ClassifierTrainingArguments
 
-    examples = {part: ReferenceExamples.encode(parts[part], tokenizer) for part in PARTS}
-    arguments = run.arguments(EpochTrainingArguments)
-    trainer = ClassifierTrainer(
-        model,
-        arguments,
-        examples["train"],
-        examples["dev"],
-        hardest=settings.negatives == "hardest",
-        embedding_penalty=settings.embedding_penalty,
-        report=log,
-    )
+    lists = {part: ReferenceLists.encode(parts[part], tokenizer) for part in PARTS}
+    examples = ReferenceExamples(lists["train"], lists["dev"], hardest=settings.negatives == "hardest")
+    arguments = run.arguments(ClassifierTrainingArguments, embedding_penalty=settings.embedding_penalty)
+    trainer = ClassifierTrainer(model, arguments, examples, report=log)
     run.train(trainer)
     if not run.writes:
         return
     with quiet_transformers():
-        model.save_pretrained(run.folder)
+        model.eval().save_pretrained(run.folder)
     save_tokenizer(tokenizer, run.folder)
-    write_seen(run.folder, {part: [item.text for item in parts[part]] for part in PARTS})
-    kept = trainer.best_scores()
-    assert kept is not None
+    write_seen(run.folder, {part: [reference.text for reference in parts[part]] for part in PARTS})
+    best = trainer.best_scores()
+    assert best is not None
     results: dict[str, Any] = {
-        "test": trainer.test(examples["test"]),
-        "dev": {name: kept[name] for name in ("accuracy", "references", "translations", "sentences")},
-        "best_epoch": kept["epoch"],
+        "test": lists["test"].test(model, settings.seed),
+        "dev": {name: best[name] for name in ("accuracy", "references", "translations", "sentences")},
+        "best_epoch": best["epoch"],
         "epochs": trainer.scores(),
         "references": {part: len(parts[part]) for part in PARTS},
-        "translations": {part: sum(len(item.translations) for item in parts[part]) for part in PARTS},
+        "translations": {part: sum(len(reference.translations) for reference in parts[part]) for part in PARTS},
         "vocabulary": model.config.vocab_size,
-        "parameters": sum(item.numel() for item in model.parameters()),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
     }
     table = _table(results)
     run.write(
@@ -148,13 +148,13 @@ def _model(
     from transformers import set_seed
 
     from ..encoders.initial_vectors import read_initial_vectors
-    from ..models.configuration_reference_classifier import ReferenceClassifierConfig
-    from ..models.modeling_reference_classifier import ReferenceClassifier
+    from ..models.configuration_sentence_classifier import SentenceClassifierConfig
+    from ..models.modeling_sentence_classifier import SentenceClassifier
     from ..tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
     from ..training.word_vectors import initial_embeddings
-    from .reference_scorer import token_ids
+    from .classifier import tokenize
 
-    texts = [*(item.text for item in train), *(text for item in train for text in item.translations)]
+    texts = [one.text for one in train] + [text for one in train for text in one.translations]
     # With capitals the classifier may go by names and beginnings.
     style: dict[str, Any] = {"lower_case": True, "contractions": True}
     words = sentence_vocabulary(texts, min_frequency=2, max_size=50_000, **style)
@@ -164,21 +164,15 @@ def _model(
         vectors = read_initial_vectors(settings.initial_vectors, words, first=0)
         size = vectors.matrix.shape[1]
     set_seed(settings.seed)
-    model = ReferenceClassifier(
-        ReferenceClassifierConfig(
-            vocab_size=len(tokenizer),
-            embedding_size=size,
-            body=settings.body,
-            pad_token_id=tokenizer.pad_token_id,
-            unk_token_id=tokenizer.unk_token_id,
-        )
-    )
+    ids = {"pad_token_id": tokenizer.pad_token_id, "unk_token_id": tokenizer.unk_token_id}
+    encoder = {**_ENCODERS[settings.body], **ids, "vocab_size": len(tokenizer), "hidden_size": size}
+    model = SentenceClassifier(SentenceClassifierConfig(sentence_encoder=encoder, id2label=dict(_LABELS)))
     if vectors is None:
         return tokenizer, model
-    counts = np.bincount(token_ids(tokenizer, texts).ids, minlength=len(tokenizer))
+    counts = np.bincount(tokenize(tokenizer, texts).first.ids, minlength=len(tokenizer))
     matrix, coverage = initial_embeddings(tokenizer, vectors, counts, dimension=size, seed=settings.seed)
     with torch.no_grad():
-        model.embeddings.copy_(torch.from_numpy(matrix))
+        model.encoder.embeddings.copy_(torch.from_numpy(matrix))
     log(f"initial vectors: {coverage}")
     return tokenizer, model
 
@@ -186,6 +180,6 @@ def _model(
 def _table(results: dict[str, Any]) -> str:
     rows = []
     for part in ("test", "dev"):
-        shares = [f"{results[part][key]:.1f}" for key in ("accuracy", "references", "translations")]
-        rows.append([part, *shares, f"{results[part]['sentences']:.0f}"])
+        percentages = [f"{results[part][key]:.1f}" for key in ("accuracy", "references", "translations")]
+        rows.append([part, *percentages, f"{results[part]['sentences']:.0f}"])
     return format_table(["part", "accuracy (%)", "on references (%)", "on translations (%)", "sentences"], rows)

@@ -76,10 +76,10 @@ def mining_tables(settings: Any, result: Any) -> Iterator[str]:
 
 def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
     """Shows how good predictions are, where the split has classes or scores."""
-    from ..classification.tasks import score_table
+    from ..classification.scores import score_table
 
     if result["scores"] is not None:
-        yield score_table({settings.split: result["scores"]})
+        yield score_table({result["split"]: result["scores"]})
 
 
 def neighbours(settings: Any, found: Searched) -> Iterator[str]:

@@ -92,18 +92,49 @@ class SentenceClassifier(PreTrainedModel):
         int64 (batch,), 1 and 0 for each of several labels, float (batch, labels), or the scores, float (batch,).
         `logits` (batch, labels) are z, for a regression the score; with labels `loss` is a mean over the batch.
         """
-        if (second_input_ids is not None) != self.config.pairs:
-            raise ValueError(f"this model judges {'pairs of sentences' if self.config.pairs else 'single sentences'}")
-        if second_input_ids is None:
-            vectors = self._embed(input_ids, attention_mask)
-        else:
-            second = self._embed(second_input_ids, second_attention_mask)
-            vectors = self._compared(self._embed(input_ids, attention_mask), second)
-        outputs = self.classifier(functional.dropout(vectors, self.config.dropout, self.training))
-        loss = None if labels is None else self._loss(outputs, labels)
+        outputs = self.head(self.features(input_ids, attention_mask, second_input_ids, second_attention_mask))
+        loss = None if labels is None else self.loss(outputs.float(), labels)
         if self.config.objective == "regression":
             outputs = self.config.score_mean + self.config.score_deviation * outputs
         return SequenceClassifierOutput(loss=loss, logits=outputs)
+
+    def features(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        second_input_ids: Tensor | None = None,
+        second_attention_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Computes what the head reads (batch, size): the vector of a sentence, or u * v and |u - v| of a pair."""
+        if (second_input_ids is not None) != self.config.pairs:
+            raise ValueError(f"this model reads {'pairs of sentences' if self.config.pairs else 'single sentences'}")
+        first = self._embed(input_ids, attention_mask)
+        if second_input_ids is None:
+            return first
+        second = self._embed(second_input_ids, second_attention_mask)
+        parts = [first * second, (first - second).abs()]
+        return torch.cat([*parts, first, second] if self.config.ordered else parts, dim=1)
+
+    def head(self, features: Tensor) -> Tensor:
+        """Computes z (batch, labels) from :meth:`features`."""
+        if self.hidden is not None:
+            features = self.hidden(functional.dropout(features, self.config.dropout, self.training)).sigmoid()
+        outputs: Tensor = self.classifier(functional.dropout(features, self.config.dropout, self.training))
+        return outputs
+
+    def loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        """Computes the mean loss of z (batch, labels); see :meth:`forward` for the labels."""
+        config = self.config
+        if config.objective == "classification":
+            return functional.cross_entropy(outputs, labels)
+        labels = labels.to(outputs.dtype)
+        if config.objective == "multi_label":
+            return functional.binary_cross_entropy_with_logits(outputs, labels)
+        if config.objective == "regression":
+            return functional.mse_loss(outputs.squeeze(1), (labels - config.score_mean) / config.score_deviation)
+        # Each whole number gets what is left of 1 after its distance from the score.
+        targets = (1 - (labels.unsqueeze(1) - self._scale(outputs)).abs()).clamp_min(0)
+        return functional.kl_div(outputs.log_softmax(1), targets, reduction="batchmean")
 
     def scores(self, logits: Tensor) -> Tensor:
         """Turns the logits (batch, labels) of a distribution or a regression into scores (batch,)."""
@@ -128,29 +159,6 @@ class SentenceClassifier(PreTrainedModel):
         hidden = self.encoder(input_ids=input_ids, attention_mask=mask).last_hidden_state
         weights = mask.unsqueeze(-1).to(hidden.dtype)
         return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp_min(1)
-
-    def _compared(self, first: Tensor, second: Tensor) -> Tensor:
-        """Computes the hidden layer of pairs (batch, head_hidden_size)."""
-        assert self.hidden is not None
-        features = [first * second, (first - second).abs()]
-        if self.config.ordered:
-            features += [first, second]
-        inputs = functional.dropout(torch.cat(features, dim=1), self.config.dropout, self.training)
-        return self.hidden(inputs).sigmoid()
-
-    def _loss(self, outputs: Tensor, labels: Tensor) -> Tensor:
-        config = self.config
-        outputs = outputs.float()
-        if config.objective == "classification":
-            return functional.cross_entropy(outputs, labels)
-        labels = labels.to(outputs.dtype)
-        if config.objective == "multi_label":
-            return functional.binary_cross_entropy_with_logits(outputs, labels)
-        if config.objective == "regression":
-            return functional.mse_loss(outputs.squeeze(1), (labels - config.score_mean) / config.score_deviation)
-        # Each whole number gets what is left of 1 after its distance from the score.
-        targets = (1 - (labels.unsqueeze(1) - self._scale(outputs)).abs()).clamp_min(0)
-        return functional.kl_div(outputs.log_softmax(1), targets, reduction="batchmean")
 
     def _scale(self, like: Tensor) -> Tensor:
         """Returns the whole numbers of the scale (labels,), of a tensor's kind."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 
 import numpy as np
 import pytest
@@ -9,8 +10,13 @@ from small_runs import write_rows
 from tiny_encoders import new_model
 from tiny_training import on_cpu
 
-from hf_paraphrase.classification.reference_scorer import reference_probabilities, token_ids
-from hf_paraphrase.classification.reference_trainer import ClassifierTrainer, ReferenceExamples
+from hf_paraphrase.classification.classifier import (
+    ClassifierInputs,
+    ReferenceScorer,
+    reference_probabilities,
+    tokenize,
+)
+from hf_paraphrase.classification.reference_examples import ReferenceExamples, ReferenceLists
 from hf_paraphrase.classification.references import (
     Reference,
     draw_references,
@@ -18,9 +24,9 @@ from hf_paraphrase.classification.references import (
     read_seen,
     write_seen,
 )
+from hf_paraphrase.classification.trainer import ClassifierTrainer, ClassifierTrainingArguments
 from hf_paraphrase.errors import InputError, ModelError
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
-from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
 
 WORDS = [f"w{i}" for i in range(12)]
 
@@ -30,13 +36,17 @@ def tokenizer():
     return build_word_level_tokenizer(WORDS)
 
 
+ENCODERS = {"avg": {"model_type": "avg"}, "lstm": {"model_type": "recurrent", "peepholes": False}}
+
+
 def classifier(body="avg", seed=0):
-    size = {"vocab_size": 14, "embedding_size": 5, "initializer_range": 1.0}
-    return new_model("reference_classifier", seed=seed, body=body, **size).eval()
+    encoder = {**ENCODERS[body], "vocab_size": 14, "hidden_size": 5, "initializer_range": 1.0}
+    labels = {0: "translation", 1: "reference"}
+    return new_model("sentence_classifier", seed=seed, sentence_encoder=encoder, id2label=labels).eval()
 
 
 def text_probabilities(model, tokenizer, texts):
-    return reference_probabilities(model, token_ids(tokenizer, texts))
+    return reference_probabilities(model, tokenize(tokenizer, texts))
 
 
 def lists(seed=0, count=12, most=4):
@@ -56,10 +66,10 @@ def lists(seed=0, count=12, most=4):
 def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeypatch):
     texts = ["w1 w2 w3", "", "w9", "unknown w4 w4", " ".join(WORDS * 9), "w2 w1"]
     model = classifier(body)
-    ids = token_ids(tokenizer, texts)
-    monkeypatch.setattr("hf_paraphrase.classification.reference_scorer._TOKENS_PER_BATCH", 7)
+    ids = tokenize(tokenizer, texts).first
+    monkeypatch.setattr("hf_paraphrase.classification.classifier._TOKENS_PER_BATCH", 7)
     rows = np.array([5, 0, 3, 1, 4, 2, 0])
-    found = reference_probabilities(model, ids.take(rows))
+    found = reference_probabilities(model, ClassifierInputs(ids.take(rows)))
     for row, value in zip(rows, found, strict=True):
         ids = tokenizer(texts[row], return_tensors="pt")["input_ids"].long().reshape(1, -1)
         assert value == pytest.approx(model(ids).logits.softmax(-1)[0, 1].item(), abs=2e-6)
@@ -70,7 +80,7 @@ def test_probabilities_are_those_of_each_sentence_alone(tokenizer, body, monkeyp
 
 def test_hardest_takes_from_every_list_what_looks_most_human(tokenizer):
     source, model = lists(), classifier()
-    examples = ReferenceExamples.encode(source, tokenizer)
+    examples = ReferenceLists.encode(source, tokenizer)
     chosen = examples.choose([0, 1], model)
     start = len(source)
     for row, reference in zip(chosen, source, strict=True):
@@ -80,7 +90,7 @@ def test_hardest_takes_from_every_list_what_looks_most_human(tokenizer):
 
 def test_accuracy_equals_counting(tokenizer):
     source, model = lists(1, 30, most=1), classifier(seed=3)
-    examples = ReferenceExamples.encode(source, tokenizer)
+    examples = ReferenceLists.encode(source, tokenizer)
     found = examples.accuracy(model, examples.choose([0]))
     human = text_probabilities(model, tokenizer, [item.text for item in source]) > 0.5
     machine = text_probabilities(model, tokenizer, [item.translations[0] for item in source]) <= 0.5
@@ -89,10 +99,10 @@ def test_accuracy_equals_counting(tokenizer):
     assert found["accuracy"] == pytest.approx(50 * (human.mean() + machine.mean())) and found["sentences"] == 60
 
 
-def trainer(tokenizer, folder, **options):
-    args = on_cpu(EpochTrainingArguments, folder, per_device_train_batch_size=5)
-    train, dev = (ReferenceExamples.encode(lists(seed), tokenizer) for seed in (0, 1))
-    return ClassifierTrainer(classifier(seed=5), args, train, dev, **options)
+def trainer(tokenizer, folder, hardest=False, **options):
+    args = on_cpu(ClassifierTrainingArguments, folder, per_device_train_batch_size=5, **options)
+    train, dev = (ReferenceLists.encode(lists(seed), tokenizer) for seed in (0, 1))
+    return ClassifierTrainer(classifier(seed=5), args, ReferenceExamples(train, dev, hardest=hardest))
 
 
 @pytest.mark.parametrize("hardest", [False, True])
@@ -103,8 +113,10 @@ def test_every_epoch_sees_each_reference_once_and_one_of_its_translations(tokeni
         made.begin_epoch(epoch)
         rows = [number for batch in made.batches for _, number in batch]
         assert sorted(rows) == list(range(24))
-        assert (made.chosen >= made.examples.lists[:-1]).all() and (made.chosen < made.examples.lists[1:]).all()
-        seen.add(tuple(made.chosen))
+        assert (made.examples.chosen >= made.examples.train.lists[:-1]).all() and (
+            made.examples.chosen < made.examples.train.lists[1:]
+        ).all()
+        seen.add(tuple(made.examples.chosen))
         labels = torch.cat([made._collate(batch)["labels"] for batch in made.batches])
         assert labels.sum() == 12 and len(labels) == 24
     # Without training in between, the model's choice stays the same.
@@ -113,9 +125,9 @@ def test_every_epoch_sees_each_reference_once_and_one_of_its_translations(tokeni
 
 def test_the_penalty_pulls_the_word_vectors_towards_zero(tokenizer, tmp_path):
     made = trainer(tokenizer, tmp_path, embedding_penalty=0.5)
-    batch = made.examples.batch(np.array([0, 13]), 0)
+    batch = made.examples.train.inputs.batch(np.array([0, 13]), 0)
     plain = made.model(**batch).loss
-    embeddings = made.model.embeddings
+    embeddings = made.model.encoder.embeddings
     torch.testing.assert_close(made.compute_loss(made.model, batch), plain + 0.25 * (embeddings**2).sum())
 
 
@@ -192,3 +204,16 @@ def test_a_damaged_list_of_seen_references_is_an_error(tmp_path, content):
         (tmp_path / "references.tsv").write_text(content)
     with pytest.raises(ModelError, match=r"references\.tsv"):
         read_seen(tmp_path)
+
+
+@pytest.mark.parametrize("body", ["avg", "lstm"])
+def test_a_folder_of_version_02_opens(tokenizer, tmp_path, body):
+    model = new_model("reference_classifier", body=body, vocab_size=14, embedding_size=5, initializer_range=1.0).eval()
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["model_type"] == "reference_classifier" and config["architectures"] == ["ReferenceClassifier"]
+    ids = tokenizer(["w1 w2"], return_tensors="pt")["input_ids"]
+    expected = model(ids).logits.softmax(-1)[0, 1].item()
+    found = ReferenceScorer.from_pretrained(tmp_path).probabilities(["w1 w2"])
+    assert found.tolist() == pytest.approx([expected], abs=2e-6)

@@ -1,31 +1,33 @@
-"""What `train-supervised` and `predict` read of a data folder, and what they refuse."""
+"""What `train-supervised` and `predict` read, refuse, train and write."""
 
 from __future__ import annotations
+
+import csv
+import json
 
 import numpy as np
 import pytest
 import torch
+from datasets import ClassLabel, Dataset, Features, Value
+from scipy.special import softmax
 from scipy.stats import spearmanr
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from small_runs import write as write_columns
 from tiny_encoders import new_model, with_all_parameters_moved
 from tiny_training import on_cpu
 
-from hf_paraphrase.classification.sentence_classifier import (
-    ClassifierInputs,
-    SupervisedTrainer,
-    SupervisedTrainingArguments,
-    predicted_logits,
+from hf_paraphrase import predict, train_supervised
+from hf_paraphrase.classification.classifier import ClassifierInputs, predict_logits
+from hf_paraphrase.classification.labelled_texts import read_labelled, read_supervised
+from hf_paraphrase.classification.scores import class_scores, graded_scores, label_scores
+from hf_paraphrase.classification.settings import SupervisedSettings
+from hf_paraphrase.classification.trainer import (
+    ClassifierTrainer,
+    ClassifierTrainingArguments,
+    LabelledExamples,
 )
-from hf_paraphrase.classification.tasks import (
-    SupervisedSettings,
-    class_scores,
-    graded_scores,
-    label_scores,
-    read_labelled,
-    read_supervised,
-)
-from hf_paraphrase.errors import InputError
+from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.ragged_ids import TokenIds
 
 
@@ -47,8 +49,8 @@ def random_inputs(count):
 def test_the_penalty_is_that_of_the_formula(tmp_path):
     model = make()
     inputs = random_inputs(40)
-    arguments = on_cpu(SupervisedTrainingArguments, tmp_path, lambda_w=2.0, lambda_c=3.0)
-    trainer = SupervisedTrainer(model, arguments, inputs, inputs)
+    arguments = on_cpu(ClassifierTrainingArguments, tmp_path, lambda_w=2.0, lambda_c=3.0)
+    trainer = ClassifierTrainer(model, arguments, LabelledExamples(inputs, inputs))
     assert trainer.penalty().item() == 0
     with torch.no_grad():
         model.encoder.embeddings[3, 1] += 0.5
@@ -59,13 +61,13 @@ def test_the_penalty_is_that_of_the_formula(tmp_path):
 def test_predictions_depend_on_neither_order_nor_company():
     model = make().eval()
     inputs = random_inputs(50)
-    found = predicted_logits(model, inputs)
+    found = predict_logits(model, inputs)
     for row in (0, 17, 49):
         batch = inputs.batch(np.array([row]), 0)
         batch.pop("labels")
         np.testing.assert_allclose(model(**batch).logits.detach().numpy()[0], found[row], atol=1e-5)
     model.train()
-    assert np.array_equal(predicted_logits(model, inputs), found) and model.training
+    assert np.array_equal(predict_logits(model, inputs), found) and model.training
 
 
 def test_classes_are_counted_by_hand():
@@ -218,7 +220,7 @@ def several(*labels):
         ({}, {"train": several(["a"], [])}, "there is one label only"),
         ({}, {"train": several(["a"], ["b"]), "dev": {"text": ["x"], "label": [["c"]]}}, "dev`: the class c is unkno"),
         ({}, {"train": rows(30, 1)}, "split `train`: .* nothing to learn"),
-        ({}, {"train": rows(4)}, "too few to draw"),
+        ({}, {"train": {"text": ["a"] * 4, "label": [0, 1, 0, 1]}}, "are the same text"),
         (
             {"task": "similarity"},
             {"train": {**PAIRS, "score": [2.0] * 19 + [0.4]}},
@@ -230,3 +232,90 @@ def test_what_cannot_be_learned_is_refused(tmp_path, options, splits, expected):
     with pytest.raises(InputError, match=expected.replace("|", r"\|")):
         data = read(write(tmp_path / "data", **splits), **options)
         data.parts["dev"].class_numbers(data.classes)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_a_frozen_encoder_has_the_logistic_regression_of_scikit_learn(classes):
+    generator = np.random.default_rng(0)
+    words = [generator.integers(30, size=generator.integers(1, 9)).tolist() for _ in range(80)]
+    inputs = ClassifierInputs(TokenIds.of_lists(words), targets=np.arange(80) % classes)
+    encoder = {"model_type": "avg", "vocab_size": 30, "hidden_size": 6, "initializer_range": 1.0}
+    model = new_model("sentence_classifier", sentence_encoder=encoder, id2label=dict(enumerate("abcd"[:classes])))
+    weights = model.encoder.embeddings.detach().clone()
+    fit_head(model, inputs)
+    vectors = np.stack([weights.numpy()[row].mean(0) for row in words])
+    # A softmax over two classes halves the squared norm of the one vector that scikit-learn has for them.
+    regression = LogisticRegression(C=2.0 if classes == 2 else 1.0, tol=1e-10, max_iter=10_000)
+    expected = regression.fit(vectors, inputs.targets).predict_proba(vectors)
+    np.testing.assert_allclose(softmax(predict_logits(model, inputs), axis=1), expected, atol=1e-4)
+    assert torch.equal(model.encoder.embeddings, weights)
+
+
+def test_the_row_penalty_counts_the_word_vectors_of_a_batch(tmp_path):
+    encoder = {"model_type": "avg", "vocab_size": 30, "hidden_size": 6}
+    model = new_model("sentence_classifier", sentence_encoder=encoder)
+    inputs = ClassifierInputs(TokenIds.of_lists([[1, 2], [3, 3], [4], [5]]), targets=np.array([0, 1, 0, 1]))
+    arguments = on_cpu(ClassifierTrainingArguments, tmp_path, row_penalty=2.0)
+    trainer = ClassifierTrainer(model, arguments, LabelledExamples(inputs, inputs))
+    with torch.no_grad():
+        model.encoder.embeddings[3, 1] += 0.5
+        model.encoder.embeddings[9] += 7
+    batch = inputs.batch(np.array([0, 1]), 0)
+    loss = trainer.compute_loss(model, dict(batch))
+    assert loss.item() == pytest.approx(model(**batch).loss.item() + 0.25, rel=1e-5)
+    loss.backward()
+    assert model.encoder.embeddings.grad.is_sparse
+
+
+def test_a_dataset_keeps_the_names_of_its_classes(tmp_path):
+    features = Features({"text": Value("string"), "label": ClassLabel(names=["cold", "warm"])})
+    rows_of_it = {"text": [f"{('ice', 'sun')[i % 2]} {i}" for i in range(40)], "label": [i % 2 for i in range(40)]}
+    dataset = Dataset.from_dict(rows_of_it, features=features)
+    classifier = train_supervised(data=dataset, freeze_encoder=True, output=str(tmp_path / "model"))
+    assert classifier.class_names == ["cold", "warm"]
+    result = predict(model=str(tmp_path / "model"), data=dataset, output=str(tmp_path / "found"))
+    assert result["split"] == "train" and result["scores"]["accuracy"] > 90
+
+
+def test_four_repeated_texts_are_enough_for_a_dev_part(tmp_path):
+    columns = {"text": [f"t{i % 4}" for i in range(40)], "label": [i % 2 for i in range(40)]}
+    assert sizes(read(write(tmp_path / "data", train=columns))) == {"train": 30, "dev": 10}
+
+
+@pytest.fixture(scope="module")
+def reviews(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reviews")
+    texts = [f"{('dreadful', 'lovely')[i % 2]} {i}" for i in range(40)]
+    data = write(folder / "data", train={"review": texts, "opinion": ["01" if i % 2 else "TRUE" for i in range(40)]})
+    columns = {"text_column": "review", "target_column": "opinion", "freeze_encoder": True}
+    classifier = train_supervised(data=data, output=str(folder / "model"), **columns)
+    assert classifier.class_names == ["01", "TRUE"]
+    return folder
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_predictions_of_blank_texts_and_unknown_labels_are_written_as_csv_and_json_lines(reviews, tmp_path, ending):
+    columns = {
+        "review": ["lovely", None, "", "dreadful"],
+        "opinion": ["01", "01", "other", None],
+        "n": [[1], [], [2], []],
+    }
+    data = write(tmp_path / "data", train=columns)
+    output = tmp_path / f"found.{ending}"
+    result = predict(model=str(reviews / "model"), data=data, output=str(output))
+    assert result["rows"] == 4 and result["scores"]["rows"] == 2
+    if ending == "csv":
+        found = list(csv.DictReader(output.read_text().splitlines()))
+        assert [row["n"] for row in found] == ["[1]", "[]", "[2]", "[]"]
+    else:
+        found = [json.loads(line) for line in output.read_text().splitlines()]
+        assert [row["review"] for row in found] == columns["review"]
+    assert (found[0]["prediction"], found[3]["prediction"]) == ("01", "TRUE")
+    with pytest.raises(OutputError, match="exists"):
+        predict(model=str(reviews / "model"), data=data, output=str(output))
+
+
+def test_a_text_file_has_one_sentence_per_line(reviews, tmp_path):
+    (tmp_path / "lines.txt").write_text("lovely\n\ndreadful\n")
+    result = predict(model=str(reviews / "model"), data=str(tmp_path / "lines.txt"), output=str(tmp_path / "o.jsonl"))
+    assert result["rows"] == 3 and result["scores"] is None

@@ -44,7 +44,7 @@ def test_a_trained_classifier_is_a_whole_model_folder_that_knows_what_it_has_see
     lines = [line.split("\t") for line in (folder / "references.tsv").read_text().splitlines()[1:]]
     assert [part for part, _ in lines] == ["train"] * 40 + ["dev"] * 10 + ["test"] * 10
     assert len({fingerprint for _, fingerprint in lines}) == 60
-    assert (folder / "modeling_reference_classifier.py").is_file()
+    assert (folder / "modeling_sentence_classifier.py").is_file()
 
 
 def test_initial_vectors_are_those_of_the_file(pairs, tmp_path):
@@ -55,7 +55,7 @@ def test_initial_vectors_are_those_of_the_file(pairs, tmp_path):
     assert run("train-classifier", "--pairs", pairs, "--output", tmp_path / "made", *words) == 0
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "made")
     number = AutoTokenizer.from_pretrained(tmp_path / "made").convert_tokens_to_ids("a1")
-    assert model.embeddings[number].tolist() == pytest.approx([1, 2, 3])
+    assert model.encoder.embeddings[number].tolist() == pytest.approx([1, 2, 3])
 
 
 SMALL = ["--embedding-size", "8", "--hidden-size", "6", "--epochs", "3", "--learning-rate", "0.02"]

@@ -7,7 +7,7 @@ import pytest
 from small_runs import pairs_table
 from tiny_encoders import write_average
 
-from hf_paraphrase.classification.reference_scorer import ReferenceScorer
+from hf_paraphrase.classification.classifier import ReferenceScorer
 from hf_paraphrase.classification.references import write_seen
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError, ModelError, UsageError

@@ -15,7 +15,7 @@ from tiny_transformers import write_transformer
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 from hf_paraphrase.artefacts.card_heads import split_card
-from hf_paraphrase.classification.sentence_classifier import SentenceJudge
+from hf_paraphrase.classification.classifier import SentenceClassifierModel
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.models.modeling_gran import GranModel
@@ -167,7 +167,7 @@ def test_pairs_are_scored_and_classified(root, tmp_path, task):
     kind = ["--target-column", "entailment"] if task == "entailment" else ["--task", task]
     assert run("train-supervised", *words, *kind, "--lambda-c", 1e-4, "--output", tmp_path / "model") == 0
     results = record(tmp_path / "model")["results"]["test"]
-    judge = SentenceJudge.from_pretrained(tmp_path / "model")
+    judge = SentenceClassifierModel.from_pretrained(tmp_path / "model")
     pair = ["w1 w2 w3 w4 w5"], ["w1 w2 w3 w4 w5"]
     if task == "entailment":
         assert judge.classes(*pair)[0][0] in {"SAME", "PART", "OTHER"} and results["accuracy"] > 40
@@ -180,8 +180,8 @@ def test_pairs_are_scored_and_classified(root, tmp_path, task):
 def test_from_scratch_a_frozen_encoder_and_initial_vectors_start_where_they_say(root, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("w1 1 2 3 4 5 6\nw2 6 5 4 3 2 1\n")
-    common = ["train-supervised", "--model", root / "gran", "--data", root / "sentences", "--epochs", 1]
-    slow = ["--learning-rate", 1e-12]
+    common = ["train-supervised", "--model", root / "gran", "--data", root / "sentences"]
+    slow = ["--learning-rate", 1e-12, "--epochs", 1]
     assert run(*common, *slow, "--from-scratch", "--initial-vectors", vectors, "--output", tmp_path / "a") == 0
     assert run(*common, "--freeze-encoder", "--output", tmp_path / "b") == 0
     given = GranModel.from_pretrained(root / "gran").state_dict()
@@ -205,9 +205,10 @@ print(json.dumps(found))
 @pytest.mark.parametrize("kind", ["bert", "roberta", "mpnet"])
 def test_a_transformer_is_trained_on_the_mean_of_its_tokens_and_opens_elsewhere(tmp_path, root, kind, run_python):
     encoder = write_transformer(tmp_path / "encoder", kind)
-    words = ["train-supervised", "--model", encoder, "--data", root / "sentences", "--epochs", 1, "--output"]
-    assert run(*words, tmp_path / "frozen", "--freeze-encoder") == run(*words, tmp_path / "trained") == 0
-    frozen, trained = (SentenceJudge.from_pretrained(tmp_path / name) for name in ("frozen", "trained"))
+    words = ["train-supervised", "--model", encoder, "--data", root / "sentences", "--output"]
+    assert run(*words, tmp_path / "frozen", "--freeze-encoder") == 0
+    assert run(*words, tmp_path / "trained", "--epochs", 1) == 0
+    frozen, trained = (SentenceClassifierModel.from_pretrained(tmp_path / name) for name in ("frozen", "trained"))
     texts = ["the cat sat", "paris", "doctor " * 60]
     vectors = SentenceEncoder.from_pretrained(encoder).encode(texts)
     head = {name: value.numpy() for name, value in frozen.model.classifier.state_dict().items()}
@@ -253,8 +254,8 @@ def test_a_csv_file_with_columns_of_any_name_is_one_command(tmp_path, monkeypatc
     lines = [f'"A {"dreadful" if row % 2 else "lovely"}, {row}",{"bad" if row % 2 else "good"}' for row in range(60)]
     (tmp_path / "reviews.csv").write_text("\n".join(["review,opinion", *lines]))
     reading = ["--data", tmp_path / "reviews.csv", "--text-column", "review", "--label-column", "opinion"]
-    assert run("train-supervised", *reading, "--freeze-encoder", *TINY, "--output", tmp_path / "judge") == 0
-    judge = SentenceJudge.from_pretrained(tmp_path / "judge")
+    assert run("train-supervised", *reading, "--freeze-encoder", "--output", tmp_path / "judge") == 0
+    judge = SentenceClassifierModel.from_pretrained(tmp_path / "judge")
     assert judge.model.config.id2label == {0: "bad", 1: "good"}
     assert record(tmp_path / "judge")["results"]["dev"]["accuracy"] == 100
     assert run("export", "--model", tmp_path / "judge", "--format", "json", "--output", tmp_path / "json") == 0
@@ -274,7 +275,7 @@ def topics(tmp_path_factory):
         lines.append(f"the {' and '.join(given) or 'price'} of {row},{'|'.join(given)}")
     (folder / "reviews.csv").write_text("\n".join(lines))
     reading = ["--data", folder / "reviews.csv", "--text-column", "review", "--label-column", "topics"]
-    common = ["train-supervised", *reading, "--label-separator", "|", *TINY, "--epochs", 6, "--learning-rate", 0.05]
+    common = ["train-supervised", *reading, "--label-separator", "|"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_DATASETS_CACHE", str(folder / "cache"))
         assert run(*common, "--freeze-encoder", "--output", folder / "judge") == 0
@@ -289,7 +290,7 @@ def test_a_text_may_have_several_labels_or_none(topics):
     folder, table = topics
     results = record(folder / "judge")["results"]
     assert results["dev"]["micro_f1"] > 90 and set(results["dev"]["f1"]) == {"battery", "screen"}
-    judge = SentenceJudge.from_pretrained(folder / "judge")
+    judge = SentenceClassifierModel.from_pretrained(folder / "judge")
     for method in (judge.classes, judge.scores):
         with pytest.raises(UsageError, match=r"the objective multi_label [(]call label_probabilities[)]"):
             method(["the battery"])
@@ -329,11 +330,13 @@ def test_an_exported_classifier_gives_the_probabilities_of_predict(topics, root,
     logits = SentenceEncoder.from_pretrained("builtin").encode(list(texts)) @ np.array(head["weight"]).T + head["bias"]
     np.testing.assert_allclose(1 / (1 + np.exp(-logits)), expected, atol=1e-5)
     assert run("export", "--model", folder / "judge", "--output", tmp_path / "sigmoid") == 0
-    _, probabilities = graph_of(SentenceJudge.from_pretrained(folder / "judge"), tmp_path / "sigmoid", list(texts))
+    _, probabilities = graph_of(
+        SentenceClassifierModel.from_pretrained(folder / "judge"), tmp_path / "sigmoid", list(texts)
+    )
     np.testing.assert_allclose(probabilities, expected, atol=1e-5)
     classes = ["export", "--output", tmp_path / "softmax", "--model", root / "classes"]
     assert run(*classes) == 0
-    judge = SentenceJudge.from_pretrained(root / "classes")
+    judge = SentenceClassifierModel.from_pretrained(root / "classes")
     logits, probabilities = graph_of(judge, tmp_path / "softmax", ["w3 w0 w4", "w3"])
     np.testing.assert_allclose(logits, judge.logits(["w3 w0 w4", "w3"]), atol=1e-5)
     np.testing.assert_allclose(probabilities.max(1), judge.classes(["w3 w0 w4", "w3"])[1], atol=1e-5)

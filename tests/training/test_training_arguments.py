@@ -11,14 +11,14 @@ import torch
 from tiny_training import on_cpu
 from transformers import EarlyStoppingCallback
 
-from hf_paraphrase.classification.sentence_classifier import SupervisedTrainingArguments
+from hf_paraphrase.classification.trainer import ClassifierTrainingArguments
 from hf_paraphrase.encoders.distillation.trainer import DistillationTrainingArguments
 from hf_paraphrase.encoders.encoder_vocabulary import untrained_encoder
 from hf_paraphrase.encoders.trainer import EncoderTrainer, EncoderTrainingArguments
 from hf_paraphrase.errors import UsageError
 from hf_paraphrase.training.row_adam import RowAdam
 
-ARGUMENTS = [DistillationTrainingArguments, EncoderTrainingArguments, SupervisedTrainingArguments]
+ARGUMENTS = [DistillationTrainingArguments, EncoderTrainingArguments, ClassifierTrainingArguments]
 PAIRS = [{"sentence1": f"w{row % 7} w{row % 5}", "sentence2": f"w{row % 3} w{row % 7}"} for row in range(20)]
 STEPS = 5
 """Updates of an epoch of 20 pairs in batches of 4."""
@@ -124,7 +124,7 @@ def test_settings_of_a_trainer_are_taken_as_given_and_can_be_copied(tmp_path, ar
         arguments(output_dir=str(tmp_path), label_smoothing_factor=0.5)
 
 
-@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, SupervisedTrainingArguments])
+@pytest.mark.parametrize("arguments", [EncoderTrainingArguments, ClassifierTrainingArguments])
 def test_a_model_that_would_be_spread_over_processes_is_refused(tmp_path, arguments):
     with pytest.raises(UsageError, match=r"fsdp splits a model .*torchrun"):
         arguments(output_dir=str(tmp_path), fsdp="full_shard")

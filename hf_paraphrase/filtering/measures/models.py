@@ -24,7 +24,7 @@ from ..pair_batch import PairBatch, numeric_column
 from . import Measure
 
 if TYPE_CHECKING:
-    from ...classification.reference_scorer import ReferenceScorer
+    from ...classification.classifier import ReferenceScorer
     from ...encoders.sentence_encoder import SentenceEncoder
 
 
@@ -129,7 +129,7 @@ class ReferenceProbability(Measure):
 
     @cached_property
     def _scorer(self) -> ReferenceScorer:
-        from ...classification.reference_scorer import ReferenceScorer
+        from ...classification.classifier import ReferenceScorer
 
         return ReferenceScorer.from_pretrained(str(self.classifier), device=check_device(self.device))
 

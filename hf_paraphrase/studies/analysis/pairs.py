@@ -86,7 +86,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
     with report("pairs", settings, inputs, card="analysis") as output:
         scorer = None
         if settings.classifier is not None:
-            from ...classification.reference_scorer import ReferenceScorer
+            from ...classification.classifier import ReferenceScorer
 
             scorer = ReferenceScorer.from_pretrained(settings.classifier, device=settings.device)
         sample, seen = _sample(settings, folder)

@@ -1,0 +1,274 @@
+"""Reads sentences or pairs with classes, labels or scores, and splits them into parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, compress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..artefacts.card_heads import class_names
+from ..data.folder import DataFolder, open_parquet
+from ..data.row_selection import hold_out
+from ..data.schema import require_texts
+from ..errors import InputError, UsageError
+from ..text.hashing import draw_keys
+from .settings import SupervisedSettings
+
+TRAIN, DEV, TEST = "train", "dev", "test"
+_DRAW_SEED = 1
+"""Not the seed of the training: runs with several seeds have the same dev part."""
+
+
+@dataclass
+class LabelledTexts:
+    """Rows of a split: `first`, of pairs `second`, and perhaps `targets`: names, tuples of names, or scores.
+
+    A target is None where the row has none, as far as the reader allows that.
+    """
+
+    folder: str
+    split: str
+    first: list[str]
+    second: list[str] | None = None
+    targets: list[Any] = field(default_factory=list)
+    multi_label: bool = False
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
+        """Returns some of the rows (rows,)."""
+        given = {"first": self.first, "second": self.second, "targets": self.targets}
+        sides: dict[str, Any] = {name: values and list(compress(values, kept)) for name, values in given.items()}
+        return replace(self, **sides)
+
+    @property
+    def keys(self) -> NDArray[np.uint64]:
+        """Hashes of the rows, equal for sentences that differ in case and white space only (rows,)."""
+        sides = self.first, self.second or [""] * len(self)
+        return draw_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
+
+    @property
+    def names(self) -> list[str]:
+        """The classes or labels of all rows."""
+        return list(chain.from_iterable(self.targets)) if self.multi_label else self.targets
+
+    def class_numbers(self, classes: Sequence[str]) -> NDArray[Any]:
+        """Returns the numbers of the classes, int64 (rows,), or 1 for the labels of a row, float32 (rows, labels)."""
+        numbers = {name: index for index, name in enumerate(classes)}
+        if unknown := [name for name in self.names if name not in numbers]:
+            remedy = f"the classes are {', '.join(list(numbers)[:20])}"
+            raise self.error(f"the class {unknown[0][:80]} is unknown", remedy)
+        if self.multi_label:
+            return np.array([[name in given for name in classes] for given in self.targets], np.float32)
+        return np.array([numbers[name] for name in self.targets], np.int64)
+
+    def error(self, text: str, remedy: str) -> InputError:
+        """Makes an error about the split."""
+        return InputError(f"split `{self.split}`: {text}", path=self.folder, remedy=remedy)
+
+
+def text_columns(names: Sequence[str], text_column: str | None = None) -> list[str]:
+    """Returns the columns of the sentences: the given one, else `sentence1` and perhaps `sentence2`, else `text`."""
+    if text_column is not None:
+        return [text_column]
+    sides = [name for name in ("sentence1", "sentence2") if name in names]
+    return sides or ["text"]
+
+
+def read_labelled(
+    folder: str,
+    split: str,
+    *,
+    column: str | None,
+    graded: bool = False,
+    names: Sequence[str] = (),
+    text_column: str | None = None,
+    separator: str | None = None,
+) -> LabelledTexts:
+    """Reads a split with sentences and a column of targets; see :func:`labelled_rows`."""
+    opened = DataFolder(folder)
+    schema = opened.schema(split)
+    sides = text_columns(schema.names, text_column)
+    require_texts(schema, folder, sides)
+    table = opened.table(split, [*sides, *([] if column is None else [column])])
+    return labelled_rows(
+        table, folder, split, column=column, graded=graded, names=names, text_column=text_column, separator=separator
+    )
+
+
+def labelled_rows(
+    table: pa.Table,
+    folder: str,
+    split: str,
+    *,
+    column: str | None,
+    graded: bool = False,
+    names: Sequence[str] = (),
+    text_column: str | None = None,
+    separator: str | None = None,
+    complete: bool = True,
+) -> LabelledTexts:
+    """Takes sentences and targets from the columns of a table.
+
+    Args:
+        table: The rows.
+        folder: The name of the data, for errors.
+        split: The split, for errors.
+        column: The column of targets; None to read none.
+        graded: Whether the targets are scores instead of classes.
+        names: The names of classes that are given as numbers from 0. Without them a class is named by its number.
+        text_column: The column of the sentences; see :func:`text_columns`.
+        separator: What separates several labels of a text. A column of lists needs none.
+        complete: Whether a row without a text or a target is an error. Otherwise such a text is empty, and such a
+            target None.
+    """
+    if separator == "":
+        raise UsageError("--label-separator is empty", remedy="give a character, or leave it out")
+    sides = text_columns(table.column_names, text_column)
+    sentences = [table.column(side).cast(pa.string()).to_pylist() for side in sides]
+    texts = LabelledTexts(folder, split, *sentences)
+    if not len(texts):
+        raise texts.error("no rows", "give a split with rows")
+    for side, values in zip(sides, sentences, strict=True) if complete else ():
+        if None in values:
+            raise texts.error(f"row {values.index(None)} has no text in column {side}", "fix or remove the row")
+    texts.first = [text or "" for text in texts.first]
+    texts.second = None if texts.second is None else [text or "" for text in texts.second]
+    if column is None:
+        return texts
+    is_nested = pa.types.is_nested(table.schema.field(column).type)
+    texts.multi_label = not graded and (separator is not None or is_nested)
+    for row, value in enumerate(table.column(column).to_pylist()):
+        if value is None and not complete:
+            texts.targets.append(None)
+        elif texts.multi_label:
+            # An empty field of a CSV file is None.
+            labels = [] if value is None else value.split(separator) if isinstance(value, str) else value
+            labels = labels if isinstance(labels, list) else [labels]
+            given = (_class_name(texts, row, column, label, names) for label in labels)
+            texts.targets.append(tuple(dict.fromkeys(filter(None, map(str.strip, given)))))
+        elif not graded:
+            texts.targets.append(_class_name(texts, row, column, value, names))
+        elif isinstance(value, (int, float)) and np.isfinite(value):
+            texts.targets.append(float(value))
+        else:
+            raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
+    return texts
+
+
+def _class_name(texts: LabelledTexts, row: int, column: str | None, value: Any, names: Sequence[str]) -> str:
+    if isinstance(value, str):
+        return value
+    is_number = isinstance(value, (int, float)) and bool(np.isfinite(value))
+    if not is_number or value != int(value) or not 0 <= value < (len(names) or np.inf):
+        remedy = "fix the row; a task of scores is --task similarity or regression"
+        raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
+    return names[int(value)] if names else str(int(value))
+
+
+def read_class_names(folder: str, column: str, split: str) -> list[str]:
+    """Reads the names of the classes 0, 1, … from the card of a data folder or the schema of its Parquet files."""
+    if names := class_names(folder, column, split):
+        return names
+    from datasets import ClassLabel, Features
+
+    with open_parquet(DataFolder(folder).shards(split)[0]) as file:
+        schema = file.schema_arrow
+    if b"huggingface" not in (schema.metadata or {}):
+        return []
+    feature: Any = Features.from_arrow_schema(schema).get(column)
+    feature = getattr(feature, "feature", feature)
+    return list(feature.names) if isinstance(feature, ClassLabel) else []
+
+
+@dataclass
+class SupervisedData:
+    """The parts of a supervised set.
+
+    Attributes:
+        parts: The rows of each part.
+        sources: The split that each part comes from.
+        column: The column of targets.
+        classes: The names of the classes; empty for scores.
+        left_out: The number of training rows that were left out because another part has them too.
+    """
+
+    parts: dict[str, LabelledTexts]
+    sources: dict[str, str]
+    column: str
+    classes: list[str]
+    left_out: int
+
+
+def read_supervised(settings: SupervisedSettings) -> SupervisedData:
+    """Reads or draws the parts of a supervised set, and checks that something can be learned."""
+    split, graded = settings.train_split, settings.task != "classification"
+    opened = DataFolder(settings.data)
+    column = settings.target_column or ("score" if graded else "label")
+    if column not in (present := opened.schema(split).names):
+        remedy = f"name it with --target-column; the columns are {', '.join(present)}"
+        raise InputError(f"split `{split}` has no column {column}", path=settings.data, remedy=remedy)
+    names = [] if graded else read_class_names(settings.data, column, split)
+    read = partial(read_labelled, settings.data, column=column, graded=graded, names=names)
+    read = partial(read, text_column=settings.text_column, separator=settings.label_separator)
+    train = read(split)
+    if settings.label_separator is not None and all(len(given) < 2 for given in train.targets):
+        problem = f"no row has several labels with {settings.label_separator!r} between them"
+        raise train.error(problem, "give another --label-separator, or none where each text has one class")
+    parts = {TEST: read(settings.test_split)} if settings.test_split is not None else {}
+    unused = [name for name in opened.splits if name not in {settings.test_split, split}]
+    dev = settings.dev_split or next((name for name in ("validation", "dev") if name in unused), None)
+    if dev is not None:
+        parts[DEV] = read(dev)
+    else:
+        drawn = _draw_dev_rows(train, settings.dev_share)
+        train, parts[DEV] = train.keep(~drawn), train.keep(drawn)
+    kept = train.keep(~np.isin(train.keys, np.concatenate([part.keys for part in parts.values()])))
+    if len(set(kept.targets)) < 2:
+        problem = f"{len(kept)} rows are in no other part, with {len(set(kept.targets))} classes or scores"
+        raise kept.error(f"{problem}: there is nothing to learn", "give rows of different classes or scores")
+    if kept.multi_label and len(set(kept.names)) < 2:
+        raise kept.error("there is one label only", "give two classes instead, one of them for rows without it")
+    parts = {TRAIN: kept, **parts}
+    sources = {part: texts.split for part, texts in parts.items()}
+    if dev is None:
+        sources[DEV] = f"{settings.dev_share:.0%} of {split}, drawn"
+    low, high = settings.lowest_score, settings.highest_score
+    for part in parts.values() if settings.task == "similarity" else ():
+        if off := [score for score in part.targets if not low <= score <= high]:
+            remedy = "fix the row, or give the scale with --lowest-score and --highest-score"
+            raise part.error(f"the score {off[0]:g} is off the scale from {low} to {high}", remedy)
+    classes = [] if graded else _list_classes(kept, names)
+    return SupervisedData(parts, sources, column, classes, len(train) - len(kept))
+
+
+def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
+    """Draws the rows of the dev part (rows,); equal texts go together."""
+    keys = train.keys
+    drawn = hold_out(keys, round(dev_share * len(train)), _DRAW_SEED)
+    if drawn.any():
+        return drawn
+    # Every text occurs more often than rows are wanted, or there are few rows: the rarest text goes.
+    distinct, counts = np.unique(keys, return_counts=True)
+    if len(distinct) < 2:
+        problem = f"all {len(train)} rows are the same text, so no dev part can be drawn"
+        raise train.error(problem, "give more data, or --dev-split")
+    return np.asarray(keys == distinct[counts.argmin()])
+
+
+def _list_classes(train: LabelledTexts, names: list[str]) -> list[str]:
+    """Lists the classes: the given names, else those of the training part, sorted, numbers by their value."""
+    present = set(train.names)
+    are_numbers = all(name.isdecimal() for name in present)
+    classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)
+    if empty := [name for name in classes if name not in present]:
+        remedy = "give training rows of every class, or leave the class out of the data"
+        raise train.error(f"no row of the class {', '.join(empty)}", remedy)
+    return classes
