@@ -26,6 +26,7 @@ from hf_paraphrase.classification.trainer import (
     ClassifierTrainer,
     ClassifierTrainingArguments,
     LabelledExamples,
+    fit_head,
 )
 from hf_paraphrase.errors import InputError, OutputError
 from hf_paraphrase.tokenization.ragged_ids import TokenIds
