@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..artefacts.card_heads import class_names
-from ..data.folder import DataFolder, open_parquet
+from ..data.folder import DataFolder
 from ..data.row_selection import hold_out
 from ..data.schema import require_texts
 from ..errors import InputError, UsageError
@@ -156,11 +156,19 @@ def labelled_rows(
             texts.targets.append(tuple(dict.fromkeys(filter(None, map(str.strip, given)))))
         elif not graded:
             texts.targets.append(_class_name(texts, row, column, value, names))
-        elif isinstance(value, (int, float)) and np.isfinite(value):
-            texts.targets.append(float(value))
         else:
-            raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
+            texts.targets.append(_score(texts, row, column, value))
     return texts
+
+
+def _score(texts: LabelledTexts, row: int, column: str, value: Any) -> float:
+    try:
+        score = float(value)  # CSV files have texts
+    except (TypeError, ValueError):
+        score = math.nan
+    if isinstance(value, bool) or not math.isfinite(score):
+        raise texts.error(f"row {row}: the {column} is {value}, not a number", "fix or remove the row")
+    return score
 
 
 def _class_name(texts: LabelledTexts, row: int, column: str | None, value: Any, names: Sequence[str]) -> str:
@@ -171,21 +179,6 @@ def _class_name(texts: LabelledTexts, row: int, column: str | None, value: Any, 
         remedy = "fix the row; a task of scores is --task similarity or regression"
         raise texts.error(f"row {row}: the {column} is {value!r}, not a class", remedy)
     return names[int(value)] if names else str(int(value))
-
-
-def read_class_names(folder: str, column: str, split: str) -> list[str]:
-    """Reads the names of the classes 0, 1, … from the card of a data folder or the schema of its Parquet files."""
-    if names := class_names(folder, column, split):
-        return names
-    from datasets import ClassLabel, Features
-
-    with open_parquet(DataFolder(folder).shards(split)[0]) as file:
-        schema = file.schema_arrow
-    if b"huggingface" not in (schema.metadata or {}):
-        return []
-    feature: Any = Features.from_arrow_schema(schema).get(column)
-    feature = getattr(feature, "feature", feature)
-    return list(feature.names) if isinstance(feature, ClassLabel) else []
 
 
 @dataclass
@@ -215,7 +208,7 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
     if column not in (present := opened.schema(split).names):
         remedy = f"name it with --target-column; the columns are {', '.join(present)}"
         raise InputError(f"split `{split}` has no column {column}", path=settings.data, remedy=remedy)
-    names = [] if graded else read_class_names(settings.data, column, split)
+    names = [] if graded else opened.class_names(column, split)
     read = partial(read_labelled, settings.data, column=column, graded=graded, names=names)
     read = partial(read, text_column=settings.text_column, separator=settings.label_separator)
     train = read(split)

@@ -19,13 +19,12 @@ from ..artefacts.files import write_text_whole
 from ..artefacts.provenance import inherited_metadata, read_provenance
 from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
-from ..data.text_blocks import kind_of_records, lines_of_text
 from ..encoders.dev_sets.pair_tables import chosen_split
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from ..training.devices import DeviceSettings
-from .labelled_texts import LabelledTexts, labelled_rows, read_class_names, text_columns
+from .labelled_texts import LabelledTexts, labelled_rows, text_columns
 from .scores import class_scores, graded_scores, label_scores, score_table
 
 _FILES = (".csv", ".jsonl")
@@ -117,17 +116,6 @@ def _write_file(path: Path, table: pa.Table) -> None:
     write_text_whole(path, buffer.getvalue())
 
 
-def _read_rows(settings: PredictionSettings) -> tuple[pa.Table, str]:
-    """Reads the rows and the name of their split."""
-    path = to_path(settings.data)
-    if path.is_file() and kind_of_records(Path(path.name)) is None:
-        lines = pa.chunked_array([pa.array(block, pa.string()) for block in lines_of_text(Path(settings.data))])
-        return pa.table({"text": lines}), settings.split
-    folder = DataFolder(settings.data)
-    split = chosen_split(folder, settings.split)
-    return folder.table(split), split
-
-
 def _as_trained(settings: PredictionSettings, columns: list[str]) -> tuple[str | None, str | None, str | None]:
     """Returns the columns of texts and targets and the separator, by default those of the training."""
     record = read_provenance(settings.model) if Path(settings.model).is_dir() else {}
@@ -149,7 +137,9 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
     graded, multi_label = classifier.objective in {"distribution", "regression"}, classifier.objective == "multi_label"
     if not multi_label and (settings.label_separator is not None or settings.threshold != 0.5):
         raise UsageError("--label-separator and --threshold need a model of several labels", remedy="leave both out")
-    table, split = _read_rows(settings)
+    folder = DataFolder(settings.data)
+    split = chosen_split(folder, settings.split)
+    table = folder.table(split)
     text_column, column, separator = _as_trained(settings, table.column_names)
     if column is None:
         likely = "score" if graded else "label"
@@ -164,7 +154,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
             kinds = ("several labels", "one class") if multi_label else ("one class", "several labels")
             problem = f"the model gives {kinds[0]} per text, but the column {column} has {kinds[1]}"
             raise InputError(problem, path=settings.data, remedy="name what separates labels by --label-separator")
-    names = [] if column is None or graded else read_class_names(settings.data, column, split)
+    names = [] if column is None or graded else folder.class_names(column, split)
     texts = labelled_rows(
         table,
         settings.data,

@@ -204,8 +204,8 @@ def fit_head(model: PreTrainedModel, inputs: ClassifierInputs) -> None:
     optimizer = torch.optim.LBFGS(
         parameters,
         max_iter=2000,
-        tolerance_grad=1e-6,
-        tolerance_change=1e-10,
+        tolerance_grad=1e-8,
+        tolerance_change=1e-13,
         history_size=20,
         line_search_fn="strong_wolfe",
     )
