@@ -244,7 +244,7 @@ def test_a_frozen_encoder_has_the_logistic_regression_of_scikit_learn(classes):
     model = new_model("sentence_classifier", sentence_encoder=encoder, id2label=dict(enumerate("abcd"[:classes])))
     weights = model.encoder.embeddings.detach().clone()
     fit_head(model, inputs)
-    vectors = np.stack([weights.numpy()[row].mean(0) for row in words])
+    vectors = np.stack([weights.double().numpy()[row].mean(0) for row in words])
     # A softmax over two classes halves the squared norm of the one vector that scikit-learn has for them.
     regression = LogisticRegression(C=2.0 if classes == 2 else 1.0, tol=1e-10, max_iter=10_000)
     expected = regression.fit(vectors, inputs.targets).predict_proba(vectors)
