@@ -224,6 +224,8 @@ def _remote_layout(path: RemotePath) -> Layout:
 
     if path.is_file():
         return Layout({"train": [path]}, kind_of_rows(Path(path.name)) or "text")
+    if not path.exists():
+        raise InputError("no such file or data folder", path=path, remedy="check the URL")
     url = os.fspath(path).rstrip("/")
     with name_load_errors(path):
         patterns: Any = None
@@ -247,8 +249,15 @@ def _remote_layout(path: RemotePath) -> Layout:
 
 def splits_of_object(rows: Any) -> dict[str, Any]:
     """Returns the splits of an object: those of a mapping of names to rows, else `train`."""
-    is_splits = isinstance(rows, Mapping) and all(not isinstance(part, list | str) for part in rows.values())
-    return dict(rows) if is_splits else {"train": rows}
+    if isinstance(rows, Mapping) and not any(_is_column(part) for part in rows.values()):
+        return {str(split): part for split, part in rows.items()}
+    return {"train": rows}
+
+
+def _is_column(part: Any) -> bool:
+    """Returns whether a value of a mapping is a column, not the rows of a split."""
+    is_list = isinstance(part, list | tuple)
+    return (is_list and not (part and isinstance(part[0], Mapping))) or not hasattr(part, "__iter__")
 
 
 @contextmanager

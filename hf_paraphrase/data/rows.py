@@ -235,10 +235,10 @@ class _ObjectReader:
         if self._rows.features is not None:
             return self._rows.features.arrow_schema
         with name_load_errors(self._name):
-            first = next(self._rows.with_format("arrow").iter(batch_size=BATCH_ROWS), None)
+            first = next(self._rows.iter(batch_size=BATCH_ROWS), None)
         if first is None:
             raise InputError("there are no rows", path=self._name, remedy="give data with rows")
-        return first.schema
+        return _table_of_columns(first).schema
 
     def count(self) -> int:
         if hasattr(self._rows, "__len__"):
@@ -261,8 +261,12 @@ class _ObjectReader:
             )
         schema = pa.schema([self.schema.field(name) for name in columns])
         with name_load_errors(self._name):
-            for table in rows.select_columns(list(columns)).with_format("arrow").iter(batch_size=batch_size):
-                # A stream without features has the types of each block.
+            stream = rows.select_columns(list(columns))
+            if rows.features is None:  # its blocks may have nulls where others have text
+                tables = map(_table_of_columns, stream.iter(batch_size=batch_size))
+            else:
+                tables = stream.with_format("arrow").iter(batch_size=batch_size)
+            for table in tables:
                 yield from _fitted(table, schema, self._name).combine_chunks().to_batches()
 
 
@@ -291,7 +295,7 @@ def _as_arrow(rows: Any) -> Any:
             rows = rows.collect()
         if hasattr(rows, "__arrow_c_stream__"):
             return pa.table(rows)
-        return _table_of_dictionaries(rows)
+        return _table_of_columns(rows) if isinstance(rows, Mapping) else _table_of_dictionaries(rows)
     except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
         problem = f"{type(rows).__name__} has no rows that can be read: {error}"
         remedy = "give a data folder, a Dataset, a DataFrame, or dictionaries such as {'sentence1': …, 'sentence2': …}"
@@ -304,7 +308,11 @@ def _table_of_dictionaries(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
     if not listed:
         raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
     names = list(dict.fromkeys(chain.from_iterable(listed)))
-    return pa.table({name: pa.array([row.get(name) for row in listed]) for name in names})
+    return _table_of_columns({name: [row.get(name) for row in listed] for name in names})
+
+
+def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
+    return pa.table({name: pa.array(values) for name, values in columns.items()})
 
 
 def _metadata(class_names: Mapping[str, list[str]]) -> dict[str, str] | None:

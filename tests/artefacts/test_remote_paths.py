@@ -63,7 +63,7 @@ def test_a_url_is_read_like_a_local_folder(folder):
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("memory://bucket/nothing", "no such data folder"),
+        ("memory://bucket/nothing", "no such file or data folder"),
         ("unreliable://bucket", "cannot be read: credentials are missing for https://host (check"),
         ("s3://bucket/pairs", "cannot be read: Install s3fs"),
     ],

@@ -1,0 +1,289 @@
+"""Contract: every layout has the splits, the rows and the values that `load_dataset` finds in it."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset, Value, load_dataset
+
+from hf_paraphrase import filter, prepare_pairs
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.rows import open_rows
+from hf_paraphrase.errors import InputError, UsageError
+
+CONFIGS = """---
+configs:
+- config_name: small
+  default: true
+  data_files:
+  - {split: train, path: b.parquet}
+  - {split: held_out, path: "more/*.parquet"}
+- config_name: large
+  data_files: a.parquet
+---
+"""
+LAYOUTS = {
+    "train and val": ["train.parquet", "val.parquet"],
+    "train and valid": ["train.parquet", "valid.parquet"],
+    "train and validation": ["train.parquet", "validation.parquet"],
+    "train and dev": ["train.parquet", "dev.parquet"],
+    "train and test": ["train.parquet", "test.parquet"],
+    "train and testing": ["train.parquet", "testing.parquet"],
+    "train and eval": ["train.parquet", "eval.parquet"],
+    "train and evaluation": ["train.parquet", "evaluation.parquet"],
+    "training": ["training.parquet"],
+    "all three": ["train.parquet", "dev.parquet", "test.parquet"],
+    "language first": ["en-train.parquet", "en-test.parquet"],
+    "name first": ["x_train.parquet", "x_test.parquet"],
+    "number last": ["train-0.parquet", "train-1.parquet", "test-0.parquet"],
+    "year last": ["train2020.parquet", "test2020.parquet"],
+    "dots": ["my.train.parquet", "my.test.parquet"],
+    "capitals": ["Train.parquet", "Test.parquet"],
+    "word within a word": ["trainer.parquet", "latest.parquet"],
+    "no split named": ["a.parquet", "b.parquet"],
+    "only test": ["test.parquet"],
+    "only dev": ["x-dev.parquet"],
+    "folders": ["train/0.parquet", "val/0.parquet"],
+    "folders of three": ["train/0.parquet", "dev/0.parquet", "test/0.parquet"],
+    "folders before names": ["train/test.parquet", "test/train.parquet"],
+    "nested folders": ["en/train/0.parquet", "en/test/0.parquet", "fr/train/0.parquet"],
+    "folder names with words": ["my_train/0.parquet", "my_test/0.parquet"],
+    "data folder": ["data/train.parquet", "data/test.parquet"],
+    "shards": ["data/train-00000-of-00002.parquet", "data/train-00001-of-00002.parquet"],
+    "shards of any split": ["data/train-00000-of-00001.parquet", "data/held_out-00000-of-00001.parquet"],
+    "shards with a hash": ["data/train-00000-of-00001-0f3a.parquet", "data/test-00000-of-00001-1b2c.parquet"],
+    "shards beside others": ["data/train-00000-of-00001.parquet", "data/other.parquet", "test.parquet"],
+    "shards at the top": ["train-00000-of-00002.parquet", "train-00001-of-00002.parquet"],
+    "hidden": ["train.parquet", ".test.parquet", "__pycache__/test.parquet"],
+    "csv": ["train.csv", "dev.csv"],
+    "csv and a log": ["train.csv", "test.csv", "train.log"],
+    "tsv": ["train.tsv", "test.tsv"],
+    "compressed csv": ["train.csv.gz", "test.csv.gz"],
+    "json lines": ["train.jsonl", "val.jsonl"],
+    "json": ["train.json", "test.json"],
+    "compressed json lines": ["train.jsonl.bz2", "test.jsonl.xz"],
+    "text": ["train.txt", "test.txt"],
+    "arrow": ["train.arrow", "test.arrow"],
+    "mostly parquet": ["a.parquet", "b.parquet", "c.csv"],
+    "mostly csv": ["a.csv", "b.csv", "c.parquet"],
+    "a draw": ["a.csv", "b.parquet"],
+    "a card": ["a.parquet", "b.parquet", "more/c.parquet", "more/d.parquet", ("README.md", CONFIGS)],
+    "a card without configs": ["train.parquet", "val.parquet", ("README.md", "---\nlicense: mit\n---\n")],
+    "a card with a folder": [
+        "one/train.parquet",
+        "one/test.parquet",
+        "two/train.parquet",
+        ("README.md", "---\nconfigs:\n- config_name: one\n  data_dir: one\n---\n"),
+    ],
+    "a card of tab-separated text": [
+        ("rows.csv", "sentence1\tsentence2\na, b\tc\n"),
+        ("README.md", '---\nconfigs:\n- config_name: x\n  data_files: rows.csv\n  sep: "\\t"\n---\n'),
+    ],
+    "a card that names the columns": [
+        ("rows.csv", "a,b\nc,d\n"),
+        (
+            "README.md",
+            "---\nconfigs:\n- config_name: x\n  data_files: rows.csv\n  column_names: [sentence1, sentence2]\n---\n",
+        ),
+    ],
+}
+PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+def write(path, number):
+    """Writes three rows with words that other readers take for something else."""
+    rows = [
+        {"sentence1": text, "sentence2": f"{path.name} {number}", "code": code, "day": "2024-02-01T23:30:00-05:00"}
+        for text, code in (("None", "007"), ('a "b", c', "1E5"), ("NA", "12345678901234567890"))
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kind = path.name.removeprefix(".").split(".")
+    if "parquet" in kind:
+        return pq.write_table(pa.Table.from_pylist(rows), path)
+    if "arrow" in kind:
+        with pa.ipc.new_stream(path, pa.Table.from_pylist(rows).schema) as writer:
+            return writer.write(pa.Table.from_pylist(rows))
+    text = io.StringIO()
+    if {"csv", "tsv"} & {*kind}:
+        writer = csv.DictWriter(text, list(rows[0]), delimiter="\t" if "tsv" in kind else ",")
+        writer.writeheader()
+        writer.writerows(rows)
+    elif {"json", "jsonl"} & {*kind}:
+        # `datasets` itself takes a text in the form of a date for a date.
+        text.write("\n".join(json.dumps({**row, "day": f"on {row['day']}"}) for row in rows) + "\n")
+    else:
+        text.write("\n".join(row["sentence1"] for row in rows) + "\n")
+    return path.write_bytes(PACKERS.get(path.suffix, bytes)(text.getvalue().encode()))
+
+
+def build(folder, files):
+    for number, file in enumerate(files):
+        if isinstance(file, str):
+            write(folder / file, number)
+        else:
+            folder.mkdir(exist_ok=True)
+            (folder / file[0]).write_text(file[1])
+    return folder
+
+
+def splits_of_datasets(folder, cache):
+    found = load_dataset(str(folder), cache_dir=str(cache))
+    if not any({".csv", ".tsv"} & {*path.suffixes} for path in folder.rglob("*")):
+        return found
+    text = Features(dict.fromkeys(next(iter(found.values())).column_names, Value("string")))
+    try:
+        options = {"features": text, "keep_default_na": False, "na_values": [""]}
+        return load_dataset(str(folder), cache_dir=str(cache), **options)
+    except ValueError:  # its other files are read, which do not have these options
+        return found
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_splits_counts_and_values_are_those_of_load_dataset(name, tmp_path):
+    folder = build(tmp_path / "set", LAYOUTS[name])
+    expected = splits_of_datasets(folder, tmp_path / "cache")
+    opened = DataFolder(folder)
+    assert {*opened.splits} == {*map(str, expected)}
+    for split, rows in expected.items():
+        assert opened.count(split) == len(rows)
+        assert open_rows(folder, split, roles=()).read().to_pylist() == list(rows)
+    unknown = f"no split `other` .the splits are {', '.join(opened.splits)}."
+    with pytest.raises(InputError, match=unknown):
+        opened.table("other")
+
+
+def test_a_configuration_of_a_card_opens_by_its_name(tmp_path):
+    folder = build(tmp_path / "set", LAYOUTS["a card"])
+    expected = load_dataset(str(folder), "large", cache_dir=str(tmp_path / "cache"))["train"]
+    for rows in (open_rows(folder, subset="large"), open_rows(folder, "large.train")):
+        assert rows.read().to_pylist() == list(expected)
+    with pytest.raises(InputError, match=r"small.*large"):
+        open_rows(folder, subset="huge")
+
+
+def test_folders_of_save_to_disk_open_with_their_splits(tmp_path):
+    rows = Dataset.from_list([{"sentence1": "a", "sentence2": "b"}])
+    rows.save_to_disk(tmp_path / "one")
+    DatasetDict({"train": rows, "test": rows}).save_to_disk(tmp_path / "two")
+    assert DataFolder(tmp_path / "one").splits == ["train"]
+    assert DataFolder(tmp_path / "two").splits == ["train", "test"]
+    assert DataFolder(tmp_path / "two").table("test").to_pylist() == list(rows)
+
+
+def test_prepare_and_filter_find_the_same_splits(tmp_path):
+    folder = build(tmp_path / "set", ["x_train.parquet", "x_test.parquet"])
+    prepare_pairs(dataset=folder, split="test", output=tmp_path / "prepared")
+    filter(pairs=folder, split="test", output=tmp_path / "filtered")
+    texts = [DataFolder(tmp_path / name).table("test")["sentence2"] for name in ("prepared", "filtered")]
+    assert texts[0] == texts[1] and texts[0][0].as_py() == "x_test.parquet 1"
+
+
+DAY, LONG = "2024-02-01T23:30:00-05:00", "12345678901234567890"
+ROWS = [{"sentence1": "a", "sentence2": "b", "code": "007"}, {"sentence1": None, "sentence2": "c", "code": "1"}]
+TABLE = pa.Table.from_pylist(ROWS)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ROWS,
+        iter(ROWS),
+        TABLE,
+        TABLE.to_reader(),
+        pd.DataFrame(ROWS),
+        pl.DataFrame(ROWS),
+        pl.LazyFrame(ROWS),
+        Dataset.from_list(ROWS),
+        Dataset.from_list(ROWS).to_iterable_dataset(),
+        IterableDataset.from_generator(lambda: iter(ROWS)),
+        DatasetDict({"train": Dataset.from_list(ROWS)}),
+        {"train": ROWS},
+        TABLE.cast(pa.schema([(name, pa.string_view()) for name in TABLE.column_names])),
+        TABLE.cast(pa.schema([(name, pa.large_string()) for name in TABLE.column_names])),
+        pa.table({name: TABLE[name].dictionary_encode() for name in TABLE.column_names}),
+    ],
+    ids=lambda rows: type(rows).__name__,
+)
+def test_tables_of_all_libraries_and_text_of_all_types_give_the_same_rows(rows):
+    opened = open_rows(rows)
+    assert opened.schema == TABLE.schema and opened.read().to_pylist() == ROWS
+
+
+def test_dictionaries_whose_later_rows_have_more_keys_keep_them_and_nested_columns_stay():
+    rows = [{"sentence1": "a"}, {"sentence1": "b", "more": [1.0, 2.0], "about": {"by": "me"}}]
+    assert open_rows(rows).read().to_pylist() == [{"sentence1": "a", "more": None, "about": None}, rows[1]]
+    vectors = pa.table({"v": pa.FixedSizeListArray.from_arrays(pa.array([1.0, 2.0, 3.0, 4.0]), 2)})
+    assert open_rows(vectors).read() == vectors
+    with pytest.raises(UsageError, match="no rows that can be read"):
+        open_rows(3)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "values"),
+    [
+        ("a.csv", f"x,y\n007,1E5\n,{DAY}\n", {"x": ["007", None], "y": ["1E5", DAY]}),
+        ("a.csv", "sep=;\nx;y\n1,5;TRUE\n", {"x": ["1,5"], "y": ["TRUE"]}),
+        ("a.jsonl", f'{{"x": "007", "y": {LONG}}}\n{{"x": "{DAY}", "y": 1}}\n', {"x": ["007", DAY], "y": [LONG, "1"]}),
+        ("a.jsonl", '{"x": true, "y": 1}\n{"x": false, "y": 2.5}\n', {"x": [True, False], "y": [1.0, 2.5]}),
+        ("a.json", '[{"x": 1,\n "y": [1]}, {"x": 2, "y": []}]', {"x": [1, 2], "y": [[1], []]}),
+    ],
+)  # fmt: skip
+def test_values_come_out_as_they_went_in(name, text, values, tmp_path):
+    (tmp_path / name).write_text(text)
+    assert open_rows(tmp_path / name).read().to_pydict() == values
+
+
+def test_encodings_and_numbers_of_other_countries_are_read_on_request(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("name;price;code\ncafé;12.000,00;007\nthé;7,90;x\n".encode("cp1252"))
+    with pytest.raises(InputError, match=r"a.csv:2: not UTF-8.*--encoding"):
+        open_rows(path).read()
+    rows = open_rows(path, encoding="cp1252", decimal=",", thousands=".").read().to_pydict()
+    assert rows == {"name": ["café", "thé"], "price": [12_000.0, 7.9], "code": ["007", "x"]}
+    with pytest.raises(UsageError, match="--encoding `klingon` is unknown"):
+        open_rows(path, encoding="klingon").read()
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["train.parquet", ("README.md", CONFIGS)], "cannot open it"),
+        ([("train.jsonl", '{"a": 1}\n{"a": \n')], r"train.jsonl:2: not a JSON object"),
+        ([("train.jsonl", '{"a": "x"}\n{"a": 7}\n')], r"train.jsonl:2: `a` is not text: 7"),
+        ([("train.csv", "a,b\n1,2\n3\n")], r"train.csv:3: 1 field where the header has 2"),
+        ([("train.csv", "")], "empty|no data"),
+        ([("provenance.json", "{}")], "not a data folder"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line_with_the_file_and_its_line(files, message, tmp_path):
+    folder = build(tmp_path, files)
+    with pytest.raises(InputError, match=message) as caught:
+        DataFolder(folder).table()
+    assert "\n" not in str(caught.value)
+
+
+CLASSES = ["entailment", "not_entailment"]
+SIDES = dict.fromkeys(("sentence1", "sentence2"), Value("string"))
+NAMES = Features({**SIDES, "label": ClassLabel(names=CLASSES)})
+
+
+def test_names_of_classes_stay_with_a_column_through_filter_and_card(tmp_path):
+    rows = Dataset.from_dict({"sentence1": ["a", "b"], "sentence2": ["c", "d"], "label": [0, 1]}, features=NAMES)
+    rows.to_parquet(tmp_path / "train.parquet")
+    made = filter(pairs=tmp_path / "train.parquet", output=tmp_path / "made")
+    assert made.class_names("label") == CLASSES
+    assert load_dataset(str(made.path), split="train", cache_dir=str(tmp_path / "cache")).features == NAMES
+    prepared = prepare_pairs(dataset=str(made.path), output=tmp_path / "prepared").table()
+    assert prepared["label"].to_pylist() == [1, 0]
+    assert Path(made.path).name == "made"
