@@ -22,6 +22,8 @@ __getattr__, __dir__, _names = lazy_exports(
         "data.decontamination": ["Decontaminator", "fingerprint"],
         "data.folder": ["DataFolder"],
         "data.sources.bitext": ["prepare_bitext"],
+        "data.rows": ["open_rows"],
+        "data.sources.loading": ["load_dataset"],
         "data.sources.pairs": ["prepare_pairs"],
         "data.sources.pivot": ["prepare_pivot"],
         "data.sources.preparation": ["prepare"],

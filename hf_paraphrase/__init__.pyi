@@ -11,6 +11,8 @@ from .classification.classifier import ReferenceScorer, SentenceClassifierModel
 from .classification.parallel_classifier import ParallelClassifier
 from .data.decontamination import Decontaminator
 from .data.folder import DataFolder
+from .data.rows import open_rows
+from .data.sources.loading import load_dataset
 from .data.sources.preparation import prepare
 from .deduplication.deduplicate import deduplicate
 from .encoders.encode_file import SentenceEmbedder
@@ -127,7 +129,9 @@ __all__ = [
     "join",
     "launch_demo",
     "lexical_table",
+    "load_dataset",
     "mine",
+    "open_rows",
     "paraphrase",
     "paraphrase_file",
     "paraphrase_mining",

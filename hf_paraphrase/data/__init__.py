@@ -1,9 +1,8 @@
-"""Sentences and pairs on disk: text files, Parquet data folders, cleaning, decontamination, the built-in sample.
+"""Read any data set, and write data folders, with memory flat as a corpus grows.
 
-Raw files and data folders go in, checked rows come out as Arrow tables, with memory flat as the corpus grows; nothing
-here knows a model. Start reading at `folder` (`DataFolder`, a data folder opened once, and `write_split`); texts come
-through `text_files`, and `decontamination` keeps the sentences of evaluation sets out of training data. What corpora
-are made of stands in `sources`, one file a source.
+Folders, files, datasets on the Hub and tables in memory go in; Arrow batches with columns named by role come out.
+Start with `rows` (`open_rows`, the one entrance) and `folder` (`DataFolder`, `write_split`). `layout` finds splits,
+`readers` reads formats, `labels` reads labels of pairs. `sources` makes data folders of raw corpora, a file per source.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "decontamination": ["Decontaminator", "load_fingerprints"],
         ".text.fingerprints": ["Fingerprints"],
         "folder": ["DataFolder", "write_split"],
+        "labels": ["PairLabels"],
         "pair_rows": ["PairRows", "iterate_pairs"],
+        "rows": ["Rows", "open_rows"],
     },
 )

@@ -209,10 +209,9 @@ class HubFile(os.PathLike[str]):
         import huggingface_hub
 
         with name_load_errors(self._url):
-            file = huggingface_hub.HfFileSystem().resolve_path(self._url)
-            return huggingface_hub.hf_hub_download(
-                file.repo_id, file.path_in_repo, repo_type=file.repo_type, revision=file.revision
-            )
+            file: Any = huggingface_hub.HfFileSystem().resolve_path(self._url)
+            options = {"repo_type": file.repo_type, "revision": file.revision}
+            return str(huggingface_hub.hf_hub_download(file.repo_id, file.path_in_repo, **options))
 
     def __str__(self) -> str:
         return self._url

@@ -15,6 +15,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
     {
         "bitext": ["prepare_bitext"],
         "builder": ["SourceBuilder"],
+        "loading": ["load_dataset"],
         "pairs": ["prepare_pairs"],
         "pivot": ["prepare_pivot"],
         "preparation": ["prepare"],

@@ -3,6 +3,7 @@
 from hf_paraphrase import prepare_bitext, prepare_pairs, prepare_pivot
 
 from .builder import SourceBuilder
+from .loading import load_dataset
 from .preparation import prepare
 from .rows import SourceRows
 from .source import Part, Source
@@ -12,6 +13,7 @@ __all__ = [
     "Source",
     "SourceBuilder",
     "SourceRows",
+    "load_dataset",
     "prepare",
     "prepare_bitext",
     "prepare_pairs",

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from datasets import ClassLabel, load_dataset
+from datasets import ClassLabel, IterableDataset, load_dataset
 from datasets.exceptions import DatasetGenerationError
 from huggingface_hub import DatasetCard
 from small_runs import record, run
 
+import hf_paraphrase
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.sources import SourceBuilder, prepare
@@ -153,17 +154,17 @@ def test_each_command_makes_a_folder_that_plain_load_dataset_opens_and_its_build
     configurations = list(dict.fromkeys(shards.rpartition(".")[0] or None for shards in sizes))
     for configuration in configurations:
         opened = load_dataset("out", configuration, cache_dir="cache")
-        builder = SourceBuilder(name, configuration, "cache2", **settings)
-        builder.download_and_prepare()
-        built = builder.as_dataset()
-        assert set(built) == set(opened)
+        built = hf_paraphrase.load_dataset(name, configuration, cache_dir="cache2", **settings)
+        assert type(built) is type(opened) and set(built) == set(opened)
         for split, rows in opened.items():
             shards = f"{configuration}.{split}" if configuration else split
             found[shards] = len(rows)
             assert DataFolder("out").table(shards).to_pylist() == rows.to_list()
             assert list(load_dataset("out", configuration, split=split, streaming=True)) == rows.to_list()
             assert built[split].features == rows.features and built[split].to_list() == rows.to_list()
-            assert list(builder.as_streaming_dataset(split=split)) == rows.to_list()
+            options = {"split": split, "streaming": True, "cache_dir": "cache2"}
+            stream = hf_paraphrase.load_dataset(name, configuration, **options, **settings)
+            assert isinstance(stream, IterableDataset) and list(stream) == rows.to_list()
     assert found == sizes
     # Without a name the default configuration opens.
     whole = load_dataset("out", configurations[0], cache_dir="cache")
