@@ -2,7 +2,7 @@
 
 Folders, files, datasets on the Hub and tables in memory go in; Arrow batches with columns named by role come out.
 Start with `rows` (`open_rows`, the one entrance) and `folder` (`DataFolder`, `write_split`). `layout` finds splits,
-`readers` reads formats, `labels` reads labels of pairs. `sources` makes data folders of raw corpora, a file per source.
+`readers` reads formats, `labels` reads labels of pairs. `sources` makes data folders of raw corpora.
 """
 
 from __future__ import annotations
