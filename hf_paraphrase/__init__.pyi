@@ -734,6 +734,8 @@ def serve(
     index: _Input | None = None,
     host: str = "127.0.0.1",
     port: int = 8000,
+    writable: bool = False,
+    allowed_host: str | Sequence[str] = ...,
 ) -> None:
     """Answers requests over HTTP until it is interrupted."""
 

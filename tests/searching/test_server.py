@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -18,6 +20,7 @@ import pytest
 from tiny_encoders import write_average
 
 import hf_paraphrase
+from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.searching.index import SearchIndex, build_index
 from hf_paraphrase.searching.server import MAX_BODY, MAX_TEXTS, Service, running
@@ -241,3 +244,80 @@ def test_an_interrupted_server_answers_what_it_has_begun_and_ends_well(server):
         connection.sendall(body)
         assert b"HTTP/1.1 200 OK" in answer.read()
     assert server.wait(60) == 0 and server.stderr.read() == ""
+
+
+# ----- what a request may contain, and who may send it
+
+
+@pytest.fixture
+def writable(encoder, tmp_path):
+    table = pa.table({"sentence": ["w1 w2", "w3 w4"], "id": ["a", "b"], "share": [0.5, float("nan")]})
+    (tmp_path / "index").mkdir()
+    build_index(encoder, [table], tmp_path / "index")
+    write_provenance(tmp_path / "index", command="search", settings={})
+    index = SearchIndex(tmp_path / "index", encoder)
+    service = Service(index.encoder, "tiny", index, writable=True, api_key="key", allowed_hosts={"127.0.0.1"})
+    with running(service) as url:
+        yield url, index
+
+
+def send(url, path, body=None, **headers):
+    """Returns the status and the answer, in which nothing but JSON is accepted."""
+    headers = {"Authorization": "Bearer key", **headers}
+    request = urllib.request.Request(url + path, None if body is None else json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def refuse_constant(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "message"),
+    [
+        ("/search", {"query": "w1", "filters": "id=a"}, "unknown key 'filters': did you mean filter?"),
+        ("/v1/embeddings", {"input": "w1", "dimension": 2}, "did you mean dimensions?"),
+        ("/v1/embeddings", {"input": [[1, 2], [3]]}, "token ids, which another tokenizer made"),
+        ("/v1/embeddings", {"input": [1, 2]}, "check_embedding_ctx_length=False"),
+        ("/search", {"query": " "}, "text 0 (from 0) is empty"),
+        ("/search", {"query": "w1", "filter": "id='a"}, "without its closing '"),
+        ("/search", {"query": "w1", "filter": "(" * 100_000}, "a filter of 100,000 characters"),
+        ("/add", {"sentences": ["w1"], "ids": "a"}, "ids must be a list"),
+        ("/remove", {}, "give sentences, ids"),
+    ],
+)
+def test_what_a_request_does_not_have_is_refused(writable, path, body, message):
+    status, answer = send(writable[0], path, body)
+    assert status == 400 and message in json.loads(answer)["error"]["message"]
+
+
+def test_an_index_is_changed_over_http_and_an_index_that_grew_is_read_again(writable):
+    url, index = writable
+    status, answer = send(url, "/add", {"sentences": ["w5", "w6"], "ids": ["a", "c"]})
+    assert (status, json.loads(answer)) == (200, {"added": 1, "replaced": 1, "sentences": 3})
+    # Another process adds a row.
+    SearchIndex(index.folder, index.encoder).add("w7 w7")
+    status, answer = send(url, "/search", {"query": "w7", "top_k": 9})
+    found = json.loads(answer, parse_constant=refuse_constant)["results"][0]["neighbours"]
+    assert found[0]["sentence"] == "w7 w7" and {item["columns"]["share"] for item in found} == {None}
+    assert json.loads(send(url, "/remove", {"filter": "id=c"})[1]) == {"removed": 1, "sentences": 3}
+    assert json.loads(send(url, "/v1/models/tiny")[1])["id"] == "tiny" and send(url, "/v1/models/other")[0] == 404
+    assert 'hf_paraphrase_requests_total{path="/search",status="200"} 1' in send(url, "/metrics")[1]
+
+
+def test_a_foreign_host_and_a_wrong_key_are_refused(writable):
+    url, _ = writable
+    assert send(url, "/v1/models", Host="evil.example:80")[0] == 403
+    assert (
+        send(url, "/v1/models", Authorization="Bearer no")[0] == 401
+        and send(url, "/health", Authorization="")[0] == 200
+    )
+
+
+def test_an_index_is_read_only_unless_it_is_asked_for(writable):
+    with running(Service(writable[1].encoder, "tiny", writable[1])) as url:
+        assert send(url, "/add", {"sentences": ["w1"]})[0] == send(url, "/remove", {"ids": ["a"]})[0] == 403
