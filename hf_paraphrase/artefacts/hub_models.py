@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from pathlib import Path
+from typing import Any
 
 from ..errors import HubError, ModelError
 from ..inputs import repository_of
@@ -25,7 +26,12 @@ _FOLDERS: dict[tuple[str, str | None], Path] = {}
 
 
 def model_folder(
-    name: str | os.PathLike[str], *, revision: str | None = None, any_type: bool = False, with_code: bool = False
+    name: str | os.PathLike[str],
+    *,
+    revision: str | None = None,
+    any_type: bool = False,
+    with_code: bool = False,
+    **client_options: Any,
 ) -> Path:
     """Returns the folder of a model, which is fetched from the Hub if necessary.
 
@@ -36,6 +42,7 @@ def model_folder(
         revision: The branch, tag or commit of a repository; `main` by default.
         any_type: Fetch also models of other types than this package's, which may have hundreds of gigabytes.
         with_code: Fetch also their code, which somebody trusts.
+        client_options: `token`, `cache_dir` and `local_files_only` of the Hub's client.
     """
     if name == "":
         raise ModelError("the name of the model is empty", remedy="name a model folder")
@@ -49,12 +56,12 @@ def model_folder(
     if repository is None:
         return Path(name)
     key = (str(name), revision)
-    if key in _FOLDERS and _FOLDERS[key].is_dir():
+    if key in _FOLDERS and _FOLDERS[key].is_dir() and client_options.get("cache_dir") is None:
         return _FOLDERS[key]
-    folder = _download(*repository, revision, (_SETTINGS, _MODULES))
+    folder = _download(*repository, revision, (_SETTINGS, _MODULES), **client_options)
     if not (_is_of_known_type(folder, str(name)) or any_type):
         return folder  # its settings alone, with which it is refused
-    _FOLDERS[key] = _download(*repository, revision, (*FETCHED, "*.py") if with_code else FETCHED)
+    _FOLDERS[key] = _download(*repository, revision, (*FETCHED, "*.py") if with_code else FETCHED, **client_options)
     return _FOLDERS[key]
 
 
@@ -91,7 +98,7 @@ def _is_of_known_type(folder: Path, name: str) -> bool:
     return model_type in (*MODELS, "model2vec") or (model_type is None and is_static)
 
 
-def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[str, ...]) -> Path:
+def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[str, ...], **options: Any) -> Path:
     import huggingface_hub
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
@@ -99,7 +106,7 @@ def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[st
     wanted, unwanted = ([prefix + pattern for pattern in group] for group in (patterns, NOT_FETCHED))
     try:
         folder = huggingface_hub.snapshot_download(
-            repo_id, revision=revision, allow_patterns=wanted, ignore_patterns=unwanted
+            repo_id, revision=revision, allow_patterns=wanted, ignore_patterns=unwanted, **options
         )
     except Exception as error:  # of several libraries
         kind = ModelError if isinstance(error, (RepositoryNotFoundError, RevisionNotFoundError)) else HubError

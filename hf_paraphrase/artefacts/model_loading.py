@@ -115,7 +115,7 @@ def load_tokenizer(folder: str | os.PathLike[str], vocab_size: int) -> PreTraine
 
 
 def open_tokenizer_folder(
-    folder: str | os.PathLike[str], *, trust_remote_code: bool = False
+    folder: str | os.PathLike[str], *, trust_remote_code: bool = False, **options: Any
 ) -> PreTrainedTokenizerFast:
     """Opens a tokenizer folder with transformers; a `ModelError` names the file that is damaged."""
     from transformers import AutoTokenizer
@@ -124,7 +124,8 @@ def open_tokenizer_folder(
     _check_json(Path(folder), ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"))
     files = [Path(folder) / name for name in ("tokenizer.json", PARTS_FILE)]
     with opening("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
+        given = {"local_files_only": True, "trust_remote_code": trust_remote_code, **options}
+        tokenizer = AutoTokenizer.from_pretrained(folder, **given)
     # Of a folder without tokenizer files transformers makes one that knows special tokens alone.
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise ModelError("the model has no tokenizer", path=folder, remedy="save the tokenizer in the same folder")

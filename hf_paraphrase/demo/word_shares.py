@@ -46,7 +46,7 @@ def word_vectors(encoder: SentenceEncoder, text: str) -> WordVectors:
     words = word_spans(text)
     names = [text[start:end] for start, end in words]
     spans = _token_spans(encoder, text)
-    (ids,) = encoder.tokenize(text)
+    ids = encoder.token_ids(text).ids.tolist()
     if len(spans) != len(ids) or not isinstance(encoder.model, torch.nn.Module):
         raise _without_words()
     if not ids:

@@ -211,8 +211,8 @@ def encode_pairs(
         reason = "no usable pairs: every pair has an empty side" if dropped else "the data set has no pairs"
         reason = "no pair is labelled as a paraphrase" if unlike else reason
         raise InputError(reason, path=source.path, remedy="give pairs of sentences in sentence1 and sentence2")
-    if truncated := getattr(getattr(tokenizer, "_tokens", None), "truncated", 0):
-        log(f"{truncated} texts have more tokens than the model reads and are truncated", warning=True)
+    for warning in tokenizer.backend.take_warnings() if hasattr(tokenizer, "token_ids") else ():
+        log(warning, warning=True)
     return EncodedPairs(
         **vars(arrays.finish()),
         labels=np.concatenate(all_labels) if labelled else None,
@@ -226,7 +226,7 @@ def encode_pairs(
 def tokenizing(tokenizer: Any) -> Callable[[list[str]], TokenIds]:
     """Returns what computes the ids of texts: of a transformer with special tokens, of ours without."""
     if hasattr(tokenizer, "token_ids") and hasattr(tokenizer.model, "transformer"):
-        return tokenizer.token_ids
+        return lambda texts: tokenizer.token_ids(texts)
     backend = getattr(tokenizer, "tokenizer", tokenizer).backend_tokenizer
     lookup = lookup_for(backend)
     return lambda texts: ids_of(backend, texts, lookup)

@@ -34,7 +34,7 @@ from .architectures import (
     third_party_type,
 )
 from .backends.batch_tokenizer import InputProcessing
-from .backends.onnx_graph import is_onnx_folder
+from .backends.onnx_files import is_onnx_folder
 from .backends.static_table import read_static
 from .encoded_pairs import EncodedPairs
 from .initial_vectors import read_initial_vectors, read_word_list
@@ -274,29 +274,34 @@ def as_trainable_encoder(model: Any, tokenizer: Any = None) -> SentenceEncoder:
     import torch
     from transformers import PreTrainedModel
 
+    from .backends.onnx_graph import OnnxGraph
     from .backends.pooled_transformer import PooledTransformer
+    from .backends.torch_module import TorchModule
     from .sentence_encoder import SentenceEncoder
 
     if isinstance(model, str | os.PathLike):
         if "/" not in str(model) and not Path(model).exists() and model not in BUILTINS:
             ENCODERS[str(model)]  # explains which names there are
-        model = SentenceEncoder.from_pretrained(model)
+        model = SentenceEncoder.from_pretrained(model, device="cpu")
     elif hasattr(model, "encode") and not isinstance(model, SentenceEncoder | PreTrainedModel):
         # One of sentence-transformers.
         source = _folder_of(getattr(model, "transformers_model", None))
         with tempfile.TemporaryDirectory(prefix="hf_paraphrase_") as folder:
             model.save_pretrained(folder)
-            model = SentenceEncoder.from_pretrained(folder)
-            model.to("cpu").tokenizer  # noqa: B018  (both are read before the folder goes)
+            model = SentenceEncoder.from_pretrained(folder, device="cpu")
+            # The tokenizer is read before the folder is removed.
+            model.to_torch()
         model.folder = source
     if isinstance(model, SentenceEncoder):
-        if not isinstance(model.model, torch.nn.Module):
+        backend = model.to_torch().backend
+        if not isinstance(backend, TorchModule) or isinstance(backend, OnnxGraph):
             what = "this encoder cannot be trained"
             raise ModelError(what, path=model.folder, remedy="give the model it was made from")
         encoder = copy.copy(model)
-        encoder._tokenizer, encoder.truncate_dim = tokenizer or model.tokenizer, None
-        # A table is saved as an average, which neither truncates nor normalises.
-        encoder.reading = model.reading if hasattr(model.model, "transformer") else InputProcessing()
+        # An average that is trained neither truncates nor normalizes.
+        processing = backend.processing if backend.is_transformer else InputProcessing()
+        encoder.backend = TorchModule(backend.model, tokenizer or backend.tokenizer, processing)
+        encoder.truncate_dim = None
     else:
         encoder = SentenceEncoder(model, tokenizer)
         encoder.folder = _folder_of(model)

@@ -73,10 +73,10 @@ def table_vectors(
     vocabulary, unknown_id, special_ids = encoder.vocabulary()
     names = sorted(vocabulary, key=vocabulary.__getitem__)
     same = pieces is not None and {token: row for row, token in enumerate(pieces)} == vocabulary
-    is_joined = hasattr(encoder.backend, "parts")
+    is_joined = hasattr(encoder.rust_tokenizer, "parts")
     if same:
         kept, matrix = names, table[[vocabulary[token] for token in names]]
-    elif is_joined or type(encoder.backend.model).__name__ != "WordLevel":
+    elif is_joined or type(encoder.rust_tokenizer.model).__name__ != "WordLevel":
         kept, matrix = _sums_of_pieces(encoder, words, table, unknown_id)
     else:
         own, wanted = [name for name in names if vocabulary[name] not in special_ids], set(words)

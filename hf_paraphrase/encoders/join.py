@@ -95,7 +95,8 @@ class JoinSettings(Settings):
 @recipe(JoinSettings)
 def join(settings: JoinSettings) -> SentenceEncoder:
     """Puts averages of token vectors side by side in one encoder and writes its folder, with card and record."""
-    from .model_folder import card_values, name_on_card, sizes_of, write_model_files
+    from .backends.torch_module import write_model_files
+    from .model_folder import card_values, name_on_card, sizes_of
 
     folders = {name: model_folder(name) for name in settings.model if name != BASELINE}
     inputs = [*folders, *settings.text]

@@ -14,41 +14,15 @@ import yaml
 from ..artefacts.artefact import Artefact, check_output
 from ..artefacts.card_heads import Measurement
 from ..artefacts.cards import Card
-from ..artefacts.files import quiet_transformers
 from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
 from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections
-from ..errors import ModelError
 from ..settings import check_overlap
-from ..tokenization.word_level import save_tokenizer
-from .architectures import check_own_class, is_own_class
-from .backends.onnx_graph import OnnxModel
-from .backends.sentence_transformers_files import write_module_files
+from .backends.base import Backend
+from .backends.static_table import StaticTable
+from .backends.torch_module import TorchModule, needs_own_code
 
 if TYPE_CHECKING:
-    from torch import Tensor
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
-
-
-def write_model_files(
-    folder: Path,
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    weights: Mapping[str, Tensor] | None = None,
-    options: Mapping[str, Any] | None = None,
-) -> None:
-    """Writes an encoder so that `AutoModel`, sentence-transformers and we open it; see the contract on artefacts.
-
-    A model class of the user is saved with the file that it is in.
-    """
-    check_own_class(model)
-    if is_own_class(model):
-        for kind, auto_class in ((type(model), "AutoModel"), (type(model.config), "AutoConfig")):
-            if kind._auto_class is None:
-                kind.register_for_auto_class(auto_class)
-    with quiet_transformers():
-        model.save_pretrained(folder, state_dict=None if weights is None else dict(weights))
-        save_tokenizer(tokenizer, folder)
-    write_module_files(folder, model.config.hidden_size, options, is_table=not _needs_own_code(model))
+    from .sentence_encoder import SentenceEncoder
 
 
 def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
@@ -77,23 +51,26 @@ def dev_measurement(dev_data: str | None, best: float | None, scores: Sequence[M
     )
 
 
-def sizes_of(model: PreTrainedModel) -> dict[str, int]:
-    """Counts the token vectors and the parameters of an encoder, for its record."""
+def sizes_of(model: Any) -> dict[str, int]:
+    """Count the token vectors and the parameters of an encoder, for its record."""
+    config, parameters = getattr(model, "config", None), getattr(model, "parameters", list)
     return {
-        "vocabulary": model.config.vocab_size,
-        "parameters": sum(item.numel() for item in model.parameters()),
+        "vocabulary": getattr(config, "vocab_size", 0),
+        "parameters": sum(parameter.numel() for parameter in parameters()),
     }
 
 
-def card_values(model: PreTrainedModel, name: str) -> dict[str, Any]:
-    """Returns what every card of an encoder says of it."""
+def card_values(model: Any, name: str) -> dict[str, Any]:
+    """Return what every card of an encoder says."""
+    config = getattr(model, "config", None)
+    described = {"model_type": "sentence-transformers"} if config is None else config.to_dict()
     return {
-        **model.config.to_dict(),
-        "library_name": "transformers" if _needs_own_code(model) else "sentence-transformers",
+        **described,
+        "library_name": "transformers" if needs_own_code(model) else "sentence-transformers",
         "title": name,
         "name": name,
         "parameters": sizes_of(model)["parameters"],
-        "hidden_size": getattr(model, "dimension", model.config.hidden_size),
+        "hidden_size": getattr(model, "dimension", None) or getattr(config, "hidden_size", None),
     }
 
 
@@ -103,16 +80,10 @@ def name_on_card(name: str | os.PathLike[str]) -> str:
     return repository_name(folder) or folder.resolve().name
 
 
-def _needs_own_code(model: PreTrainedModel) -> bool:
-    """Returns whether sentence-transformers opens the folder only with code: that of an average it has itself."""
-    is_average = model.config.model_type == "avg" and not is_own_class(model)
-    return not is_average and not hasattr(model, "transformer")
-
-
-def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) -> Path:
-    """Writes an open encoder as an ordinary folder in float32, whose card and record name where it comes from."""
-    source: Path | None = encoder.folder
-    model = _saved_model(encoder)
+def save_copy(output: str | os.PathLike[str], encoder: SentenceEncoder, *, overwrite: bool) -> Path:
+    """Write an open encoder as an ordinary folder in float32, whose card and record name where it comes from."""
+    source = encoder.folder
+    backend, truncate_dim = _saved_backend(encoder)
     check_output(output, overwrite=overwrite)
     if source is not None:
         check_overlap([output], [("the model", source)])
@@ -123,12 +94,9 @@ def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) 
         inputs=[] if source is None else [source],
         overwrite=overwrite,
     ) as artefact:
-        if hasattr(model, "transformer"):
-            model.save(artefact.staging, encoder)
-        else:
-            write_model_files(artefact.staging, model, encoder.tokenizer, options=encoder.prompt_options)
+        backend.save(artefact.staging, {**encoder.options, "truncate_dim": truncate_dim})
         values = {
-            **card_values(model, artefact.target.name),
+            **card_values(backend.model, artefact.target.name),
             "hidden_size": encoder.dimension,
             "truncate_dim": encoder.truncate_dim,
             **card_of_source(source, artefact.staging),
@@ -159,22 +127,29 @@ def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str
     }
 
 
-def _saved_model(encoder: Any) -> Any:
-    """Returns the model to write: in float32, and an average that is truncated with so many columns."""
+def _saved_backend(encoder: SentenceEncoder) -> tuple[Backend, int | None]:
+    """Return the backend to write, in float32, and the truncation to record.
+
+    The table of a truncated average is cut, unless its embeddings are normalized before they are truncated.
+    """
+    backend, size = encoder.backend, encoder.truncate_dim
+    if isinstance(backend, StaticTable):
+        backend = backend.as_module()
+    # Third-party folders and graphs are written as they are.
+    if not hasattr(backend.model, "embeddings"):
+        return backend, size
     import torch
 
     from ..models.modeling_avg import AvgModel
 
-    model = encoder.model
-    if isinstance(model, OnnxModel):
-        what = "an ONNX model cannot be saved as another"
-        raise ModelError(what, path=encoder.folder, remedy="save the one it was made from")
-    if encoder.truncate_dim is not None and not hasattr(model, "transformer"):
-        if type(model) is not AvgModel:
-            what = f"a model of type `{model.config.model_type}` cannot be saved with fewer components than it has"
-            raise ModelError(what, path=encoder.folder, remedy="save it whole, and open it with truncate_dim")
+    assert isinstance(backend, TorchModule)
+    model, processing = backend.model, backend.processing
+    if size is not None and type(model) is AvgModel and (processing.truncate_first or not processing.normalize):
         config = copy.deepcopy(model.config)
-        config.hidden_size = encoder.truncate_dim
-        table, model = model.embeddings.detach()[:, : encoder.truncate_dim], AvgModel(config)
+        config.hidden_size = size
+        table, model = model.embeddings.detach()[:, :size], AvgModel(config)
         model.load_state_dict({"embeddings": table.contiguous()}, assign=True)
-    return model if model.dtype == torch.float32 else copy.deepcopy(model).float()
+        size = None
+    if model.dtype != torch.float32:
+        model = copy.deepcopy(model).float()
+    return TorchModule(model, backend.tokenizer, processing), size

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -19,32 +18,21 @@ from .sentence_encoder import SentenceEncoder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_ALPHANUMERIC = re.compile(r"[^\W_]")
-
 
 class SearchEmbedder:
-    """Embeds texts for a search: unit vectors, and zero for a text without any known word.
+    """Embeds texts for a search: unit vectors, and zeros for a text without any known word.
 
-    Unknown words share one vector, so that all texts of unknown words and a full stop would have a cosine of nearly 1
-    with each other. A token is a known word if it is not the unknown one and has a letter or a digit.
+    Unknown words share one vector, so that all texts of unknown words and a full stop would have a cosine of nearly 1.
+    A token is a known word if it is neither special nor the unknown token and has a letter or a digit.
     """
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self.encoder = encoder
-        self._words: NDArray[np.bool_] | None = None
-        vocabulary, unknown_id, special_ids = encoder.vocabulary()
-        if unknown_id is not None:
-            self._words = np.zeros(max(vocabulary.values()) + 1, bool)
-            self._words[[number for token, number in vocabulary.items() if _ALPHANUMERIC.search(token)]] = True
-            self._words[[unknown_id, *special_ids]] = False
 
     def embed(self, texts: str | Sequence[str], *, batch_size: int = 256) -> NDArray[np.float32]:
-        """Embeds texts as float32 (texts, dim), each row of length 1 or 0."""
-        ids = self.encoder.token_ids(texts)
-        vectors = self.encoder.encode_token_ids(ids, batch_size=batch_size, normalize=True)
-        if self._words is not None:
-            words = np.concatenate([[0], self._words[ids.ids].cumsum()])
-            vectors[words[ids.offsets[1:]] == words[ids.offsets[:-1]]] = 0
+        """Embed texts as float32 (texts, dim), each row of length 1 or 0."""
+        prepared = self.encoder.prepare(texts)
+        vectors = self.encoder.embed(prepared, batch_size=batch_size, normalize=True, needs_known_words=True)
         return checked_vectors(vectors, len(vectors))
 
 

@@ -1,19 +1,16 @@
-"""Texts to sentence embeddings, by any encoder: one class with three backends.
+"""The class that opens every sentence encoder and embeds texts with it.
 
-A backend is a static table (NumPy alone), a module of PyTorch whose `forward` gives `pooler_output`, or an ONNX graph;
-what is in a folder decides which. Beside our own, methods have the names that users of sentence-transformers,
-LangChain and scikit-learn know; `docs/guide/migration.md` has a table of them.
+The arguments and results of its methods are those of sentence-transformers 6; the table in `docs/guide/migration.md`
+lists the differences. LangChain and scikit-learn find the methods that they call, too.
 """
 
 from __future__ import annotations
 
 import copy
-import dataclasses
-import inspect
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
@@ -26,390 +23,497 @@ from ..messages import log
 from ..registry import TRUST_REMOTE_CODE
 from ..threads import available_threads, in_threads
 from ..tokenization.ragged_ids import TokenIds
-from ..vectors.checks import check_counts, check_finite
+from ..vectors.checks import check_counts
 from ..vectors.quantization import Precision, check_precision, quantize_embeddings
 from ..vectors.similarity import unit_rows
-from .architectures import encoder_class, is_of_transformers, third_party_type
-from .backends.batch_tokenizer import BatchTokenizer, InputProcessing
-from .backends.mean_pooler import MeanPooler, averages_of_model, embed_averages
-from .backends.onnx_graph import OnnxModel, is_onnx_folder, load_onnx_folder
-from .backends.padded_batches import embed_in_padded_batches, evaluation_mode, with_progress_bar
+from .architectures import is_of_transformers
+from .backends.base import Backend, Finish, TokenBackend
+from .backends.batch_tokenizer import BatchTokenizer, InputProcessing, count_final_special
+from .backends.opening import is_third_party, open_backend
+from .backends.padded_batches import with_progress_bar
 from .backends.sentence_transformers_files import check_module_types, optional_json, read_options
-from .backends.static_table import StaticTable, read_static
+from .backends.static_table import StaticTable
+from .similarities import SIMILARITIES, to_vectors
 
 if TYPE_CHECKING:
     import torch
     from transformers import PreTrainedModel
 
-    from .backends.pooled_transformer import PooledTransformer
+    from .backends.torch_module import TorchModule
+    from .multi_process import EncoderPool
 
-    Model: TypeAlias = PreTrainedModel | PooledTransformer | OnnxModel | StaticTable
     Texts: TypeAlias = str | Sequence[str]
     Comparable: TypeAlias = Texts | NDArray[np.floating]
 
 _ROWS_PER_BLOCK = 1 << 14
+_MISSING: Any = object()
 _LOGGER = logging.getLogger(__name__)
 
 
 class SentenceEncoder:
-    """Embeds texts with an encoder and its tokenizer.
+    """Embeds texts with any sentence encoder.
 
-    An averaging encoder that is opened from a folder is a table, of which a model of PyTorch is made only if somebody
-    asks for `model`. Until then nothing here needs PyTorch or transformers, which take seconds to import.
+    An averaging encoder that is opened from a folder is a static table, which needs neither PyTorch nor transformers.
 
     Args:
-        model: A name or folder, as :meth:`from_pretrained` takes it; a model of transformers, whose token vectors are
-            averaged; another encoder whose `forward` gives `pooler_output` (batch, dim); an exported one; or a table.
-        tokenizer: Its fast tokenizer; None for that of a table, a name or a folder.
-        device: Where to compute, e.g. `cuda`; None for where the model is.
-        truncate_dim: Keep the first N components of each embedding, for encoders that were trained for it. Those of a
-            joined encoder are its parts' one after the other, so the first part's are left.
-        prompts: What to put before texts, by name.
-        reading: What is done with texts before the tokenizer, and with embeddings after the model.
+        model: `builtin` or `multilingual`, the encoders of this package; a folder of this package, of `export`, of
+            sentence-transformers, transformers (mean of the token vectors) or model2vec; the name `namespace/name` of
+            a repository of the Hub; or a model object: of transformers, or a module whose `forward` returns
+            `pooler_output` (texts, dim).
+        tokenizer: The fast tokenizer of a model object.
+        device: Where to compute, such as `cuda`. None is the best device for a PyTorch model that is opened, the CPU
+            for a static table or an ONNX graph, and the present device of a model object.
+        prompts: Texts to put before inputs, by name. They are added to the prompts of the folder.
+        default_prompt_name: The prompt of `encode` where none is named.
+        truncate_dim: Keep the first N components of each embedding. A joined encoder has the components of its first
+            part first.
+        similarity_fn_name: `cosine`, `dot`, `euclidean` or `manhattan`; None for that of the folder, else `cosine`.
+        processing: What happens to texts before the tokenizer and to embeddings after the model, for a model object.
+        backend: `onnx` for the ONNX graph of a folder, `torch` for a PyTorch module; None chooses the fastest one.
+        revision: The branch, tag or commit of a repository; `main` by default.
+        token: The token of the Hub's client.
+        cache_folder: The cache of the Hub's client.
+        local_files_only: Use files in the cache only.
+        dtype: The type of a third-party transformer's weights, such as `bfloat16`, `bf16` or `auto`.
+        trust_remote_code: Run the code that a folder brings; None for what `hf-paraphrase --trust-remote-code` says,
+            by default no.
+        model_kwargs: More arguments for `AutoModel.from_pretrained`.
+        tokenizer_kwargs: More arguments for `AutoTokenizer.from_pretrained`.
 
     Attributes:
-        results: What was measured when it was trained, if it comes from a training.
-        folder: The folder that it was opened from; None if there was none.
+        results: What was measured when the encoder was trained.
+        folder: The folder that was opened; None for a model object.
+        backend: What computes the embeddings.
+
+    Raises:
+        ModelError: The folder holds no sentence encoder, is damaged, or needs code that is not trusted.
+
+    Example:
+        >>> encoder = SentenceEncoder("builtin")
+        >>> encoder.encode(["The doctor bought a car."]).shape
+        (1, 512)
     """
 
     def __init__(
         self,
-        model: Model | str | os.PathLike[str] = BUILTIN,
+        model: str | os.PathLike[str] | PreTrainedModel | Backend | Any = BUILTIN,
         tokenizer: Any = None,
         *,
-        device: str | None = None,
-        truncate_dim: int | None = None,
+        device: str | torch.device | None = None,
         prompts: Mapping[str, str] | None = None,
         default_prompt_name: str | None = None,
-        reading: InputProcessing | None = None,
-    ) -> None:
-        if isinstance(model, str | os.PathLike):
-            opened = SentenceEncoder.from_pretrained(model, device=device, truncate_dim=truncate_dim)
-            self.__dict__.update(opened.__dict__)
-            return
-        if tokenizer is None and not isinstance(model, StaticTable):
-            raise UsageError("a model object needs its tokenizer", remedy="give that too, or the name of a folder")
-        self.results: dict[str, Any] = {}
-        self.folder: Path | None = None
-        if is_of_transformers(model):
-            from .backends.pooled_transformer import PooledTransformer, reading_of
-
-            if tokenizer.pad_token_id is None:
-                raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
-            reading = reading or reading_of(model, tokenizer)
-            model = PooledTransformer(cast(Any, model))
-        self._table = model if isinstance(model, StaticTable) else None
-        self._model: Any = None if isinstance(model, StaticTable) else model
-        self._tokenizer = tokenizer
-        if reading is None:
-            reading = InputProcessing() if self._table is None else self._table.reading
-        self._tokens = BatchTokenizer(reading)
-        self._averages: MeanPooler | None = None
-        self.prompts = dict(prompts or {})
-        self.default_prompt_name = default_prompt_name
-        self.truncate_dim = truncate_dim
-        if device not in {None, "cpu"}:
-            self.to(str(device))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_averages": None}
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        folder: str | os.PathLike[str] = BUILTIN,
-        *,
-        device: str | None = None,
-        revision: str | None = None,
         truncate_dim: int | None = None,
+        similarity_fn_name: str | None = None,
+        processing: InputProcessing | None = None,
+        backend: Literal["auto", "torch", "onnx"] | None = None,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_folder: str | os.PathLike[str] | None = None,
+        local_files_only: bool = False,
         dtype: str | torch.dtype | None = None,
         trust_remote_code: bool | None = None,
-    ) -> SentenceEncoder:
-        """Opens a model folder, a model of the Hub, or the encoder that is built in.
-
-        Args:
-            folder: A folder of ours, or one that `export` made of it; of sentence-transformers (its pooling, dense
-                layers, normalisation, prompts and `max_seq_length` are followed); of an encoder of transformers (mean
-                of its token vectors); of model2vec; the name `namespace/name` of a repository that holds one; or
-                `builtin`, the encoder that is installed with the package.
-            device: Where to compute, e.g. `cuda`; None for the CPU, which is all that an ONNX model has.
-            revision: The branch, tag or commit of the repository; `main` by default.
-            truncate_dim: As for the class.
-            dtype: The type in which a transformer of another library computes, e.g. `bfloat16`.
-            trust_remote_code: Run the code that the folder of such a transformer brings; None for what
-                `hf-paraphrase --trust-remote-code` says, by default no.
-        """
-        if trust_remote_code is None:
-            trust_remote_code = os.environ.get(TRUST_REMOTE_CODE) == "1"
-        local = model_folder(folder, revision=revision)
-        check_module_types(local, trust_remote_code)
-        is_third_party = third_party_type(local) is not None
-        if is_third_party:
-            if optional_json(local / "config.json").get("model_type") is not None:
-                from .backends.pooled_transformer import check_settings
-
-                # Of what is refused here the weights are not fetched.
-                check_settings(local, local, trust_remote_code)
-            local = model_folder(folder, revision=revision, any_type=True, with_code=trust_remote_code)
-            check_module_types(local, trust_remote_code)
-        options = {**read_options(local), "device": device}
-        if truncate_dim is not None:
-            options["truncate_dim"] = truncate_dim
-        if is_onnx_folder(local):
-            encoder = cls(*load_onnx_folder(local), **options)
-        elif (table := read_static(local)) is not None:
-            encoder = cls(table, **options)
-        elif is_third_party:
-            from .backends.pooled_transformer import open_transformer
-            from .backends.sentence_transformers_pipeline import open_by_library
-
-            given: dict[str, Any] = {"dtype": dtype, "trust_remote_code": trust_remote_code}
-            model, tokenizer, reading = open_transformer(local, **given) or open_by_library(local, **given)
-            encoder = cls(model, tokenizer, reading=reading, **options)
+        model_kwargs: Mapping[str, Any] | None = None,
+        tokenizer_kwargs: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.results: dict[str, Any] = {}
+        self.folder: Path | None = None
+        saved: dict[str, Any] = {}
+        opening: dict[str, Any] = {"dtype": dtype, "model_kwargs": model_kwargs, "tokenizer_kwargs": tokenizer_kwargs}
+        if isinstance(model, str | os.PathLike):
+            if trust_remote_code is None:
+                trust_remote_code = os.environ.get(TRUST_REMOTE_CODE) == "1"
+            client = {"token": token, "cache_dir": cache_folder, "local_files_only": local_files_only}
+            client = {name: value for name, value in client.items() if value}
+            self.folder = _fetch_folder(model, trust_remote_code, revision=revision, **client)
+            opened = open_backend(self.folder, backend=backend, trust_remote_code=trust_remote_code, **opening)
+            if tokenizer is not None:
+                raise UsageError("a folder comes with its tokenizer", remedy="leave tokenizer out")
+            if processing is not None:
+                opened.processing = processing
+            saved = read_options(self.folder)
+            device = device or _best_device(opened)
         else:
-            from ..artefacts.model_loading import load_model_folder
+            if given := [
+                name for name, value in {**opening, "backend": backend, "revision": revision}.items() if value
+            ]:
+                raise UsageError(f"{', '.join(given)} cannot be given with a model object", remedy="give a folder")
+            opened = _backend_of(model, tokenizer, processing)
+        self.backend: Backend = opened if device is None else opened.to(device)
+        self.prompts = {**saved.get("prompts", {}), **(prompts or {})}
+        self.default_prompt_name = default_prompt_name or saved.get("default_prompt_name")
+        if self.default_prompt_name is not None:
+            self._prompt(None, self.default_prompt_name)
+        self.similarity_fn_name = similarity_fn_name or saved.get("similarity_fn_name") or "cosine"
+        self.truncate_dim = saved.get("truncate_dim") if truncate_dim is None else truncate_dim
 
-            encoder = cls(*load_model_folder(local, encoder_class(local)), **options)
-        encoder.folder = local
-        return encoder
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str] = BUILTIN, **options: Any) -> Self:
+        """Open a model folder, a model of the Hub, or an encoder of this package; the class describes the options."""
+        return cls(folder, **options)
+
+    # ----- the parts
 
     @property
     def unchanged_folder(self) -> Path | None:
-        """The folder whose vectors this one gives: that of a table or a graph, which nothing has changed since."""
-        is_fixed = self._model is None or isinstance(self._model, OnnxModel)
-        reading = InputProcessing() if self._table is None else self._table.reading
-        return self.folder if is_fixed and self.truncate_dim is None and self.reading == reading else None
+        """The folder that gives the same embeddings as this encoder; None if there is none."""
+        is_unchanged = self.backend.is_unchanged and self.folder is not None
+        saved = read_options(cast(Path, self.folder)) if is_unchanged else {}
+        saved["similarity_fn_name"] = saved.get("similarity_fn_name") or "cosine"
+        return self.folder if is_unchanged and saved == self.options else None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Prompts, truncation and similarity function, as a saved folder records them."""
+        return {
+            "prompts": self.prompts,
+            "default_prompt_name": self.default_prompt_name,
+            "truncate_dim": self.truncate_dim,
+            "similarity_fn_name": self.similarity_fn_name,
+        }
 
     @property
     def is_table(self) -> bool:
-        """Whether embeddings are computed from a table, without a model of PyTorch or an ONNX graph."""
-        return self._model is None
+        """Whether a static table computes the embeddings."""
+        return isinstance(self.backend, StaticTable)
 
     @property
     def model(self) -> Any:
-        """The encoder itself, which computes the embeddings from now on if it was a table."""
-        if self._model is None:
-            self._model = cast(StaticTable, self._table).model()
-        return self._model
+        """The PyTorch module, the ONNX session or the sentence-transformers pipeline; reading it changes nothing."""
+        return self.backend.model
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer as transformers has it, which computes the ids from now on."""
-        if self._tokenizer is None:
-            self._tokenizer = cast(StaticTable, self._table).tokenizer()
-        return self._tokenizer
+        """The tokenizer of transformers; reading it changes nothing."""
+        return self.backend.tokenizer
 
     @property
-    def backend(self) -> Any:
-        """What turns texts into ids: a tokenizer of the `tokenizers` library, or several that act as one."""
-        if self._tokenizer is None and self._table is not None:
-            return self._table.backend
-        return self.tokenizer.backend_tokenizer
+    def rust_tokenizer(self) -> Any:
+        """The tokenizer of the `tokenizers` library, or several that act as one."""
+        return self._token_backend.rust_tokenizer
 
     @property
-    def reading(self) -> InputProcessing:
-        """What is done with texts before the tokenizer, and with embeddings after the model."""
-        return self._tokens.reading
+    def processing(self) -> InputProcessing:
+        """What happens to texts before the tokenizer and to embeddings after the model."""
+        return self.backend.processing
 
-    @reading.setter
-    def reading(self, reading: InputProcessing) -> None:
-        self._tokens = BatchTokenizer(reading)
+    @processing.setter
+    def processing(self, processing: InputProcessing) -> None:
+        self.backend.processing = processing
+
+    @property
+    def default_prompt(self) -> str:
+        """The prompt that `encode` puts before texts where no other is given."""
+        return self._prompt(None, None)
 
     @property
     def dimension(self) -> int:
         """The number of components of an embedding."""
-        return self.truncate_dim or self._whole_dimension
-
-    @property
-    def _whole_dimension(self) -> int:
-        if self._model is None:
-            return cast(StaticTable, self._table).hidden_size
-        return int(getattr(self._model, "dimension", None) or self._model.config.hidden_size)
+        return self.truncate_dim or self.backend.dimension
 
     @property
     def truncate_dim(self) -> int | None:
-        """How many components of an embedding are kept; None for all."""
+        """The number of components to keep of each embedding; None for all."""
         return self._truncate_dim
 
     @truncate_dim.setter
     def truncate_dim(self, truncate_dim: int | None) -> None:
         if truncate_dim is not None:
-            _check_truncation(self._whole_dimension, truncate_dim)
-        self._truncate_dim, self._averages = truncate_dim, None
+            _check_truncation(self.backend.dimension, truncate_dim)
+        self._truncate_dim = truncate_dim
+
+    @property
+    def similarity_fn_name(self) -> str:
+        """The similarity function: `cosine`, `dot`, `euclidean` or `manhattan`."""
+        return self._similarity_fn_name
+
+    @similarity_fn_name.setter
+    def similarity_fn_name(self, name: str) -> None:
+        name = str(getattr(name, "value", name))
+        if name not in SIMILARITIES:
+            raise UsageError(
+                f"the similarity function `{name}` is unknown", remedy=choice_of(name, list(SIMILARITIES))
+            )
+        self._similarity_fn_name = name
 
     @property
     def max_seq_length(self) -> int | None:
-        """How many tokens of a text are read, special ones among them; None for all."""
-        length: int | None = getattr(self._model, "max_seq_length", self.reading.most_tokens)
-        return length
+        """The maximum number of tokens per text, special tokens included; None for no limit."""
+        return self.backend.max_seq_length
 
     @max_seq_length.setter
     def max_seq_length(self, length: int | None) -> None:
         if length is not None:
             check_counts(max_seq_length=length)
-        if hasattr(self._model, "max_seq_length"):
-            self._model.max_seq_length = length
-            return
-        self.reading = dataclasses.replace(self.reading, most_tokens=length)
-
-    def get_sentence_embedding_dimension(self) -> int:
-        """Returns the number of components of an embedding."""
-        return self.dimension
-
-    def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
-        """Returns the ids of all tokens by their names, that of the unknown token, and those of special tokens."""
-        if self._tokenizer is None and self._table is not None:
-            special = self._table.special_ids
-            return self._table.backend.get_vocab(), special.get("unk_token"), list(special.values())
-        tokenizer = self.tokenizer
-        return tokenizer.get_vocab(), tokenizer.unk_token_id, tokenizer.all_special_ids
-
-    def truncated(self, truncate_dim: int) -> SentenceEncoder:
-        """Makes the encoder that keeps the first N components, or raises `UsageError` if there are fewer."""
-        made = copy.copy(self)
-        made.truncate_dim = truncate_dim
-        return made
+        self.backend.set_max_seq_length(length)
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
-        device: torch.device = self.model.device
-        return device
+        """The device that computes embeddings."""
+        return self.backend.device
 
     def to(self, device: str | torch.device) -> Self:
-        """Moves the model to a device, e.g. `cuda`, and returns the encoder."""
-        import torch
-
-        if isinstance(self._model, OnnxModel):
-            if torch.device(device).type != "cpu":
-                what = f"an ONNX model computes on the CPU here, not on {device}"
-                raise UsageError(what, remedy="open the model that it was made from")
-            return self
-        try:
-            self._model = self.model.to(device)
-        except (RuntimeError, AssertionError) as error:
-            raise UsageError(f"the device {device} cannot be used: {error}", remedy="see hf-paraphrase env") from error
+        """Move the encoder to a device, such as `cuda`, and return it."""
+        self.backend = self.backend.to(device)
         return self
 
-    def tokenize(self, texts: Texts) -> list[list[int]]:
-        """Computes the token ids of each text, without padding; a single text is a list of one."""
-        ids, offsets = self.token_ids(texts)
-        return [part.tolist() for part in np.split(ids, offsets[1:-1])] if len(offsets) > 1 else []
+    def to_torch(self) -> Self:
+        """Compute with a PyTorch module over token ids from now on, which can be trained, and return the encoder."""
+        as_module = getattr(self.backend, "as_module", None)
+        if as_module is not None:
+            self.backend = as_module()
+        return self
 
-    def token_ids(self, texts: Texts) -> TokenIds:
-        """Computes the ids that :meth:`tokenize` gives, laid end to end; many times faster for many texts."""
-        prepared = self._tokens.prepared(texts, self._prompt(None, None))
-        return TokenIds.joined(self._tokens.blocks(self.backend, prepared))
+    def get_sentence_embedding_dimension(self) -> int:
+        """Return the number of components of an embedding."""
+        return self.dimension
+
+    get_embedding_dimension = get_sentence_embedding_dimension
+
+    def get_max_seq_length(self) -> int | None:
+        """Return the maximum number of tokens per text."""
+        return self.max_seq_length
+
+    def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
+        """Return the ids of all tokens by name, the id of the unknown token, and the ids of special tokens."""
+        return self._token_backend.vocabulary()
+
+    def truncated(self, truncate_dim: int) -> Self:
+        """Return the encoder that keeps the first N components."""
+        encoder = copy.copy(self)
+        encoder.truncate_dim = truncate_dim
+        return encoder
+
+    def for_task(self, task: Literal["query", "document"]) -> Self:
+        """Return an encoder whose `encode` does what `encode_query` or `encode_document` does here."""
+        encoder = copy.copy(self)
+        encoder.default_prompt_name, encoder._task = self._prompt_name_of(task), task
+        return encoder
+
+    _task: str | None = None
+
+    @property
+    def torch_module(self) -> TorchModule:
+        """The backend of a PyTorch module; other backends are refused."""
+        from .backends.torch_module import TorchModule
+
+        if not isinstance(self.backend, TorchModule):
+            raise UsageError("the encoder is not a PyTorch module", remedy="call to_torch first")
+        return self.backend
+
+    @property
+    def _token_backend(self) -> TokenBackend:
+        if not isinstance(self.backend, TokenBackend):
+            what = "the modules of this encoder do not read token ids"
+            raise UsageError(what, remedy="encode texts instead")
+        return self.backend
+
+    # ----- texts to tokens and embeddings
+
+    def tokenize(self, texts: Texts, prompt: str | None = None) -> dict[str, torch.Tensor]:
+        """Compute the token ids of texts as tensors.
+
+        Returns:
+            `input_ids` and `attention_mask` (texts, length); of a static table the `input_ids` (tokens,) of all texts
+            laid end to end, and `offsets` (texts,), where each text begins.
+        """
+        import torch
+
+        ids = self.token_ids(texts, prompt)
+        if self.is_table:
+            return {"input_ids": torch.from_numpy(ids.ids), "offsets": torch.from_numpy(ids.offsets[:-1])}
+        tokens, mask = ids.padded(np.arange(len(ids.lengths)), self.tokenizer.pad_token_id or 0)
+        return {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(mask.astype(np.int64))}
+
+    preprocess = tokenize
+
+    def token_ids(self, texts: Texts, prompt: str | None = None) -> TokenIds:
+        """Compute the token ids of texts, laid end to end, in NumPy arrays."""
+        return self.backend.token_ids(self.prepare(texts), self._prompt(prompt, None))
 
     def encode(
         self,
-        texts: Texts,
-        *,
+        inputs: Texts = _MISSING,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
         batch_size: int = 256,
-        normalize: bool = False,
-        show_progress_bar: bool | None = False,
-        normalize_embeddings: bool = False,
+        show_progress_bar: bool | None = None,
+        output_value: Literal["sentence_embedding", "token_embeddings"] = "sentence_embedding",
+        precision: Precision = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
-        precision: Precision = "float32",
+        device: str | torch.device | list[str] | None = None,
+        normalize_embeddings: bool = False,
         truncate_dim: int | None = None,
-        prompt: str | None = None,
-        prompt_name: str | None = None,
-        device: str | None = None,
+        pool: EncoderPool | None = None,
+        chunk_size: int | None = None,
+        *,
+        num_processes: int | None = None,
+        task: str | None = None,
+        **former: Any,
     ) -> Any:
-        """Embeds texts.
+        """Embed texts.
 
-        Texts of similar length share a batch, whatever their order; batch size and order change a result by no more
-        than rounding. Averages (`AvgModel`, `ConcatenationModel`) need neither: their tokens are laid end to end,
-        and no result depends on any other text. A text without tokens embeds to zeros, and stays zero when normalised.
+        Texts of similar length share a batch. Batch size and order change a result by no more than rounding. A text
+        without tokens embeds to zeros, and so does a text of unknown words only, unless a transformer reads it.
 
         Args:
-            texts: One text, or several in a list, a tuple, an array, a column of pandas, Arrow or datasets.
-            batch_size: Texts in a batch at most, for encoders that need padding.
-            normalize: Divide each embedding by its Euclidean norm.
-            show_progress_bar: Show the progress, in texts, on standard error.
-            normalize_embeddings: Another name of `normalize`.
+            inputs: One text, or several in a list, an iterator, an array, or a column of pandas, Arrow or datasets.
+            prompt_name: The name of one of `prompts` to put before each text.
+            prompt: A text to put before each text.
+            batch_size: Maximum number of texts per batch, for encoders that need padding.
+            show_progress_bar: Show the progress on standard error.
+            output_value: `token_embeddings` returns a tensor (tokens, dim) per text instead.
+            precision: `float32`, `int8`, `uint8`, `binary` or `ubinary`.
             convert_to_numpy: Return an array; if false and `convert_to_tensor` too, a list of tensors.
             convert_to_tensor: Return a tensor.
-            precision: `float32`, `int8`, `uint8`, `binary` or `ubinary`.
-            truncate_dim: How many components to keep before normalising.
-            prompt: What to put before each text.
-            prompt_name: The name of one of `prompts` to put before each text.
-            device: Where to move the encoder first.
+            device: Move the encoder to this device first; a list of devices encodes in one process per device.
+            normalize_embeddings: Scale each embedding to length 1; zero embeddings stay zero.
+            truncate_dim: Number of components to keep, before `normalize_embeddings`.
+            pool: The processes of :meth:`start_multi_process_pool`.
+            chunk_size: Number of texts per chunk for several processes.
+            num_processes: Encode in this many processes on the CPU.
+            task: `query` or `document`, for the routers of sentence-transformers.
+            former: `sentences` and `texts` are other names of `inputs`, `normalize` of `normalize_embeddings`.
 
         Returns:
             float32 (texts, dim) in the order of the texts, or (dim,) for a single text; with other options what
-            sentence-transformers gives with them.
+            sentence-transformers returns.
         """
+        inputs, normalize_embeddings = _former_names(inputs, normalize_embeddings, former)
         check_precision(precision)
         if truncate_dim is not None:
             _check_truncation(self.dimension, truncate_dim)
-        if device is not None:
+        if num_processes is not None:
+            check_counts(num_processes=num_processes)
+            device = ["cpu"] * num_processes
+        if device is not None and not isinstance(device, list):
             self.to(device)
-        prompt = self._prompt(prompt, prompt_name)
-        tokenize, blocks = self._tokens.in_blocks(self.backend, self._tokens.prepared(texts, prompt))
-        normalize = normalize or normalize_embeddings
-        vectors: NDArray[Any] = self._embedded(
-            tokenize, blocks, prompt, batch_size, normalize, truncate_dim, bool(show_progress_bar)
-        )
+        prompt, is_single = self._prompt(prompt, prompt_name), isinstance(inputs, str)
+        texts = self.prepare(inputs)
+        if output_value != "sentence_embedding":
+            return self._token_embeddings(texts, prompt, batch_size, output_value, is_single)
+        options: dict[str, Any] = {
+            "batch_size": batch_size,
+            "normalize": normalize_embeddings,
+            "truncate_dim": truncate_dim,
+        }
+        if pool is not None or isinstance(device, list):
+            from .multi_process import encode_in_processes
+
+            options |= {"prompt": prompt, "task": task}
+            vectors = encode_in_processes(self, texts, pool or cast(list[str], device), chunk_size, options)
+        else:
+            vectors = self.embed(texts, prompt=prompt, task=task, show_progress_bar=bool(show_progress_bar), **options)
         if precision != "float32":
             vectors = quantize_embeddings(vectors, precision)
         if convert_to_numpy and not convert_to_tensor:
-            return vectors[0] if isinstance(texts, str) else vectors
+            return vectors[0] if is_single else vectors
         import torch
 
         tensor = torch.from_numpy(vectors).to(self.device)
-        if isinstance(texts, str):
+        if is_single:
             return tensor[0]
         return tensor if convert_to_tensor else list(tensor)
 
-    def encode_query(self, texts: Texts, **options: Any) -> Any:
-        """Embeds queries as :meth:`encode` does, with the prompt `query` before them if there is one."""
-        return self.for_task("query").encode(texts, **options)
+    def encode_query(
+        self, inputs: Texts = _MISSING, prompt_name: str | None = None, *more: Any, **options: Any
+    ) -> Any:
+        """Embed queries as :meth:`encode` does, with the prompt `query` if there is one and no other is given."""
+        return self._encode_for("query", inputs, prompt_name, more, options)
 
-    def encode_document(self, texts: Texts, **options: Any) -> Any:
-        """Embeds texts to be found, with the prompt `document`, `passage` or `corpus` if there is one."""
-        return self.for_task("document").encode(texts, **options)
+    def encode_document(
+        self, inputs: Texts = _MISSING, prompt_name: str | None = None, *more: Any, **options: Any
+    ) -> Any:
+        """Embed documents, with the prompt `document`, `passage` or `corpus` if there is one and no other is given."""
+        return self._encode_for("document", inputs, prompt_name, more, options)
 
-    @property
-    def prompt_options(self) -> dict[str, Any]:
-        """What a saved folder says of prompts, for sentence-transformers and for us."""
-        return {"prompts": self.prompts, "default_prompt_name": self.default_prompt_name}
+    def _encode_for(
+        self, task: Literal["query", "document"], inputs: Any, name: str | None, more: Any, options: dict[str, Any]
+    ) -> Any:
+        prompt = more[0] if more else options.get("prompt")
+        encoder = self.for_task(task) if name is None and prompt is None else self
+        return encoder.encode(inputs, name, *more, **{"task": task, **options})
 
-    def for_task(self, task: Literal["query", "document"]) -> SentenceEncoder:
-        """Returns the encoder whose default prompt is that of a task; itself if there is none."""
-        names = (task,) if task == "query" else (task, "passage", "corpus")
-        prompt_name = next((name for name in names if name in self.prompts), self.default_prompt_name)
-        has_modules = hasattr(self._model, "task")
-        if prompt_name == self.default_prompt_name and not has_modules:
-            return self
-        made = copy.copy(self)
-        made.default_prompt_name = prompt_name
-        if has_modules:
-            # A router of sentence-transformers has some for each.
-            made._model = copy.copy(self._model)
-            made._model.task = task
-        return made
+    def embed(
+        self,
+        texts: list[str],
+        *,
+        prompt: str | None = None,
+        task: str | None = None,
+        batch_size: int = 256,
+        normalize: bool = False,
+        truncate_dim: int | None = None,
+        show_progress_bar: bool = False,
+        needs_known_words: bool = False,
+    ) -> NDArray[np.float32]:
+        """Embed a list of texts, float32 (texts, dim); see :meth:`encode`.
+
+        With `needs_known_words` every text without a known word embeds to zeros, also by a transformer.
+        """
+        check_counts(batch_size=batch_size)
+        vectors = np.zeros((len(texts), truncate_dim or self.dimension), np.float32)
+        steps = self.backend.embed(
+            texts,
+            vectors,
+            self._finish(vectors.shape[1], normalize),
+            prompt=self._prompt(prompt, None),
+            task=task or self._task,
+            batch_size=batch_size,
+            needs_known_words=needs_known_words,
+        )
+        self._run(steps, len(vectors), show_progress_bar)
+        return vectors
 
     def encode_token_ids(
         self, ids: TokenIds, *, batch_size: int = 256, normalize: bool = False
     ) -> NDArray[np.float32]:
-        """Embeds texts as :meth:`encode` does, float32 (texts, dim), from what :meth:`token_ids` gave for them."""
-        texts = len(ids.offsets) - 1
-        blocks = [slice(first, min(first + _ROWS_PER_BLOCK, texts)) for first in range(0, texts or 1, _ROWS_PER_BLOCK)]
-        prompt = self._prompt(None, None)
-        return self._embedded(lambda rows: ids.part(rows.start, rows.stop), blocks, prompt, batch_size, normalize)
+        """Embed texts as :meth:`encode` does, float32 (texts, dim), from the result of :meth:`token_ids`."""
+        check_counts(batch_size=batch_size)
+        num_texts = len(ids.lengths)
+        starts = range(0, num_texts or 1, _ROWS_PER_BLOCK)
+        blocks = [slice(start, min(start + _ROWS_PER_BLOCK, num_texts)) for start in starts]
+        vectors = np.zeros((num_texts, self.dimension), np.float32)
+        steps = self._token_backend.embed_tokens(
+            lambda rows: ids.part(rows.start, rows.stop),
+            blocks,
+            vectors,
+            self._finish(vectors.shape[1], normalize),
+            prompt=self._prompt(None, None),
+            batch_size=batch_size,
+        )
+        self._run(steps, num_texts, False)
+        return vectors
 
-    def forward_options(self, prompt: str | None = None) -> dict[str, Any]:
-        """Returns what the model is told beside tokens that begin with a prompt, by default the default one."""
-        prompt, forward = self._prompt(prompt, None), getattr(self.model, "forward", self.model)
-        # Sentence embeddings are all that is wanted.
-        has_choice = "return_token_vectors" in inspect.signature(forward).parameters
-        options: dict[str, Any] = {"return_token_vectors": False} if has_choice else {}
-        if prompt and not getattr(self.model, "include_prompt", True):
-            whole = TokenIds.joined(self._tokens.blocks(self.backend, [prompt]))
-            options["unpooled"] = int(whole.lengths[0]) - self.reading.last_special
-        return options
+    def _token_embeddings(self, texts: list[str], prompt: str, batch_size: int, output: Any, is_single: bool) -> Any:
+        if output != "token_embeddings":
+            what = f"the output value `{output}` is not supported"
+            raise UsageError(what, remedy="use sentence_embedding or token_embeddings")
+        from .backends.torch_module import token_vectors
+
+        vectors = token_vectors(self._token_backend, texts, prompt, batch_size)
+        return vectors[0] if is_single else vectors
+
+    def prepare(self, texts: Any) -> list[str]:
+        """Return one text or several as a list, in which a text of invisible characters is empty."""
+        return BatchTokenizer(self.processing).prepare(list(texts) if isinstance(texts, Iterator) else texts)
+
+    def _finish(self, size: int, normalize: bool) -> Finish:
+        """Return the function that truncates and normalizes embeddings."""
+        processing = self.processing
+        normalizes_first = processing.normalize and not processing.truncate_first
+        normalizes = normalize or (processing.normalize and processing.truncate_first)
+
+        def finish(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+            part = (unit_rows(vectors) if normalizes_first else vectors)[:, :size]
+            return unit_rows(part) if normalizes else part
+
+        return finish
+
+    def _run(self, steps: Iterator[int], num_texts: int, show_progress_bar: bool) -> None:
+        for _ in with_progress_bar(steps, num_texts) if show_progress_bar else steps:
+            pass
+        for warning in self.backend.take_warnings():
+            _LOGGER.warning("%s", warning)
 
     def _prompt(self, prompt: str | None, name: str | None) -> str:
         if prompt is not None:
@@ -422,129 +526,95 @@ class SentenceEncoder:
             raise UsageError(f"prompt_name `{name}` is unknown", remedy=remedy)
         return self.prompts[name]
 
-    def _embedded(
-        self,
-        tokenize: Callable[[slice], TokenIds],
-        blocks: list[slice],
-        prompt: str,
-        batch_size: int,
-        normalize: bool,
-        truncate_dim: int | None = None,
-        show_progress_bar: bool = False,
-    ) -> NDArray[np.float32]:
-        """Embeds the texts of all blocks, as float32 (texts, dim)."""
-        check_counts(batch_size=batch_size)
-        vectors = np.zeros((blocks[-1].stop, truncate_dim or self.dimension), np.float32)
-        normalizes_whole = self.reading.normalizes and not self.reading.cuts_first
-        normalize = normalize or (self.reading.normalizes and self.reading.cuts_first)
+    def _prompt_name_of(self, task: str) -> str | None:
+        names = ("query",) if task == "query" else ("document", "passage", "corpus")
+        return next((name for name in names if name in self.prompts), None)
 
-        def finish(whole: NDArray[np.float32]) -> NDArray[np.float32]:
-            part = (unit_rows(whole) if normalizes_whole else whole)[:, : vectors.shape[1]]
-            return unit_rows(part) if normalize else part
-
-        if self._model is None and self._averages is None:
-            size = self._whole_dimension if normalizes_whole else self.dimension
-            self._averages = cast(StaticTable, self._table).averages(size)
-        averages = self._averages if self._model is None else averages_of_model(self._model)
-        with evaluation_mode(self._model):
-            if averages is not None:
-                steps = embed_averages(averages, tokenize, blocks, vectors, finish)
-            else:
-                model, wanted = self.model, self.forward_options(prompt)
-                steps = embed_in_padded_batches(
-                    lambda ids, mask: model(ids, attention_mask=mask, **wanted).pooler_output,
-                    TokenIds.joined(in_threads(tokenize, blocks, available_threads())),
-                    vectors,
-                    batch_size=batch_size,
-                    pad_token_id=self.tokenizer.pad_token_id,
-                    device=model.device,
-                    finish=finish,
-                    is_transformer=hasattr(model, "transformer"),
-                )
-            if show_progress_bar:
-                steps = with_progress_bar(steps, len(vectors))
-            for _ in steps:
-                pass
-        if (cut := self._tokens.truncated) and not self._tokens.is_logged:
-            self._tokens.is_logged, most = True, self.reading.most_tokens
-            _LOGGER.warning("%d texts have more than %d tokens and are truncated", cut, most)
-        return vectors
+    # ----- similarities
 
     def similarity(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
-        """Computes the cosine of every text of `first` with every text of `second`, float32 (first, second).
+        """Compute the similarity of every text of `first` to every text of `second`, float32 (first, second).
 
-        Each side is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one. The cosine
-        with a text without tokens, or a zero vector, is 0. `options` are passed to `encode`.
+        Each argument is one text or several, or embeddings: an array of floats (texts, dim), or (dim,) for one.
+        `similarity_fn_name` names the function. The cosine with a zero vector is 0. `options` go to :meth:`encode`.
         """
-        rows, columns = (self._unit_vectors(side, options) for side in (first, second))
+        rows, columns = (self._vectors_of(side, options) for side in (first, second))
         if rows.shape[1] != columns.shape[1]:
             size, other = rows.shape[1], columns.shape[1]
             raise ValueError(f"vectors of {size} components cannot be compared with vectors of {other}")
-        return rows @ columns.T
+        return SIMILARITIES[self.similarity_fn_name].blocks(rows, columns)
 
     def similarity_pairwise(self, first: Comparable, second: Comparable, **options: Any) -> NDArray[np.float32]:
-        """Computes the cosine of each text of `first` with the text of `second` at its place, float32 (texts,).
+        """Compute the similarity of the texts of `first` and `second` at the same position, float32 (texts,).
 
         Both may be embeddings, as for :meth:`similarity`.
         """
-        rows, others = (self._unit_vectors(side, options) for side in (first, second))
+        rows, others = (self._vectors_of(side, options) for side in (first, second))
         if rows.shape != others.shape:
             raise ValueError(f"embeddings {rows.shape} cannot be compared one by one with embeddings {others.shape}")
-        return np.einsum("ij,ij->i", rows, others)
+        return SIMILARITIES[self.similarity_fn_name].pairs(rows, others)
 
-    def _unit_vectors(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
-        """Returns the unit vectors (texts, dim) of texts, or of embeddings that were made before."""
-        if not isinstance(side, str) and hasattr(side, "__array__") and not hasattr(side, "columns"):
-            # A tensor of PyTorch: NumPy knows neither bfloat16 nor gradients.
-            array = side.detach().float().cpu().numpy() if hasattr(side, "detach") else np.asarray(side)
-            if array.dtype.kind == "f":
-                if array.ndim not in (1, 2):
-                    raise ValueError(f"embeddings must have the shape (texts, dim) or (dim,), not {array.shape}")
-                check_finite("embeddings", np.atleast_2d(array))
-                return unit_rows(np.atleast_2d(array).astype(np.float32, copy=False))
-        texts = [side] if isinstance(side, str) else side
-        vectors: NDArray[np.float32] = self.encode(texts, **{**options, "normalize": True})
-        return vectors
+    def _vectors_of(self, side: Any, options: dict[str, Any]) -> NDArray[np.float32]:
+        vectors = to_vectors(side)
+        if vectors is None:
+            texts = [side] if isinstance(side, str) else side
+            vectors = np.asarray(self.encode(texts, **{"convert_to_numpy": True, **options}))
+        return unit_rows(vectors) if self.similarity_fn_name == "cosine" else vectors
+
+    # ----- several processes
+
+    def start_multi_process_pool(self, target_devices: list[str] | None = None) -> EncoderPool:
+        """Start one process per device, by default per GPU or 4 on the CPU, for `pool` of :meth:`encode`."""
+        from .multi_process import EncoderPool, default_devices
+
+        return EncoderPool(self, target_devices or default_devices())
+
+    @staticmethod
+    def stop_multi_process_pool(pool: EncoderPool) -> None:
+        """Stop the processes of a pool."""
+        pool.close()
+
+    # ----- what LangChain and scikit-learn call
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embeds texts to be found as lists of numbers, as LangChain asks for them."""
+        """Embed documents as lists of numbers, for LangChain."""
         vectors: list[list[float]] = self.encode_document(texts).tolist()
         return vectors
 
     def embed_query(self, text: str) -> list[float]:
-        """Embeds a query as a list of numbers, as LangChain asks for it."""
+        """Embed a query as a list of numbers, for LangChain."""
         vector: list[float] = self.encode_query(text).tolist()
         return vector
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
-        """Embeds as :meth:`embed_documents` does, in another thread."""
+        """Embed documents in another thread, for LangChain."""
         import asyncio
 
         return await asyncio.to_thread(self.embed_documents, texts)
 
     async def aembed_query(self, text: str) -> list[float]:
-        """Embeds as :meth:`embed_query` does, in another thread."""
+        """Embed a query in another thread, for LangChain."""
         import asyncio
 
         return await asyncio.to_thread(self.embed_query, text)
 
     def fit(self, texts: Any = None, y: Any = None) -> Self:
-        """Does nothing: as a step of a pipeline of scikit-learn an encoder is trained already."""
+        """Do nothing: in a pipeline of scikit-learn an encoder is trained already."""
         return self
 
     def transform(self, texts: Texts, y: Any = None) -> NDArray[np.float32]:
-        """Embeds texts, as a pipeline of scikit-learn asks for it."""
+        """Embed texts, for a pipeline of scikit-learn."""
         vectors: NDArray[np.float32] = self.encode(texts)
         return vectors
 
     fit_transform = transform
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Returns what scikit-learn may change: `truncate_dim`."""
+        """Return the parameters that scikit-learn may change: `truncate_dim`."""
         return {"truncate_dim": self.truncate_dim}
 
     def set_params(self, **params: Any) -> Self:
-        """Changes what scikit-learn may change: `truncate_dim`."""
+        """Change the parameters that scikit-learn may change: `truncate_dim`."""
         for name, value in params.items():
             if name != "truncate_dim":
                 raise ValueError(f"an encoder has no parameter {name}, only truncate_dim")
@@ -554,11 +624,13 @@ class SentenceEncoder:
     def __sklearn_clone__(self) -> SentenceEncoder:
         return copy.copy(self)
 
-    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Writes an ordinary model folder, which `AutoModel` and sentence-transformers open too, in float32.
+    # ----- folders
 
-        It appears whole or not at all. The licence and the base model that the card of its folder names are on the new
-        card too.
+    def save_pretrained(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write a model folder in float32, which `AutoModel` and sentence-transformers open too.
+
+        The folder appears complete or not at all. Its card repeats the license and the base model of the card of the
+        folder that was opened.
         """
         from .model_folder import save_copy
 
@@ -574,10 +646,18 @@ class SentenceEncoder:
         revision: str | None = None,
         dry_run: bool = False,
     ) -> str:
-        """Sends the encoder, as `save_pretrained` writes it, to a repository of the Hub, which is made if missing.
+        """Write the encoder as `save_pretrained` does, and send it to a repository of the Hub.
 
-        `private` refuses a repository that exists and is public; a `dry_run` writes and checks the folder, and sends
-        nothing. Returned is the URL of the repository, of a dry run its name.
+        Args:
+            repo_id: The repository `namespace/name`, which is created if it is missing.
+            token: The token of the Hub's client.
+            private: Refuse a repository that is public.
+            commit_message: The message of the commit.
+            revision: The branch.
+            dry_run: Write and check the folder, and send nothing.
+
+        Returns:
+            The URL of the repository; after a dry run its name.
         """
         from ..hub.publishing import check_licence, plan_push, send
 
@@ -590,6 +670,64 @@ class SentenceEncoder:
                 return repo_id
             pushed = send(plan, token=token, private=bool(private), commit_message=commit_message)
         return pushed.url
+
+
+def _fetch_folder(name: str | os.PathLike[str], trust_remote_code: bool, **client: Any) -> Path:
+    """Return the folder of a model; weights of a model that is refused are not fetched."""
+    folder = model_folder(name, **client)
+    check_module_types(folder, trust_remote_code)
+    if not is_third_party(folder):
+        return folder
+    if optional_json(folder / "config.json").get("model_type") is not None:
+        from .backends.pooled_transformer import check_settings
+
+        check_settings(folder, folder, trust_remote_code)
+    return model_folder(name, any_type=True, with_code=trust_remote_code, **client)
+
+
+def _backend_of(model: Any, tokenizer: Any, processing: InputProcessing | None) -> Backend:
+    """Make the backend of a model object."""
+    if isinstance(model, Backend):
+        if processing is not None:
+            model.processing = processing
+        return model
+    if tokenizer is None:
+        raise UsageError("a model object needs its tokenizer", remedy="give that too, or the name of a folder")
+    from .backends.pooled_transformer import PooledTransformer, processing_of
+    from .backends.torch_module import TorchModule
+
+    if is_of_transformers(model):
+        if tokenizer.pad_token_id is None:
+            raise UsageError("the tokenizer has no padding token", remedy="set its pad_token first")
+        processing, model = processing or processing_of(model, tokenizer), PooledTransformer(model)
+    elif processing is None:
+        processing = InputProcessing(num_final_special=count_final_special(tokenizer.backend_tokenizer))
+    return TorchModule(model, tokenizer, processing)
+
+
+def _best_device(backend: Backend) -> str | None:
+    """Return the accelerator of this machine for a PyTorch model; None where it computes on the CPU."""
+    if not backend.uses_accelerator:
+        return None
+    import torch
+
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return None if accelerator is None else accelerator.type
+
+
+def _former_names(inputs: Any, normalize_embeddings: bool, former: dict[str, Any]) -> tuple[Any, bool]:
+    """Follow the other names of arguments of `encode`."""
+    for name in ("sentences", "texts"):
+        if name in former and inputs is _MISSING:
+            inputs = former.pop(name)
+    if "normalize" in former:
+        normalize_embeddings = normalize_embeddings or former.pop("normalize")
+    if former or inputs is _MISSING:
+        what = (
+            f"got an unexpected keyword argument {next(iter(former))!r}" if former else "needs the argument 'inputs'"
+        )
+        raise TypeError(f"SentenceEncoder.encode() {what}")
+    return inputs, normalize_embeddings
 
 
 def _check_truncation(dimension: int, truncate_dim: int) -> None:

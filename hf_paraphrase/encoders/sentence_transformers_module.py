@@ -22,8 +22,20 @@ class EncoderModule(Module):
     def __init__(self, encoder: SentenceEncoder) -> None:
         super().__init__()
         self.encoder = encoder
-        self.tokenizer = encoder.tokenizer
-        self.max_seq_length = encoder.max_seq_length
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the encoder."""
+        return self.encoder.tokenizer
+
+    @property
+    def max_seq_length(self) -> int | None:
+        """The maximum number of tokens per text; None for no limit."""
+        return self.encoder.max_seq_length
+
+    @max_seq_length.setter
+    def max_seq_length(self, length: int | None) -> None:
+        self.encoder.max_seq_length = length
 
     @classmethod
     def load(cls, model_name_or_path: str, subfolder: str = "", **options: Any) -> Self:
@@ -32,16 +44,16 @@ class EncoderModule(Module):
         return cls(SentenceEncoder.from_pretrained(place / subfolder if place.is_dir() else model_name_or_path))
 
     def tokenize(self, texts: list[str], **options: Any) -> dict[str, Tensor]:
-        """Computes the token ids of texts, laid end to end."""
-        ids, offsets = self.encoder.token_ids(texts)
-        return {"input_ids": torch.from_numpy(ids), "offsets": torch.from_numpy(offsets)}
+        """Compute the token ids of texts, laid end to end."""
+        return self.preprocess(texts)
 
     def preprocess(self, inputs: list[str], prompt: str | None = None, **options: Any) -> dict[str, Tensor]:
-        """Computes the token ids of texts with a prompt before each."""
-        return self.tokenize([(prompt or "") + text for text in inputs])
+        """Compute the token ids of texts with a prompt before each; the library adds the default prompt itself."""
+        ids, offsets = self.encoder.token_ids(inputs, prompt or "")
+        return {"input_ids": torch.from_numpy(ids), "offsets": torch.from_numpy(offsets)}
 
     def forward(self, features: dict[str, Any], **options: Any) -> dict[str, Any]:
-        """Adds the embeddings (texts, dim)."""
+        """Add the embeddings (texts, dim)."""
         ids = TokenIds(*(features[name].cpu().numpy() for name in ("input_ids", "offsets")))
         vectors = torch.from_numpy(self.encoder.encode_token_ids(ids))
         return {**features, "sentence_embedding": vectors.to(features["input_ids"].device)}

@@ -32,10 +32,11 @@ from ..vectors.similarity import unit_rows
 from .architectures import DROPOUTS
 from .backends.padded_batches import evaluation_mode
 from .backends.pooled_transformer import PooledTransformer
-from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
+from .backends.torch_module import write_model_files
+from .encoded_pairs import LABEL, SCORE, EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import as_trainable_encoder, untrained_encoder
 from .losses import LABELS, loss_options, loss_requires
-from .model_folder import card_of_source, card_values, sizes_of, write_model_files
+from .model_folder import card_of_source, card_values, sizes_of
 from .objective import Objective, PairObjective
 from .sentence_encoder import SentenceEncoder
 from .train_settings import LossSettings
@@ -127,7 +128,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         if isinstance(model, str) and model in ENCODERS:
             model, processing_class = untrained_encoder(model, train_dataset or [], processing_class, seed=args.seed)
         self.encoder = as_trainable_encoder(model, processing_class)
-        self.forward_options = self.encoder.forward_options()
+        self.forward_options = self.encoder.torch_module.forward_options(self.encoder.default_prompt)
         if objective is None:
             objective = _pair_objective(self.encoder, train_dataset, loss, args)
         self.objective = objective
@@ -317,11 +318,13 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         write_card(folder, Card("saved_encoder", values, "model_cards"))
 
     def write_model(self, folder: Path, weights: dict[str, Tensor] | None = None) -> None:
-        """Writes the encoder so that `AutoModel`, sentence-transformers and we open it."""
+        """Write the encoder so that `AutoModel`, sentence-transformers and this package open it."""
+        options, backend = self.encoder.options, self.encoder.torch_module
         if isinstance(self.model, PooledTransformer):
-            self.model.save(folder, self.encoder)
+            backend.save(folder, options)
         else:
-            write_model_files(folder, self.model, self.encoder.tokenizer, weights, self.encoder.prompt_options)
+            processing = backend.processing
+            write_model_files(folder, self.model, backend.tokenizer, weights, options=options, processing=processing)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)

@@ -20,7 +20,7 @@ from ..artefacts.provenance import read_provenance
 from ..artefacts.weights import DTYPE_KEY, INT8, SCALES, TABLE, TABLE_MODELS, StoredMatrix
 from ..data.sentences import lines_of_file
 from ..data.text_blocks import PLAIN_OR_COMPRESSED
-from ..encoders.backends.onnx_graph import ONNX_FILE, is_onnx_folder, require_packages
+from ..encoders.backends.onnx_files import ONNX_FILE, is_onnx_folder, require_packages
 from ..encoders.backends.sentence_transformers_files import (
     optional_json,
     write_json,

@@ -35,7 +35,6 @@ from ..messages import log
 from ..settings import recipe, setting
 from ..tokenization.fast_tokenize import list_of_texts
 from ..training.devices import DeviceSettings
-from ..vectors.similarity import unit_rows
 from .index import SearchIndex
 
 HOST = "127.0.0.1"
@@ -154,7 +153,7 @@ class Service:
             raise UsageError(f"encoding_format is {encoding!r}, not float or base64")
         with self._lock:
             ids = self._encoder.token_ids(texts)
-            vectors = unit_rows(self._encoder.encode_token_ids(ids)[:, :dimensions])
+            vectors = self._encoder.encode(texts, truncate_dim=dimensions, normalize_embeddings=True)
         if not np.isfinite(vectors).all():
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
         embeddings = (

@@ -167,8 +167,6 @@ def test_modules_that_only_sentence_transformers_has_give_what_they_give_there(b
     for name, options in (("encode", {}), ("encode_query", {}), ("encode_document", {"truncate_dim": 3})):
         vectors = getattr(expected, name)(texts, **options)
         np.testing.assert_allclose(getattr(encoder, name)(texts, **options), vectors, atol=1e-5)
-    ids = encoder.token_ids(texts)
-    np.testing.assert_allclose(encoder.encode_token_ids(ids), expected.encode(texts), atol=1e-5)
     again = encoder.save_pretrained(tmp_path / "again")
     np.testing.assert_allclose(
         SentenceEncoder.from_pretrained(again).encode_query(texts), expected.encode_query(texts), atol=1e-5
@@ -182,7 +180,7 @@ def test_a_long_text_is_truncated_between_its_special_tokens_and_logged_once(ber
         encoder.max_seq_length = length
     long = "the cat sat on a mat in paris . " * 9
     expected = encoder.tokenizer([long], truncation=True, max_length=length or POSITIONS)["input_ids"]
-    assert encoder.tokenize([long]) == expected
+    assert encoder.tokenize([long])["input_ids"].tolist() == expected
     encoder.encode([long, "a"])
     encoder.encode([long])
     assert [record.getMessage() for record in caplog.records if "tokens" in record.getMessage()] == [

@@ -25,12 +25,12 @@ def backend():
 
 
 def cut(ids, reading):
-    most, last = reading.most_tokens or 99, reading.last_special
+    most, last = reading.max_tokens or 99, reading.num_final_special
     return ids if len(ids) <= most else ids[: most - last] + ids[len(ids) - last :]
 
 
 def ids_of(tokens, backend, texts):
-    ids, offsets = TokenIds.joined(tokens.blocks(backend, texts))
+    ids, offsets = TokenIds.joined(tokens.tokenize(backend, texts))
     return [part.tolist() for part in np.split(ids, offsets[1:-1])]
 
 
@@ -38,18 +38,19 @@ def ids_of(tokens, backend, texts):
     "reading",
     [
         InputProcessing(),
-        InputProcessing(most_tokens=5, last_special=2),
-        InputProcessing(most_characters=12, lower_case=True),
+        InputProcessing(max_tokens=5, num_final_special=2),
+        InputProcessing(max_characters=12, lower_case=True),
     ],
 )
 def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_library(
     monkeypatch, backend, texts, reading
 ):
-    read = [(text.lower() if reading.lower_case else text)[: reading.most_characters] for text in texts]
+    read = [(text.lower() if reading.lower_case else text)[: reading.max_characters] for text in texts]
     expected = [cut(item.ids, reading) for item in backend.encode_batch(read)]
     tokens = BatchTokenizer(reading)
     assert ids_of(tokens, backend, texts) == expected
-    assert tokens.truncated == sum(len(item.ids) > (reading.most_tokens or 99) for item in backend.encode_batch(read))
+    lengths = [len(item.ids) for item in backend.encode_batch(read)]
+    assert tokens.num_truncated == sum(length > (reading.max_tokens or 99) for length in lengths)
     monkeypatch.setattr(tokens, "_lookup_of", lambda *_: None)
     assert ids_of(tokens, backend, texts) == expected
 
@@ -57,11 +58,11 @@ def test_what_is_read_of_texts_is_the_same_by_array_operations_and_by_the_librar
 @pytest.mark.parametrize("threads", [1, 3])
 def test_blocks_and_threads_change_no_id_and_no_order(monkeypatch, backend, texts, threads):
     tokens = BatchTokenizer(InputProcessing())
-    blocks = list(tokens.blocks(backend, texts))
+    blocks = list(tokens.tokenize(backend, texts))
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     monkeypatch.setattr(batch_tokenizer, "CHARACTERS_PER_BLOCK", 100)
-    monkeypatch.setattr(batch_tokenizer, "CHARACTERS_OF_A_THREAD", 50)
-    smaller = list(tokens.blocks(backend, texts))
+    monkeypatch.setattr(batch_tokenizer, "CHARACTERS_PER_THREAD", 50)
+    smaller = list(tokens.tokenize(backend, texts))
     assert len(smaller) > 10 > len(blocks)
     for one, other in zip(TokenIds.joined(smaller), TokenIds.joined(blocks), strict=True):
         np.testing.assert_array_equal(one, other)

@@ -124,7 +124,7 @@ def test_functions_use_tables_and_graphs_as_they_are(folders, tmp_path):
     pytest.importorskip("onnxruntime")
     from hf_paraphrase import encode, export
 
-    backend = SentenceEncoder.from_pretrained(folders["table"]).backend
+    backend = SentenceEncoder.from_pretrained(folders["table"]).rust_tokenizer
     write_model2vec(tmp_path / "normalised", backend, normalize=True)
     export(model=folders["table"], output=tmp_path / "graph", format="onnx")
     (tmp_path / "texts").write_text("\n".join(TEXTS) + "\n")
@@ -185,7 +185,7 @@ def test_the_first_embedding_that_is_not_finite_is_named(folders, value):
 
 @pytest.mark.parametrize("name", ["table", "gran"])
 def test_encoding_leaves_a_model_in_training_as_it_was_also_when_it_is_interrupted(folders, name, monkeypatch):
-    encoder = SentenceEncoder.from_pretrained(folders[name])
+    encoder = SentenceEncoder.from_pretrained(folders[name]).to_torch()
     expected = encoder.encode(TEXTS)
     encoder.model.train()
     np.testing.assert_allclose(encoder.encode(TEXTS), expected, atol=1e-6)
@@ -195,7 +195,7 @@ def test_encoding_leaves_a_model_in_training_as_it_was_also_when_it_is_interrupt
         assert not encoder.model.training
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hf_paraphrase.encoders.sentence_encoder.in_threads", interrupt)
+    monkeypatch.setattr("hf_paraphrase.encoders.backends.torch_module.in_threads", interrupt)
     monkeypatch.setattr("hf_paraphrase.encoders.backends.mean_pooler.map", interrupt, raising=False)
     with pytest.raises(KeyboardInterrupt):
         encoder.encode(TEXTS)

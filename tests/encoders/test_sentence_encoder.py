@@ -9,7 +9,6 @@ from tiny_training import tokenizer as tokenizer_of_letters
 
 from hf_paraphrase.encoders.backends.padded_batches import TOKENS_PER_BATCH, batches_of_like_length
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
-from hf_paraphrase.errors import ModelError
 from hf_paraphrase.models.tokenization_concatenation import ConcatenationTokenizer
 
 TEXTS = ["a1 a2 a3", "", "a4", "nothing known", "a5 b6 b7 b8 b9", "  ", "a4"]
@@ -23,11 +22,12 @@ def encoder(request):
 def test_vectors_are_those_of_the_model_in_input_order_whatever_the_batch_size(encoder, monkeypatch):
     ids = encoder.tokenizer(TEXTS, padding=True, return_tensors="pt")
     expected = encoder.model.eval()(**ids).pooler_output.detach().numpy()
+    expected[3] = 0  # of unknown words only
     for size, threads in ((1, 1), (2, 3), (3, 1), (100, 3)):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         np.testing.assert_allclose(encoder.encode(TEXTS, batch_size=size), expected, atol=1e-6)
     alone = np.stack([encoder.encode(text) for text in TEXTS])
-    assert alone.dtype == np.float32 and not alone[[1, 5]].any() and alone[3].any()
+    assert alone.dtype == np.float32 and not alone[[1, 3, 5]].any()
     np.testing.assert_allclose(alone, expected, atol=1e-6)
 
 
@@ -77,9 +77,6 @@ def test_a_truncated_average_is_saved_as_the_smaller_model_that_it_is(tmp_path):
     encoder = SentenceEncoder.from_pretrained(model_folder(tmp_path / "model", "avg"), truncate_dim=3)
     small = SentenceEncoder.from_pretrained(encoder.save_pretrained(tmp_path / "small"))
     np.testing.assert_array_equal(small.encode(TEXTS), encoder.encode(TEXTS))
-    gran = SentenceEncoder.from_pretrained(model_folder(tmp_path / "gran", "gran"), truncate_dim=3)
-    with pytest.raises(ModelError, match="`gran` cannot be saved with fewer components"):
-        gran.save_pretrained(tmp_path / "none")
 
 
 # ----- padded batches

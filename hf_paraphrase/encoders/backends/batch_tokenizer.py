@@ -1,7 +1,8 @@
-"""The token ids of the texts of an encoder, by array operations on several threads where its tokenizer allows it."""
+"""Token ids of many texts, by array operations on several threads where the tokenizer allows it."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,58 +17,86 @@ from ...tokenization.fast_tokenize import Lookup, ids_of, list_of_texts, lookup_
 from ...tokenization.ragged_ids import TokenIds, ends_of
 
 CHARACTERS_PER_BLOCK = 1 << 20
-"""Characters that are tokenised at a time at most (a single longer text is a block of its own)."""
-CHARACTERS_OF_A_THREAD = 1 << 15
-"""Characters from which on it pays to let another thread tokenise some of them."""
+"""Maximum number of characters per block; a longer text is a block of its own."""
+CHARACTERS_PER_THREAD = 1 << 15
+"""Number of characters above which another thread pays off."""
 
 
 @dataclass(frozen=True)
 class InputProcessing:
-    """What a model does with texts before its tokenizer, and with ids and embeddings after it.
+    """What happens to texts before the tokenizer, to token ids, and to embeddings after the model.
 
-    Of a text `most_tokens` tokens, special ones among them, are read, and `most_characters` characters (None: all); of
-    a truncated one the `last_special` tokens at its end stay. `normalizes`: embeddings have the length 1 before they
-    are cut to fewer components, or with `cuts_first` after it. `blank_is_empty`: a text of invisible characters is
-    an empty one.
+    Attributes:
+        max_tokens: Maximum number of tokens per text, special tokens included; None for no limit.
+        max_characters: Maximum number of characters per text, applied first; None for no limit.
+        num_final_special: Special tokens at the end of a text, which truncation keeps.
+        lower_case: Lower-case texts.
+        normalize: Scale embeddings to length 1.
+        truncate_first: Truncate embeddings to `truncate_dim` before they are normalized, not afterwards.
+        blank_is_empty: Treat a text of invisible characters as an empty one.
     """
 
-    most_tokens: int | None = None
-    most_characters: int | None = None
-    last_special: int = 0
+    max_tokens: int | None = None
+    max_characters: int | None = None
+    num_final_special: int = 0
     lower_case: bool = False
-    normalizes: bool = False
-    cuts_first: bool = False
+    normalize: bool = False
+    truncate_first: bool = False
     blank_is_empty: bool = True
 
-    def texts(self, texts: list[str]) -> list[str]:
-        """Lower-cases texts where the model does, and cuts off those that are longer than what is read of them."""
+    def changed(self, **options: Any) -> InputProcessing:
+        """Return a copy with other options."""
+        return dataclasses.replace(self, **options)
+
+    def prepare_texts(self, texts: list[str]) -> list[str]:
+        """Lower-case and truncate texts."""
         if self.lower_case:
             texts = [text.lower() for text in texts]
-        return texts if self.most_characters is None else [text[: self.most_characters] for text in texts]
+        return texts if self.max_characters is None else [text[: self.max_characters] for text in texts]
 
-    def ids(self, whole: TokenIds) -> TokenIds:
-        """Leaves out tokens that are not read."""
-        lengths = whole.lengths
-        if self.most_tokens is None or lengths.max(initial=0) <= self.most_tokens:
-            return whole
-        tail = min(self.last_special, self.most_tokens)
-        position = np.arange(len(whole.ids)) - np.repeat(whole.offsets[:-1], lengths)
+    def truncate_ids(self, token_ids: TokenIds) -> TokenIds:
+        """Remove the tokens after the maximum number, except final special tokens."""
+        lengths = token_ids.lengths
+        if self.max_tokens is None or lengths.max(initial=0) <= self.max_tokens:
+            return token_ids
+        tail = min(self.num_final_special, self.max_tokens)
+        position = np.arange(len(token_ids.ids)) - np.repeat(token_ids.offsets[:-1], lengths)
         total = np.repeat(lengths, lengths)
-        kept = (total <= self.most_tokens) | (position < self.most_tokens - tail) | (position >= total - tail)
-        return TokenIds(whole.ids[kept], ends_of(np.minimum(lengths, self.most_tokens)))
+        is_kept = (total <= self.max_tokens) | (position < self.max_tokens - tail) | (position >= total - tail)
+        return TokenIds(token_ids.ids[is_kept], ends_of(np.minimum(lengths, self.max_tokens)))
+
+
+def special_tokens_mask(rust_tokenizer: Any) -> list[int]:
+    """Return which tokens of a short text are special ones that the tokenizer adds."""
+    if getattr(rust_tokenizer, "post_processor", None) is None:
+        return [0]
+    rust_tokenizer.no_padding()
+    rust_tokenizer.no_truncation()
+    mask: list[int] = rust_tokenizer.encode("a", add_special_tokens=True).special_tokens_mask
+    return mask
+
+
+def count_final_special(rust_tokenizer: Any) -> int:
+    """Return the number of special tokens that a tokenizer puts behind a text."""
+    mask = special_tokens_mask(rust_tokenizer)
+    return mask[::-1].index(0) if 0 in mask else 0
 
 
 class BatchTokenizer:
-    """Computes the token ids of texts, special tokens among them, without padding.
+    """Computes the token ids of texts, special tokens included, without padding.
 
-    Each call is given the tokenizer, of the `tokenizers` library or several that act as one, since that of an encoder
-    can be replaced, and grow. `truncated` counts the texts that had more tokens than are read, which `is_logged` once.
+    Each call takes the tokenizer, of the `tokenizers` library or several that act as one, because the tokenizer of an
+    encoder can be replaced and can grow.
+
+    Attributes:
+        num_truncated: Number of texts so far that had too many tokens.
+        has_warned: Whether the user knows about truncation.
     """
 
-    def __init__(self, reading: InputProcessing) -> None:
-        self.reading = reading
-        self.truncated = 0
-        self.is_logged = False
+    def __init__(self, processing: InputProcessing) -> None:
+        self.processing = processing
+        self.num_truncated = 0
+        self.has_warned = False
         self._state: object = None
         self._lookup: Callable[[], Lookup | None] | None = None
 
@@ -75,44 +104,43 @@ class BatchTokenizer:
         # A lookup holds a lock, and is soon made again.
         return {**self.__dict__, "_state": None, "_lookup": None}
 
-    def prepared(self, texts: Any, prompt: str = "") -> list[str]:
-        """Makes a list of one text or several, each with a prompt before it; refuses what is no text."""
+    def prepare(self, texts: Any) -> list[str]:
+        """Make a list of one text or several; refuse anything but texts."""
         listed = list_of_texts(texts)
-        if self.reading.blank_is_empty:
-            blank = [row for row, text in enumerate(listed) if not text.isascii() and is_blank(text)]
-            for row in blank:
+        if self.processing.blank_is_empty:
+            for row in [row for row, text in enumerate(listed) if not text.isascii() and is_blank(text)]:
                 listed[row] = ""
-        return [prompt + text for text in listed] if prompt else listed
+        return listed
 
-    def in_blocks(self, backend: Any, texts: list[str]) -> tuple[Callable[[slice], TokenIds], list[slice]]:
-        """Chooses the way to tokenise some texts, a block of them at a time, and the blocks."""
+    def split_into_blocks(self, backend: Any, texts: list[str]) -> tuple[Callable[[slice], TokenIds], list[slice]]:
+        """Return the function that tokenizes a block of texts, and the blocks."""
         characters = sum(map(len, texts))
         lookup = self._lookup_of(backend) if characters else None
 
         def tokenize(rows: slice) -> TokenIds:
-            whole = ids_of(backend, self.reading.texts(texts[rows]), lookup, special_tokens=True)
-            kept = self.reading.ids(whole)
-            if kept is not whole:
-                self.truncated += int(np.count_nonzero(whole.lengths > kept.lengths))
-            return kept
+            token_ids = ids_of(backend, self.processing.prepare_texts(texts[rows]), lookup, special_tokens=True)
+            truncated = self.processing.truncate_ids(token_ids)
+            if truncated is not token_ids:
+                self.num_truncated += int(np.count_nonzero(token_ids.lengths > truncated.lengths))
+            return truncated
 
-        if lookup is None or characters <= min(CHARACTERS_OF_A_THREAD, CHARACTERS_PER_BLOCK):
+        if lookup is None or characters <= min(CHARACTERS_PER_THREAD, CHARACTERS_PER_BLOCK):
             # The library has threads of its own.
             return tokenize, [slice(0, len(texts))]
-        # As many blocks for every thread, so that none waits while another works on an odd one.
+        # Every thread gets equally many blocks, so that none waits for another.
         threads = available_threads()
         rounds = -(-characters // (threads * CHARACTERS_PER_BLOCK))
-        size = max(-(-characters // (threads * rounds)), CHARACTERS_OF_A_THREAD)
+        size = max(-(-characters // (threads * rounds)), CHARACTERS_PER_THREAD)
         ends = np.fromiter(map(len, texts), np.int64, len(texts)).cumsum()
         borders = np.searchsorted(ends, np.arange(size, characters, size), side="left") + 1
         return tokenize, [slice(*pair) for pair in pairwise(sorted({0, *borders.tolist(), len(texts)}))]
 
-    def blocks(self, backend: Any, texts: list[str]) -> Iterator[TokenIds]:
-        """Computes the ids of all texts, block by block in their order."""
-        yield from in_threads(*self.in_blocks(backend, texts), available_threads())
+    def tokenize(self, backend: Any, texts: list[str]) -> Iterator[TokenIds]:
+        """Compute the token ids of all texts, block by block in their order."""
+        yield from in_threads(*self.split_into_blocks(backend, texts), available_threads())
 
     def _lookup_of(self, backend: Any) -> Lookup | None:
-        """Returns the lookup of the tokenizer as it is now, or None if it must do the work itself."""
+        """Return the lookup of the tokenizer in its present state, or None if the tokenizer must do the work."""
         state = (id(backend), state_of(backend))
         if self._lookup is None or self._state != state:
             self._state = state

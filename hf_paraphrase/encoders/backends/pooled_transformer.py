@@ -8,8 +8,7 @@ by the mean. No code of a folder runs unless `trust_remote_code` says so.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +21,7 @@ from ...artefacts.files import opening, quiet_transformers, read_json, read_json
 from ...artefacts.model_loading import check_complete, open_tokenizer_folder
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
-from .batch_tokenizer import InputProcessing
+from .batch_tokenizer import InputProcessing, count_final_special
 from .sentence_transformers_files import (
     MODULES_FILE,
     TRANSFORMER_FILE,
@@ -31,6 +30,8 @@ from .sentence_transformers_files import (
     optional_json,
     write_json,
     write_modules,
+    write_pooling,
+    write_processing,
 )
 
 REMEDY = "give a sentence encoder that transformers opens: token vectors, a pooling, and dense layers if any"
@@ -127,22 +128,18 @@ class PooledTransformer(nn.Module):
             vectors = layer(vectors)
         return SimpleNamespace(last_hidden_state=hidden, pooler_output=vectors)
 
-    def save(self, folder: Path, encoder: Any) -> None:
-        """Writes a folder that sentence-transformers opens, and transformers without its pooling."""
-        reading: InputProcessing = encoder.reading
+    def save(self, folder: Path, tokenizer: Any, processing: InputProcessing, options: Mapping[str, Any]) -> None:
+        """Write a folder that sentence-transformers opens, and transformers without its pooling."""
         with quiet_transformers():
             self.transformer.save_pretrained(folder)
-            encoder.tokenizer.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
         kinds = ["Transformer", "Pooling", *(layer.kind for layer in self.layers)]
-        options = {"truncate_dim": encoder.truncate_dim, **encoder.prompt_options}
         _, pooling, *places = write_modules(folder, kinds, options)
-        settings = {"max_seq_length": reading.most_tokens, "do_lower_case": reading.lower_case}
-        write_json(folder / TRANSFORMER_FILE, settings)
+        write_processing(folder, processing)
         # Older versions of that library know the flags alone, which have no order.
         flags = {flag: name in self.poolings for flag, name in _FLAGS.items()}
         modes = flags if len(self.poolings) == 1 else {"pooling_mode": self.poolings}
-        sizes = {"word_embedding_dimension": self.config.hidden_size, "include_prompt": self.include_prompt}
-        write_json(pooling / "config.json", {**sizes, **modes})
+        write_pooling(pooling, self.config.hidden_size, include_prompt=self.include_prompt, **modes)
         for place, layer in zip(places, self.layers, strict=True):
             write_json(place / "config.json", layer.settings)
             if weights := layer.state_dict():
@@ -166,17 +163,22 @@ def pooled(pooling: str, hidden: Tensor, mask: Tensor) -> Tensor:
 
 
 def open_transformer(
-    folder: Path, *, dtype: str | torch.dtype | None = None, trust_remote_code: bool = False
+    folder: Path,
+    *,
+    dtype: str | torch.dtype | None = None,
+    trust_remote_code: bool = False,
+    model_kwargs: Mapping[str, Any] | None = None,
+    tokenizer_kwargs: Mapping[str, Any] | None = None,
 ) -> tuple[PooledTransformer, Any, InputProcessing] | None:
-    """Opens a folder of sentence-transformers or transformers; returns None for one with other modules.
+    """Open a folder of sentence-transformers or transformers; return None for one with other modules.
 
     The transformer computes in `dtype`, float32 by default, the pooling in float32. With the model, in evaluation
-    mode, come its tokenizer and what is done with texts before it and with embeddings after it.
+    mode, come its tokenizer and its processing of texts.
     """
     from transformers import AutoModel, AutoModelForTextEncoding
     from transformers.models.auto.modeling_auto import MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
 
-    if (modules := _read_modules(folder)) is None:
+    if (modules := read_modules(folder)) is None:
         return None
     place, parts = modules
     config = check_settings(folder, place, trust_remote_code)
@@ -185,19 +187,19 @@ def open_transformer(
     text_class = MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES.get(config.get("model_type"), "")
     # A T5 without its decoder is a class of its own.
     auto_class: Any = AutoModelForTextEncoding if text_class.endswith("T5EncoderModel") else AutoModel
+    given = {"dtype": dtype or torch.float32, "use_safetensors": True, **(model_kwargs or {})}
     with opening("the sentence encoder", folder, REMEDY):
         model, loading = auto_class.from_pretrained(
             place,
             local_files_only=True,
             trust_remote_code=trust_remote_code,
-            use_safetensors=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
-            dtype=getattr(torch, dtype) if isinstance(dtype, str) else dtype or torch.float32,
+            **given,
         )
     if getattr(model, "main_input_name", "input_ids") != "input_ids" or "vision_config" in config:
         raise ModelError(f"{type(model).__name__} does not read text alone", path=folder, remedy=REMEDY)
-    tokenizer = open_tokenizer_folder(place, trust_remote_code=trust_remote_code)
+    tokenizer = open_tokenizer_folder(place, trust_remote_code=trust_remote_code, **(tokenizer_kwargs or {}))
     if not tokenizer.is_fast or tokenizer.pad_token_id is None or tokenizer.truncation_side != "right":
         what = "its tokenizer is not a fast one with a padding token that truncates on the right"
         raise ModelError(what, path=folder, remedy=REMEDY)
@@ -205,9 +207,10 @@ def open_transformer(
     unused = ("pooler.", "decoder.") if model.config.is_encoder_decoder else ("pooler.",)
     check_complete({**loading, "unexpected_keys": ()}, folder, unused=unused)
     own = optional_json(place / TRANSFORMER_FILE)
-    reading = reading_of(model, tokenizer, own.get("max_seq_length"))
-    reading = replace(reading, lower_case=own.get("do_lower_case") is True)
-    return PooledTransformer(model, **parts).eval(), tokenizer, reading
+    given_processing = InputProcessing(
+        max_tokens=own.get("max_seq_length"), lower_case=own.get("do_lower_case") is True
+    )
+    return PooledTransformer(model, **parts).eval(), tokenizer, processing_of(model, tokenizer, given_processing)
 
 
 def check_settings(folder: Path, place: Path, trust_remote_code: bool) -> dict[str, Any]:
@@ -258,28 +261,25 @@ def network_for_a_head(encoder: Any, path: str) -> tuple[Any, dict[str, int]]:
     return model.transformer, {name: getattr(model.config, name) for name in ("vocab_size", "pad_token_id")}
 
 
-def reading_of(model: Any, tokenizer: Any, max_seq_length: int | None = None) -> InputProcessing:
-    """Describes how a transformer reads texts: with special tokens, and no more than it has positions for."""
-    limits = (max_seq_length or tokenizer.model_max_length, _positions(model))
+def processing_of(model: Any, tokenizer: Any, given: InputProcessing | None = None) -> InputProcessing:
+    """Describe how a transformer reads texts: with special tokens, and no more tokens than it has positions for."""
+    given = given or InputProcessing()
+    limits = (given.max_tokens or tokenizer.model_max_length, _positions(model))
     known = [limit for limit in limits if limit is not None and limit < 1 << 30]
-    backend = tokenizer.backend_tokenizer
-    backend.no_padding()
-    backend.no_truncation()
-    mask = backend.encode("a", add_special_tokens=True).special_tokens_mask
-    behind = mask[::-1].index(0) if 0 in mask else 0
-    return InputProcessing(most_tokens=min(known, default=None), last_special=behind, blank_is_empty=False)
+    num_final = count_final_special(tokenizer.backend_tokenizer)
+    return given.changed(max_tokens=min(known, default=None), num_final_special=num_final, blank_is_empty=False)
 
 
 def _positions(model: Any) -> int | None:
     """Counts the tokens that have a position: those of a RoBERTa begin after that of padding."""
-    for name, module in model.named_modules():
+    for name, module in getattr(model, "named_modules", list)():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             return int(module.num_embeddings) - int(module.padding_idx) - 1
     most = getattr(model.config, "max_position_embeddings", None)
     return most if isinstance(most, int) and most > 0 else None
 
 
-def _read_modules(folder: Path) -> tuple[Path, dict[str, Any]] | None:
+def read_modules(folder: Path) -> tuple[Path, dict[str, Any]] | None:
     """Reads the folder of the transformer, its pooling and its layers; returns None for any other modules."""
     path = folder / MODULES_FILE
     if not path.is_file():

@@ -13,22 +13,27 @@ from typing import Any
 
 from ...artefacts.files import read_json, read_json_object
 from ...errors import ModelError
+from .batch_tokenizer import InputProcessing
 
 MODULES_FILE = "modules.json"
 TRANSFORMER_FILE = "sentence_bert_config.json"
-_OPTIONS_FILE = "config_sentence_transformers.json"
+OPTIONS_FILE = "config_sentence_transformers.json"
+PACKAGE_KINDS = {"StaticEmbedding", "Transformer", "Pooling", "Normalize", "EncoderModule"}
+"""The kinds of modules that may be listed in a folder of this package."""
+SIMILARITY_FUNCTIONS = ("cosine", "dot", "euclidean", "manhattan")
+_PROCESSING = "input_processing"
 _LIBRARY = "sentence_transformers.models"
 PACKAGE_MODULE = "hf_paraphrase.encoders.sentence_transformers_module.EncoderModule"
 """The class by which sentence-transformers opens folders that only this package reads."""
 
 
 def optional_json(path: Path) -> dict[str, Any]:
-    """Reads a JSON object of a model folder; returns an empty one if there is no such file."""
+    """Read a JSON object of a model folder; return an empty one if there is no such file."""
     return read_json_object(path, ModelError) if path.is_file() else {}
 
 
 def module_kind(module: Any) -> str | None:
-    """Names the class of a module of sentence-transformers, without the packages that it is in."""
+    """Return the class of a module of sentence-transformerswithout its package."""
     return str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else None
 
 
@@ -62,7 +67,7 @@ def check_module_types(folder: Path, trust_remote_code: bool) -> None:
 
 
 def module_folder(folder: Path, module: object) -> Path:
-    """Returns the folder of a module, which must be in the model's own."""
+    """Return the folder of a module, which must be in the model's own."""
     place = module.get("path", "") if isinstance(module, dict) else None
     if not isinstance(place, str) or Path(place).is_absolute() or ".." in Path(place).parts:
         what = f"a module without a folder in this one: {str(module)[:100]}"
@@ -70,53 +75,134 @@ def module_folder(folder: Path, module: object) -> Path:
     return folder / place
 
 
+def module_kinds(folder: Path) -> list[str | None]:
+    """Return the kinds of the modules in `modules.json`; an empty list if there is no such file."""
+    path = folder / MODULES_FILE
+    modules = read_json(path, ModelError) if path.is_file() else []
+    if not isinstance(modules, list):
+        raise ModelError("not a list of modules", path=path, remedy="copy the model again")
+    return [module_kind(module) for module in modules]
+
+
 def read_options(folder: Path) -> dict[str, Any]:
-    """Reads what `config_sentence_transformers.json` says: the prompts, the default one, and the components kept."""
-    settings = optional_json(folder / _OPTIONS_FILE)
+    """Read prompts, truncation and similarity function from `config_sentence_transformers.json`."""
+    settings = optional_json(folder / OPTIONS_FILE)
     named, default = settings.get("prompts"), settings.get("default_prompt_name")
     prompts = {name: text for name, text in named.items() if isinstance(text, str)} if isinstance(named, dict) else {}
-    default = default if default in prompts else None
-    return {"prompts": prompts, "default_prompt_name": default, "truncate_dim": settings.get("truncate_dim")}
+    similarity = settings.get("similarity_fn_name")
+    return {
+        "prompts": prompts,
+        "default_prompt_name": default if default in prompts else None,
+        "truncate_dim": settings.get("truncate_dim"),
+        "similarity_fn_name": similarity if similarity in SIMILARITY_FUNCTIONS else None,
+    }
+
+
+def read_processing(folder: Path) -> InputProcessing:
+    """Read how one of our folders processes texts, from the files that sentence-transformers reads too."""
+    own = optional_json(folder / TRANSFORMER_FILE)
+    more = optional_json(folder / OPTIONS_FILE).get(_PROCESSING)
+    more = more if isinstance(more, dict) else {}
+    truncation = optional_json(folder / "tokenizer.json").get("truncation") or {}
+    return InputProcessing(
+        max_tokens=own.get("max_seq_length") or truncation.get("max_length"),
+        max_characters=more.get("max_characters"),
+        lower_case=own.get("do_lower_case") is True,
+        normalize="Normalize" in module_kinds(folder) or more.get("normalize") is True,
+        truncate_first=more.get("truncate_first") is True,
+    )
+
+
+def write_processing(folder: Path, processing: InputProcessing) -> None:
+    """Write how a folder processes texts, for :func:`read_processing` and sentence-transformers."""
+    kinds = module_kinds(folder)
+    if kinds[:1] != ["StaticEmbedding"]:
+        lengths = {"max_seq_length": processing.max_tokens, "do_lower_case": processing.lower_case}
+        write_json(folder / TRANSFORMER_FILE, {**optional_json(folder / TRANSFORMER_FILE), **lengths})
+    else:
+        _write_table_processing(folder, processing)
+    if processing.normalize and kinds and "Normalize" not in kinds:
+        modules, name = read_json(folder / MODULES_FILE, ModelError), f"{len(kinds)}_Normalize"
+        write_json(folder / name / "config.json", {})
+        write_json(folder / MODULES_FILE, [*modules, _module(len(kinds), name, "Normalize")])
+    more = {
+        "max_characters": processing.max_characters,
+        "truncate_first": processing.truncate_first,
+        "normalize": processing.normalize and not kinds,
+    }
+    if any(more.values()):
+        write_json(folder / OPTIONS_FILE, {**optional_json(folder / OPTIONS_FILE), _PROCESSING: more})
+
+
+def _module(number: int, name: str, kind: str) -> dict[str, Any]:
+    return {"idx": number, "name": str(number), "path": name, "type": f"{_LIBRARY}.{kind}"}
+
+
+def write_options(folder: Path, options: Mapping[str, Any]) -> None:
+    """Write prompts, truncation and similarity function into `config_sentence_transformers.json`."""
+    defaults: dict[str, Any] = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
+    chosen = {name: value for name, value in options.items() if value is not None}
+    write_json(folder / OPTIONS_FILE, {**defaults, **chosen})
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Writes a file of settings."""
+    """Write a file of settings."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_modules(folder: Path, kinds: Sequence[str], options: Mapping[str, Any] | None = None) -> list[Path]:
-    """Writes the list of modules and the options, and returns the folders that the modules are to have."""
+    """Write the list of modules and the options; return the folders of the modules."""
     names = ["", *(f"{number}_{kind}" for number, kind in enumerate(kinds) if number)]
-    modules = [
-        {"idx": number, "name": str(number), "path": name, "type": f"{_LIBRARY}.{kind}"}
-        for number, (name, kind) in enumerate(zip(names, kinds, strict=True))
-    ]
+    modules = [_module(number, name, kind) for number, (name, kind) in enumerate(zip(names, kinds, strict=True))]
     write_json(folder / MODULES_FILE, modules)
-    settings = {"prompts": {}, "default_prompt_name": None, **(options or {}), "similarity_fn_name": "cosine"}
-    write_json(folder / _OPTIONS_FILE, settings)
+    write_options(folder, options or {})
     return [folder / name for name in names]
 
 
+def write_pooling(folder: Path, hidden_size: int, **modes: Any) -> None:
+    """Write the configuration of a pooling."""
+    write_json(folder / "config.json", {"word_embedding_dimension": hidden_size, **modes})
+
+
 def write_module_files(
-    folder: Path, hidden_size: int, options: Mapping[str, Any] | None = None, *, is_table: bool
+    folder: Path,
+    hidden_size: int,
+    options: Mapping[str, Any] | None = None,
+    *,
+    is_table: bool,
+    processing: InputProcessing | None = None,
 ) -> None:
-    """Writes `modules.json` and what belongs to it for an encoder of ours.
+    """Write `modules.json` and its files for an encoder of this package.
 
     An average of word vectors is a `StaticEmbedding`, read from `model.safetensors` and `tokenizer.json` beside it,
     which model2vec opens too. Any other encoder is a `Transformer`, that is whatever `AutoModel` opens in the folder,
     and the mean over its tokens, which the contract on `last_hidden_state` makes the sentence embedding.
     """
-    if is_table:
-        write_modules(folder, ["StaticEmbedding"], options)
+    _, *places = write_modules(folder, ["StaticEmbedding"] if is_table else ["Transformer", "Pooling"], options)
+    if not is_table:
+        modes = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "pooling_mode_max_tokens": False}
+        write_pooling(places[0], hidden_size, **modes)
+    write_processing(folder, processing or InputProcessing())
+
+
+def _write_table_processing(folder: Path, processing: InputProcessing) -> None:
+    """Write truncation and lower-casing into `tokenizer.json`, the one file that a `StaticEmbedding` reads."""
+    if processing.max_tokens is None and not processing.lower_case:
         return
-    _, pooling = write_modules(folder, ["Transformer", "Pooling"], options)
-    # Texts of any length are read whole; the tokenizer lower-cases where the encoder wants it.
-    write_json(folder / TRANSFORMER_FILE, {"max_seq_length": None, "do_lower_case": False})
-    modes = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False, "pooling_mode_max_tokens": False}
-    write_json(pooling / "config.json", {"word_embedding_dimension": hidden_size, **modes})
+    tokenizer = optional_json(folder / "tokenizer.json")
+    if processing.max_tokens is not None:
+        rule = {"direction": "Right", "max_length": processing.max_tokens, "strategy": "LongestFirst", "stride": 0}
+        tokenizer["truncation"] = rule
+        # model2vec reads its limit from here.
+        config = optional_json(folder / "config.json")
+        write_json(folder / "config.json", {**config, "max_length": processing.max_tokens})
+    if processing.lower_case:
+        steps = [{"type": "Lowercase"}, *([tokenizer["normalizer"]] if tokenizer.get("normalizer") else [])]
+        tokenizer["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    write_json(folder / "tokenizer.json", tokenizer)
 
 
 def write_package_module(folder: Path) -> None:
-    """Writes the `modules.json` of a folder that sentence-transformers opens by this package alone, as one of int8."""
+    """Write the `modules.json` of a folder that sentence-transformers opens by this package alone, as one of int8."""
     write_json(folder / MODULES_FILE, [{"idx": 0, "name": "0", "path": "", "type": PACKAGE_MODULE}])

@@ -14,23 +14,36 @@ seconds to import, are not needed, and neither are the libraries that made the f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...artefacts.files import opening, read_json, read_json_object
+from ...artefacts.model_loading import class_of_folder, load_tokenizer
 from ...artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
 from ...errors import ModelError
-from .batch_tokenizer import InputProcessing
-from .mean_pooler import MeanPooler, averages_of
-from .sentence_transformers_files import MODULES_FILE, module_folder, module_kind, optional_json
+from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
+from ...models.registry import MODELS, config_class, model_class
+from .base import Backend, Finish, TokenBackend, Tokenize
+from .batch_tokenizer import InputProcessing, count_final_special
+from .mean_pooler import MeanPooler, averages_of, embed_averages
+from .sentence_transformers_files import (
+    MODULES_FILE,
+    module_folder,
+    module_kinds,
+    optional_json,
+    read_processing,
+)
 
 if TYPE_CHECKING:
+    import torch
     from tokenizers import Tokenizer
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from .torch_module import TorchModule
 
 AVERAGE, CONCATENATION, MODEL2VEC = "avg", "concatenation", "model2vec"
 """The model types that are a table."""
@@ -40,80 +53,157 @@ _WEIGHTS = "model.safetensors"
 _AGAIN = "copy the model again"
 
 
-@dataclass
-class StaticTable:
-    """An averaging encoder, of type `avg` or `concatenation`, with what the configuration of its model takes.
+class StaticTable(TokenBackend):
+    """A table with a vector for every token, and the mean of the vectors of a text as its embedding.
 
-    `vectors` are those of all tokens (vocabulary, columns), `backend` is what turns texts into ids, `special_ids` are
-    those of special tokens by their names, as `unk_token`. `has_tokenizer`: transformers opens that of the folder.
+    PyTorch is imported only for `model` and for another device than the CPU.
+
+    Attributes:
+        model_type: `avg` or `concatenation`.
+        config: The configuration of the PyTorch model, without its type.
+        vectors: The vectors (vocabulary, columns) as they are stored.
+        folder: The folder that was opened.
+        special_ids: The ids of special tokens by name, such as `unk_token`.
+        has_tokenizer: Whether transformers can open the tokenizer of the folder.
     """
 
-    model_type: str
-    config: dict[str, Any]
-    vectors: StoredMatrix
-    backend: Any
-    folder: Path
-    special_ids: dict[str, int]
-    has_tokenizer: bool = True
-    reading: InputProcessing = field(default_factory=InputProcessing)
+    uses_accelerator = False
+
+    def __init__(
+        self,
+        model_type: str,
+        config: dict[str, Any],
+        vectors: StoredMatrix,
+        rust_tokenizer: Any,
+        folder: Path,
+        special_ids: dict[str, int],
+        *,
+        has_tokenizer: bool = True,
+        processing: InputProcessing | None = None,
+    ) -> None:
+        super().__init__(processing or InputProcessing())
+        self.model_type, self.config, self.vectors = model_type, config, vectors
+        self._rust_tokenizer, self.folder, self.special_ids = rust_tokenizer, folder, special_ids
+        self.has_tokenizer = has_tokenizer
+        self._opened = self.processing
+        self._pooler: tuple[int, MeanPooler] | None = None
+        self._model: Any = None
+        self._tokenizer: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_pooler": None, "_model": None, "_tokenizer": None}
+
+    def set_processing(self, processing: InputProcessing) -> None:
+        """Set what the folder says about texts and embeddings."""
+        self.processing = self._opened = processing
 
     @property
-    def hidden_size(self) -> int:
-        """The number of components of an embedding."""
+    def is_unchanged(self) -> bool:  # type: ignore[override]
+        """Whether the folder that was opened still gives the same embeddings."""
+        return self.processing == self._opened
+
+    @property
+    def rust_tokenizer(self) -> Any:
+        """The tokenizer of the `tokenizers` library, or several that act as one."""
+        return self._rust_tokenizer
+
+    @property
+    def dimension(self) -> int:
+        """The number of components of an embedding before truncation."""
         return int(self.vectors.values.shape[1]) * max(1, len(self.config.get("vocab_sizes") or ()))
 
-    def averages(self, size: int) -> MeanPooler:
-        """Returns what computes the first `size` components of the embeddings, or more of them."""
-        vectors = self.vectors
-        if self.model_type == AVERAGE and size < vectors.values.shape[1]:
-            vectors = StoredMatrix(np.ascontiguousarray(vectors.values[:, :size]), vectors.scales)
-        return averages_of(self.config, vectors)
-
-    def model(self) -> PreTrainedModel:
-        """Makes the model of PyTorch."""
+    @property
+    def device(self) -> torch.device:
+        """The CPU."""
         import torch
 
-        from ...models.registry import config_class, model_class
+        return torch.device("cpu")
 
-        config = config_class(self.model_type)(**self.config)
-        config.name_or_path = str(self.folder)
-        with torch.device("meta"):
-            model = model_class(self.model_type)(config)
-        model.load_state_dict({TABLE: torch.from_numpy(self.vectors.rounded())}, assign=True)
-        return model.eval()
+    @property
+    def model(self) -> PreTrainedModel:
+        """The same encoder as a PyTorch model."""
+        if self._model is None:
+            import torch
 
+            config = config_class(self.model_type)(**self.config)
+            config.name_or_path = str(self.folder)
+            with torch.device("meta"):
+                model = model_class(self.model_type)(config)
+            model.load_state_dict({TABLE: torch.from_numpy(self.vectors.rounded())}, assign=True)
+            self._model = model.eval()
+        return self._model
+
+    @property
     def tokenizer(self) -> PreTrainedTokenizerFast:
-        """Makes the tokenizer of transformers."""
-        if self.has_tokenizer:
-            from ...artefacts.model_loading import load_tokenizer
+        """The tokenizer of transformers."""
+        if self._tokenizer is None and self.has_tokenizer:
+            self._tokenizer = load_tokenizer(self.folder, len(self.vectors.values))
+        elif self._tokenizer is None:
+            from transformers import PreTrainedTokenizerFast
 
-            return load_tokenizer(self.folder, len(self.vectors.values))
-        from transformers import PreTrainedTokenizerFast
+            special = {name: self.rust_tokenizer.id_to_token(number) for name, number in self.special_ids.items()}
+            tokenizer = type(self.rust_tokenizer).from_str(self.rust_tokenizer.to_str())
+            self._tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
+        return self._tokenizer
 
-        special = {name: self.backend.id_to_token(number) for name, number in self.special_ids.items()}
-        return PreTrainedTokenizerFast(tokenizer_object=self.backend, **special)
+    def to(self, device: str | torch.device) -> Backend:
+        """Return this table for the CPU, and a PyTorch module for any other device."""
+        return self if str(device) == "cpu" else self.as_module().to(device)
+
+    def as_module(self, processing: InputProcessing | None = None) -> TorchModule:
+        """Return the same encoder as a PyTorch module, which can be trained."""
+        from .torch_module import TorchModule
+
+        model, tokenizer = self.model, self.tokenizer
+        # From now on they belong to the module alone.
+        self._model = self._tokenizer = None
+        return TorchModule(model, tokenizer, processing or self.processing)
+
+    def vocabulary(self) -> tuple[dict[str, int], int | None, list[int]]:
+        """Return the ids of all tokens by name, the id of the unknown token, and the ids of special tokens."""
+        special = self.special_ids
+        return self.rust_tokenizer.get_vocab(), special.get("unk_token"), list(special.values())
+
+    def embed_tokens(
+        self,
+        tokenize: Tokenize,
+        blocks: list[slice],
+        vectors: NDArray[np.float32],
+        finish: Finish,
+        *,
+        prompt: str = "",
+        batch_size: int = 256,
+    ) -> Iterator[int]:
+        """Fill `vectors` with the means of the vectors of the tokens."""
+        # Components that truncation drops need not be computed, unless all of them count for the length.
+        needs_all = self.processing.normalize and not self.processing.truncate_first
+        size = self.dimension if needs_all else vectors.shape[1]
+        if self._pooler is None or self._pooler[0] != size:
+            stored = self.vectors
+            if self.model_type == AVERAGE and size < stored.values.shape[1]:
+                stored = StoredMatrix(np.ascontiguousarray(stored.values[:, :size]), stored.scales)
+            self._pooler = size, averages_of(self.config, stored)
+        return embed_averages(self._pooler[1], tokenize, blocks, vectors, finish)
+
+    def save(self, folder: Path, options: Mapping[str, Any]) -> None:
+        """Write a model folder in float32; see :class:`Backend`."""
+        self.as_module().save(folder, options)
 
 
 def read_static(folder: Path) -> StaticTable | None:
-    """Opens the folder of an encoder that is a table; returns None for any other folder."""
-    path, modules = folder / "config.json", folder / MODULES_FILE
-    config = optional_json(path)
+    """Open the folder of a static table; return None for any other folder."""
+    config = optional_json(folder / "config.json")
     model_type = config.get("model_type")
     if model_type in (AVERAGE, CONCATENATION):
         return _own_table(folder, model_type, config)
-    if path.is_file() and model_type in (None, MODEL2VEC) and TABLE in read_headers(folder):
+    if (folder / "config.json").is_file() and model_type in (None, MODEL2VEC) and TABLE in read_headers(folder):
         return _model2vec(folder, config)
-    listed = read_json(modules, ModelError) if model_type is None and modules.is_file() else []
-    is_static = listed and isinstance(listed, list) and module_kind(listed[0]) == "StaticEmbedding"
-    return _static_embedding(folder, listed) if is_static else None
+    kinds = module_kinds(folder) if model_type is None else []
+    return _static_embedding(folder, kinds[1:]) if kinds[:1] == ["StaticEmbedding"] else None
 
 
 def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticTable | None:
-    """Opens one of our averages; None for a class of the user, and for a folder that only transformers can judge."""
-    from ...artefacts.model_loading import class_of_folder
-    from ...models.joined_tokenizers import PARTS_FILE, JoinedTokenizers, read_parts
-    from ...models.registry import MODELS
-
+    """Open one of our averages; return None for a class of the user and for a folder that only transformers opens."""
     is_joined = model_type == CONCATENATION
     file, settings_file = folder / (PARTS_FILE if is_joined else "tokenizer.json"), folder / "tokenizer_config.json"
     has_files = all(path.is_file() for path in (folder / _WEIGHTS, file, settings_file))
@@ -130,60 +220,63 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
         parts = read_parts(file) if is_joined else [_open_tokenizer(folder)]
         for part, size in zip(parts, sizes, strict=True):
             _check_ids(part, size, folder)
-    backend: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
+    rust_tokenizer: Any = JoinedTokenizers(parts, sizes) if is_joined else parts[0]
     named = {name: settings[name] for name in _SPECIAL_TOKENS if isinstance(settings.get(name), str)}
     ids = {name: parts[0].token_to_id(token) for name, token in named.items()}
     derived = {"vocab_size", "hidden_size"} if is_joined else set()
     left_out = {"transformers_version", "model_type", DTYPE_KEY, "max_length", "dtype", *derived}
     config = {key: value for key, value in config.items() if key not in left_out}
-    special_ids = {name: number for name, number in ids.items() if number is not None}
-    return StaticTable(model_type, config, vectors, backend, folder, special_ids)
+    special_ids = {name: token_id for name, token_id in ids.items() if token_id is not None}
+    processing = read_processing(folder).changed(num_final_special=count_final_special(rust_tokenizer))
+    return StaticTable(model_type, config, vectors, rust_tokenizer, folder, special_ids, processing=processing)
 
 
 def _model2vec(folder: Path, config: Mapping[str, Any]) -> StaticTable:
-    most = config.get("max_length", _TOKENS_OF_MODEL2VEC)
+    max_tokens = config.get("max_length", _TOKENS_OF_MODEL2VEC)
     table = _third_party_table(folder, folder, TABLE)
     unknown = table.config["unk_token_id"]
     if unknown is not None:
-        # What is left out of other texts is all that there is in some, which embed to zeros.
+        # Unknown tokens are left out; a text without other tokens embeds to zeros.
         table.config["skip_unknown"] = True
         table.vectors.values[unknown] = 0
-    length = int(np.median([len(token) for token in table.backend.get_vocab()]))
-    table.reading = InputProcessing(
-        most_tokens=most,
-        most_characters=None if most is None else most * length,
-        normalizes=bool(config.get("normalize", False)),
-        cuts_first=True,
+    length = int(np.median([len(token) for token in table.rust_tokenizer.get_vocab()]))
+    table.set_processing(
+        InputProcessing(
+            max_tokens=max_tokens,
+            max_characters=None if max_tokens is None else max_tokens * length,
+            normalize=bool(config.get("normalize", False)),
+            truncate_first=True,
+        )
     )
     return table
 
 
-def _static_embedding(folder: Path, modules: list[Any]) -> StaticTable | None:
-    """Opens a table of sentence-transformers; returns None for one that is followed by layers, or reads otherwise."""
-    others, place = set(map(module_kind, modules[1:])), module_folder(folder, modules[0])
+def _static_embedding(folder: Path, other_kinds: Sequence[str | None]) -> StaticTable | None:
+    """Open a table of sentence-transformers; return None if other layers follow or the left end is truncated."""
+    place = module_folder(folder, read_json(folder / MODULES_FILE, ModelError)[0])
     truncation = optional_json(place / "tokenizer.json").get("truncation") or {}
-    if others - {"Normalize"} or truncation.get("direction") == "Left":
+    if {*other_kinds} - {"Normalize"} or truncation.get("direction") == "Left":
         return None
     table = _third_party_table(folder, place, "embedding.weight")
-    table.reading = InputProcessing(most_tokens=truncation.get("max_length"), normalizes=bool(others))
+    table.set_processing(InputProcessing(max_tokens=truncation.get("max_length"), normalize=bool(other_kinds)))
     return table
 
 
 def _third_party_table(folder: Path, place: Path, name: str) -> StaticTable:
-    """Opens the encoder that averages the vectors of all tokens of a text, unknown ones among them."""
-    vectors, backend = read_table(place / _WEIGHTS, name), _open_tokenizer(place)
+    """Open the table of another library, which averages all tokens of a text, unknown ones included."""
+    vectors, rust_tokenizer = read_table(place / _WEIGHTS, name), _open_tokenizer(place)
     rows, columns = vectors.values.shape
-    _check_ids(backend, rows, folder)
+    _check_ids(rust_tokenizer, rows, folder)
     # Texts are read without special tokens.
-    backend.post_processor = None
-    if hasattr(backend.model, "unk_token"):
-        unknown = backend.model.unk_token
-        unknown_id = None if unknown is None else backend.token_to_id(unknown)
+    rust_tokenizer.post_processor = None
+    if hasattr(rust_tokenizer.model, "unk_token"):
+        unknown = rust_tokenizer.model.unk_token
+        unknown_id = None if unknown is None else rust_tokenizer.token_to_id(unknown)
     else:
-        unknown_id = json.loads(backend.to_str())["model"].get("unk_id")
+        unknown_id = json.loads(rust_tokenizer.to_str())["model"].get("unk_id")
     config = {"vocab_size": rows, "hidden_size": columns, "pad_token_id": None, "unk_token_id": unknown_id}
     special = {} if unknown_id is None else {"unk_token": unknown_id}
-    return StaticTable(AVERAGE, config, vectors, backend, folder, special, has_tokenizer=False)
+    return StaticTable(AVERAGE, config, vectors, rust_tokenizer, folder, special, has_tokenizer=False)
 
 
 def _open_tokenizer(folder: Path) -> Tokenizer:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...artefacts.provenance import languages_read
 from ...artefacts.remote_paths import to_path
-from ...encoders.model_folder import write_model_files
+from ...encoders.backends.torch_module import write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError
 from ...messages import log

@@ -17,7 +17,8 @@ from ...data.folder import DataFolder
 from ...data.schema import columns_named
 from ...data.sentences import SentenceCorpus, naming
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
-from ...encoders.model_folder import card_values, inherited_by_card, sizes_of, write_model_files
+from ...encoders.backends.torch_module import write_model_files
+from ...encoders.model_folder import card_values, inherited_by_card, sizes_of
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError, UsageError
 from ...messages import is_main_process, log
