@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -20,9 +20,6 @@ from ..settings import check_overlap
 from .backends.base import Backend
 from .backends.static_table import StaticTable
 from .backends.torch_module import TorchModule, needs_own_code
-
-if TYPE_CHECKING:
-    from .sentence_encoder import SentenceEncoder
 
 
 def inherited_by_card(license: str | None, *starts: str | None) -> dict[str, Any]:
@@ -80,7 +77,7 @@ def name_on_card(name: str | os.PathLike[str]) -> str:
     return repository_name(folder) or folder.resolve().name
 
 
-def save_copy(output: str | os.PathLike[str], encoder: SentenceEncoder, *, overwrite: bool) -> Path:
+def save_copy(output: str | os.PathLike[str], encoder: Any, *, overwrite: bool) -> Path:
     """Write an open encoder as an ordinary folder in float32, whose card and record name where it comes from."""
     source = encoder.folder
     backend, truncate_dim = _saved_backend(encoder)
@@ -127,7 +124,7 @@ def card_of_source(source: Path | None, staging: Path | None = None) -> dict[str
     }
 
 
-def _saved_backend(encoder: SentenceEncoder) -> tuple[Backend, int | None]:
+def _saved_backend(encoder: Any) -> tuple[Backend, int | None]:
     """Return the backend to write, in float32, and the truncation to record.
 
     The table of a truncated average is cut, unless its embeddings are normalized before they are truncated.

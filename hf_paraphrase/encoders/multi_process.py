@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,15 @@ from numpy.typing import NDArray
 from ..errors import UsageError
 from ..vectors.checks import check_counts
 
-if TYPE_CHECKING:
-    from .sentence_encoder import SentenceEncoder
-
 _CHUNKS_PER_PROCESS, _LARGEST_CHUNK = 10, 5000
-_encoder: SentenceEncoder | None = None
+_encoder: Any = None
 """The encoder of a worker process."""
 
 
 class EncoderPool:
     """Processes that hold an encoder, one per device; a context manager that stops them."""
 
-    def __init__(self, encoder: SentenceEncoder, devices: Sequence[str]) -> None:
+    def __init__(self, encoder: Any, devices: Sequence[str]) -> None:
         if not devices:
             raise UsageError("there are no devices for the processes", remedy="give a list such as ['cpu', 'cpu']")
         context = multiprocessing.get_context("spawn")
@@ -56,7 +53,7 @@ class EncoderPool:
 
 
 def encode_in_processes(
-    encoder: SentenceEncoder,
+    encoder: Any,
     texts: list[str],
     pool: EncoderPool | Sequence[str],
     chunk_size: int | None,
@@ -79,7 +76,7 @@ def default_devices() -> list[str]:
     return [f"cuda:{index}" for index in range(torch.cuda.device_count())] or ["cpu"] * 4
 
 
-def _start_worker(encoder: SentenceEncoder, queue: Any) -> None:
+def _start_worker(encoder: Any, queue: Any) -> None:
     global _encoder
     _encoder = encoder.to(queue.get())
 

@@ -21,7 +21,6 @@ from ..artefacts.hub_models import BUILTIN, model_folder
 from ..errors import UsageError, choice_of
 from ..messages import log
 from ..registry import TRUST_REMOTE_CODE
-from ..threads import available_threads, in_threads
 from ..tokenization.ragged_ids import TokenIds
 from ..vectors.checks import check_counts
 from ..vectors.quantization import Precision, check_precision, quantize_embeddings

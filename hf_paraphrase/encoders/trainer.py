@@ -33,7 +33,7 @@ from .architectures import DROPOUTS
 from .backends.padded_batches import evaluation_mode
 from .backends.pooled_transformer import PooledTransformer
 from .backends.torch_module import write_model_files
-from .encoded_pairs import LABEL, SCORE, EncodedPairs, PairCollator, encode_pairs
+from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import as_trainable_encoder, untrained_encoder
 from .losses import LABELS, loss_options, loss_requires
 from .model_folder import card_of_source, card_values, sizes_of

@@ -32,13 +32,10 @@ class Encoder:
     def __init__(self, vectors):
         self.table = vectors
 
-    def vocabulary(self):
-        return {}, None, []
-
-    def token_ids(self, texts):
+    def prepare(self, texts):
         return texts
 
-    def encode_token_ids(self, texts, **options):
+    def embed(self, texts, **options):
         return np.array([self.table[normalize_text(text)] for text in texts], np.float32).reshape(len(texts), -1)
 
 
@@ -183,8 +180,8 @@ def test_what_lists_miss_is_counted(monkeypatch):
 def test_a_table_is_read_in_another_thread_and_a_model_computes_where_an_interrupt_ends_it(is_table, monkeypatch):
     monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 50)
     texts, encoder = random_texts(0)
-    encoder.is_table, given, threads = is_table, encoder.encode_token_ids, set()
-    encoder.encode_token_ids = lambda *ids, **options: threads.add(threading.get_ident()) or given(*ids, **options)
+    encoder.is_table, given, threads = is_table, encoder.embed, set()
+    encoder.embed = lambda *ids, **options: threads.add(threading.get_ident()) or given(*ids, **options)
     find_duplicates(texts, encoder)
     assert threading.get_ident() in threads and len(threads) == (2 if is_table else 1)
 

@@ -202,7 +202,7 @@ def test_a_client_that_leaves_early_disturbs_nobody(url, capfd):
 
 
 def test_vectors_with_nan_are_an_error_of_the_server(encoder, monkeypatch):
-    monkeypatch.setattr(encoder, "encode_token_ids", lambda ids: np.full((1, 8), np.nan, np.float32), raising=True)
+    monkeypatch.setattr(encoder, "encode", lambda *_, **options: np.full((1, 8), np.nan, np.float32))
     with running(Service(encoder, "tiny")) as url:
         status, answer = ask(url, "/v1/embeddings", {"input": "w1"})
         assert status == 500 and "NaN" in answer["error"]["message"] and answer["error"]["type"] == "server_error"

@@ -14,9 +14,9 @@ from transformers import PreTrainedModel
 
 from ...artefacts.files import quiet_transformers
 from ...errors import UsageError
+from ...threads import available_threads, in_threads
 from ...tokenization.ragged_ids import TokenIds
 from ...tokenization.word_level import save_tokenizer
-from ...training.threads import available_threads, in_threads
 from ..architectures import check_own_class, is_own_class
 from .base import Finish, TokenBackend, Tokenize
 from .batch_tokenizer import InputProcessing, special_tokens_mask
