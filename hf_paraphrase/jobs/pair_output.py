@@ -39,7 +39,7 @@ def finish_pairs(output: ShardedOutput, results: dict[str, Any], card: str, valu
         "splits": data.sizes(),
         "columns": [{"name": name, "dtype": dtype} for name, dtype in types.items()],
         "examples": examples,
-        "source_lang": examples[0]["source_lang"] if examples else "und",
+        "source_lang": examples[0].get("source_lang", "und") if examples else "und",
     }
     output.finish(results=results, card=Card(card, {**described, **values, "results": results}))
     if skipped := results["skipped_sentences"]:

@@ -37,7 +37,7 @@ class ShardedOutput(Artefact):
         self._stack.close()
         # Nobody has to resume or overwrite a run of which no shard is done.
         is_refused = isinstance(error[1], HfParaphraseError) and self.part is None and self._work is not None
-        if is_refused and not any((self.work / REPORTS).glob("*.json")):
+        if is_refused and not any((self.work / REPORTS).glob("*.json*")):
             self.discard()
         super().__exit__(*error)
 

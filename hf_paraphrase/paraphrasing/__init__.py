@@ -1,6 +1,7 @@
 """Paraphrases of sentences: sentences go in, ranked pairs of a sentence and a paraphrase come out.
 
-Start at `paraphraser.py`, the recipe of the verb `paraphrase`.
+Start at `paraphrase.py`, the recipe of the verb `paraphrase`, and `paraphraser.py`, which filters and ranks (`ranking.py`)
+the candidates of a generator (`generators.py`): `round_trips.py`, `seq2seq.py`, `chat_model.py`, `endpoint.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "paraphraser": ["Paraphraser", "paraphrase", "paraphrase_file"],
+        "generators": ["ApiOptions", "Candidate", "Generator", "SamplingOptions"],
+        "paraphrase": ["paraphrase", "paraphrase_file"],
+        "paraphraser": ["Paraphraser"],
     },
 )

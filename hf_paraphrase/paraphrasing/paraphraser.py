@@ -1,132 +1,89 @@
-"""The recipe of the verb `paraphrase`: sentences in, pairs with paraphrases out, by a round trip of translation.
-
-A round trip is into another language and back; the candidates of both beams are filtered and ordered.
-"""
+"""Sentences to ranked paraphrases: candidates of a generator are measured, filtered and ordered."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 
-from ..artefacts.hub_models import BUILTIN, model_name
-from ..artefacts.provenance import inherited_metadata
+from ..artefacts.files import read_json_object
+from ..artefacts.hub_models import BUILTIN, model_folder
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from ..data.folder import DataFolder, write_split
-from ..data.rows import open_rows
-from ..data.schema import BACK_TRANSLATED, SENTENCES, columns_named, require_columns
-from ..data.sentences import lines_of_file
-from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
-from ..errors import HfParaphraseError, InputError, UsageError
-from ..filtering.measuring import Measures, add_measures
-from ..jobs.pair_output import finish_pairs, merge_reports
-from ..jobs.sharded_output import ShardedOutput
-from ..jobs.shards import ShardJob, cut, reports
-from ..messages import log
-from ..settings import recipe, setting
 from ..text.normalization import normalize_words
+from ..data.schema import SENTENCES
+from ..errors import ModelError, UsageError, choice_of
+from ..filtering.measuring import Measures, add_measures
+from ..tokenization.fast_tokenize import list_of_texts
 from ..translation.back_translation import is_loop
 from ..translation.bitext import are_different
-from ..translation.search_settings import SearchJobSettings, SearchOptions
+from ..translation.search_settings import SearchOptions
+from .answers import is_other_language, is_refusal
+from .generators import (
+    DEFAULT_PROMPT,
+    GENERATORS,
+    LLM,
+    ROUND_TRIP,
+    ApiOptions,
+    Candidate,
+    Generator,
+    SamplingOptions,
+)
+from .ranking import rank_diverse
 
-if TYPE_CHECKING:
-    from ..translation.translator import Translator
-
-
-@dataclass(kw_only=True)
-class ParaphraseSettings(SearchJobSettings):
-    """Paraphrase sentences: translate them into other languages and back, and keep what is worded differently."""
-
-    models: list[str] = setting(
-        "for every round trip a translation model and one that translates back; or one multilingual model", path=True
-    )
-    input: str = setting(
-        "sentences: lines of text, - for standard input; Parquet, CSV, JSON lines; a data folder",
-        path=True,
-        dataset=True,
-    )
-    output: str = setting("data folder for the pairs; it appears only when complete")
-    column: str | None = setting(
-        f"column of the sentences; if not given, the first of {', '.join(DEFAULT_COLUMNS)} that exists",
-        None,
-        names=["--column", "--columns"],
-    )
-    keep_columns: list[str] = setting("columns, such as label, to copy to every paraphrase of a row", [])
-    split: str = setting("split of the data folder", "train")
-    language: str | None = setting(
-        "language of the sentences: its code in a multilingual model, such as eng_Latn",
-        None,
-        names=["--language", "--lang"],
-    )
-    pivots: list[str] = setting("code of the pivot language, one for every round trip", [])
-    num: int = setting("maximum number of paraphrases per sentence", 5, at_least=1)
-    num_beams: int = setting(
-        "beam width of both directions: N translations, each with N translations back", 5, at_least=1
-    )
-    encoder: str | None = setting("encoder that measures similarity [default: builtin, for English]", None, path=True)
-    min_similarity: float = setting(
-        "minimum similarity of a paraphrase to its sentence; -1 keeps all", 0.7, at_least=-1, at_most=1
-    )
-    min_edit_distance: float = setting(
-        "minimum edit distance to its sentence, as a fraction of the characters", 0.15, at_least=0, at_most=1
-    )
-    max_sentences: int | None = setting("paraphrase only the first N sentences", None, at_least=1)
-    shard_size: int = setting("sentences per shard, the unit of work", 200, at_least=1)
-
-    def __post_init__(self) -> None:
-        """Takes the word for standard input as the name of its file, which every recipe copies first."""
-        if self.input == "-":
-            self.input = "/dev/stdin"
-
-    def paraphraser(self, device: str | None) -> Paraphraser:
-        """Returns the batch function of these settings."""
-        names = ("num", "language", "pivots", "encoder", "min_similarity", "min_edit_distance")
-        given = {name: getattr(self, name) for name in names}
-        options = self.options(device, num_return_sequences=self.num_beams)
-        return Paraphraser(tuple(self.models), options=options, device=device, keep=tuple(self.keep_columns), **given)
-
-
-class RoundTrip(NamedTuple):
-    """A way into another language and back."""
-
-    forward: Translator
-    backward: Translator
-
-    @property
-    def pivot(self) -> str:
-        """The language in between, as the model calls it; `und` if that is not known."""
-        return str(self.forward.model.config.target_lang or self.backward.model.config.source_lang or "und")
+_SENTENCES_PER_CALL = 200
 
 
 @dataclass(frozen=True)
 class Paraphraser(BatchFunction):
-    """Translates sentences into other languages and back; the best of what comes back becomes pairs with them.
+    """Makes paraphrases of sentences; its models are opened at the first call and stay open.
 
-    Both beams give candidates. The same text reached by several ways is one candidate, whose probability is the mean
-    over the round trips of the sum over their ways. Copies of the sentence, loops, near-copies and what is too
-    dissimilar are left out. The others are ordered greedily, by the product of the probability a unit, the similarity
-    above the least one, and the least distance to the sentence and to the paraphrases before.
+    A generator proposes candidates. Copies of the sentence, loops, near-copies, dissimilar texts and answers that are
+    no paraphrase are left out and counted; :func:`.ranking.rank_diverse` orders the rest.
 
-    The fields are settings of the verb of the same names; `options` are those of both searches, of which all
-    hypotheses of the first are translated back, and `keep` are columns of the sentences that every paraphrase gets.
+    Args:
+        models: For round trips a model into another language and one back for each, or one multilingual model; else
+            one model.
+        num: Maximum number of paraphrases per sentence.
+        generator: `round-trip`, `seq2seq` or `llm`.
+        options: Settings of the beam search.
+        num_candidates: Candidates per sentence; in a round trip, translations in each direction. By default the beam
+            width, or twice `num` where tokens are sampled.
+        sampling: Sample instead of searching.
+        language: Language of the sentences, as a multilingual model spells it.
+        pivots: Pivot language of each round trip, for multilingual models.
+        task_prefix: Text before every sentence, for a sequence-to-sequence paraphraser.
+        prompt: Message to a chat model, with `{sentence}`.
+        max_new_tokens: Maximum length of the answer of a chat model.
+        api: The endpoint of a chat model; `models` then has its name there.
+        encoder: Encoder that measures similarity; by default the built-in one for English sentences.
+        min_similarity: Minimum cosine of a paraphrase and its sentence.
+        min_edit_distance: Minimum edit distance, as a fraction of the characters.
+        device: Device of the models; a GPU if there is one by default.
+        keep: Columns of the sentences that every paraphrase gets.
+
+    Example:
+        >>> paraphraser = Paraphraser(["Helsinki-NLP/opus-mt-en-fr", "Helsinki-NLP/opus-mt-fr-en"])
+        >>> paraphraser(["How old are you?"], num=3)
     """
 
     models: tuple[str, ...]
     num: int = 5
+    generator: str = ROUND_TRIP
     options: SearchOptions = SearchOptions(num_beams=5, num_return_sequences=5)
+    num_candidates: int | None = None
+    sampling: SamplingOptions | None = None
     language: str | None = None
     pivots: tuple[str, ...] = ()
+    task_prefix: str | None = None
+    prompt: str = DEFAULT_PROMPT
+    max_new_tokens: int = 128
+    api: ApiOptions | None = None
     encoder: str | None = None
     min_similarity: float = 0.7
     min_edit_distance: float = 0.15
@@ -134,49 +91,67 @@ class Paraphraser(BatchFunction):
     keep: tuple[str, ...] = ()
 
     COUNTS: ClassVar[list[str]] = ["sentences", "pairs", "candidates", "copies", "loops", "near_copies", "dissimilar"]
-    """What a report counts: distinct candidates, and why some were left out, besides sentences and pairs."""
+    """What a report counts: sentences, pairs, distinct candidates, and why candidates were left out."""
+    NO_PARAPHRASES: ClassVar[list[str]] = ["empty", "unfinished", "refusals", "other_language"]
+    """What a report counts besides where the model of the generator answers freely."""
 
     @cached_property
-    def trips(self) -> list[RoundTrip]:
-        """The open models."""
-        models, pivots = self.models, self.pivots
-        if len(models) == 1:
-            if not pivots:
-                raise UsageError(
-                    "a single model makes a round trip only if it is multilingual",
-                    remedy="give --pivots and --language, or a second model that translates back",
-                )
-            models *= 2 * len(pivots)
-        if len(models) % 2 or len(pivots) not in (0, len(models) // 2):
-            raise UsageError(
-                f"{len(models)} models and {len(pivots)} pivots do not form round trips",
-                remedy="give two models for every round trip, and one of --pivots for each or none",
-            )
-        return list(map(self._trip, models[::2], models[1::2], pivots or [None] * (len(models) // 2)))
+    def opened(self) -> Generator:
+        """The generator with its models."""
+        if self.generator not in GENERATORS:
+            raise UsageError(f"there is no generator `{self.generator}`", remedy=choice_of(self.generator, GENERATORS))
+        if self.generator == ROUND_TRIP:
+            from .round_trips import RoundTrips
 
-    def _trip(self, forward: str, backward: str, pivot: str | None) -> RoundTrip:
-        """Opens the models of a round trip, whose languages must meet."""
-        trip = RoundTrip(self._opened(forward, self.language, pivot), self._opened(backward, pivot, self.language))
-        there, back = ((item.model.config.source_lang, item.model.config.target_lang) for item in trip)
-        if any(map(are_different, there, back[::-1])):
-            raise UsageError(
-                f"no round trip: {forward} translates {'→'.join(map(str, there))}, but {backward} "
-                f"{'→'.join(map(str, back))}",
-                remedy="give a model into another language and one back for every round trip",
-            )
-        return trip
+            return RoundTrips.open(self.models, self.language, self.pivots, self._open_translator)
+        if len(self.models) != 1:
+            problem = f"the generator {self.generator} takes one model, not {len(self.models)}"
+            raise UsageError(problem, remedy="give one of --models, or --generator round-trip")
+        if self.generator != LLM:
+            from .seq2seq import Seq2SeqParaphraser
 
-    def _opened(self, name: str, source_lang: str | None, target_lang: str | None) -> Translator:
+            translator = self._open_translator(self.models[0], self.language, self.language)
+            return Seq2SeqParaphraser(translator, self.models[0], self.language)
+        shared: dict[str, Any] = {
+            "language": self.language,
+            "sampling": self.sampling,
+            "max_new_tokens": self.max_new_tokens,
+        }
+        if self.api is not None:
+            from .endpoint import Endpoint
+
+            return Endpoint(self.models[0], self.prompt, self.api, **shared)
+        from .chat_model import ChatModel
+
+        search = {"num_beams": self.options.num_beams, "device": self.device, "bf16": self.options.bf16}
+        return ChatModel(self.models[0], self.prompt, **shared, **search)
+
+    def _open_translator(self, name: str, source_lang: str | None, target_lang: str | None) -> Any:
         from ..translation.loading import load_translation_model
         from ..translation.translator import Translator
+        from .sampling import SamplingTranslator
 
-        languages = {"source_lang": source_lang, "target_lang": target_lang}
-        return Translator(*load_translation_model(name, device=self.device, **languages), self.options)
+        prefix = self.task_prefix
+        if self.generator != ROUND_TRIP and prefix is None:
+            prefix = configured_prefix(name)
+        model, tokenizer = load_translation_model(
+            name, device=self.device, source_lang=source_lang, target_lang=target_lang, task_prefix=prefix
+        )
+        options = dataclasses.replace(self.options, num_return_sequences=self.candidates_asked)
+        if self.sampling is None:
+            return Translator(model, tokenizer, options)
+        return SamplingTranslator(model, tokenizer, options, self.sampling)
+
+    @property
+    def candidates_asked(self) -> int:
+        """How many candidates the generator is asked for."""
+        by_default = self.options.num_beams if self.sampling is None and self.api is None else 2 * self.num
+        return self.num_candidates or by_default
 
     @cached_property
     def used_encoder(self) -> str | None:
         """The encoder that measures similarity; None if there is none for the language."""
-        language = self.trips[0].forward.model.config.source_lang or self.language
+        language = self.opened.language
         is_english = language is not None and not are_different(language, "en")
         return self.encoder or (BUILTIN if is_english else None)
 
@@ -184,36 +159,58 @@ class Paraphraser(BatchFunction):
     def _measures(self) -> Measures:
         return Measures(encoder=self.used_encoder, **({} if self.device is None else {"device": self.device}))
 
-    def _measured(self, pairs: list[dict[str, Any]]) -> pa.Table:
+    def _measured(self, pairs: Sequence[Mapping[str, Any]]) -> pa.Table:
         names = ["overlap", "bleu", "edit_distance", *([] if self.used_encoder is None else ["similarity"])]
-        return add_measures(pa.Table.from_pylist(pairs, schema=BACK_TRANSLATED), names, measures=self._measures)
+        return add_measures(pa.Table.from_pylist(pairs, schema=self.opened.schema), names, measures=self._measures)
 
     def check_kept(self) -> None:
-        """Checks that no column to keep has the name of one of the pairs, or of what becomes one."""
+        """Checks that no column to keep has the name of a column of the pairs, or of a measure."""
         own = {*SENTENCES.names, *self._measured([]).column_names} if self.keep else {}
         for name in self.keep:
             if name in own:
                 raise UsageError(f"--keep-columns `{name}` is a column of the pairs", remedy="rename it in the input")
 
+    def __call__(self, sentences: Any, num: int | None = None) -> Any:
+        """Paraphrases sentences.
+
+        Args:
+            sentences: A sentence or several; or, as in a job over rows, a table with the columns `id` and `sentence`.
+            num: Maximum number of paraphrases per sentence, if it is not the one of the constructor.
+
+        Returns:
+            The paraphrases of each sentence, the best first; of a table the table of the pairs.
+        """
+        if isinstance(sentences, pa.Table | Mapping):
+            return super().__call__(sentences)
+        texts = list_of_texts(sentences)
+        paraphrases: list[list[str]] = [[] for _ in texts]
+        for start in range(0, len(texts), _SENTENCES_PER_CALL):
+            part = texts[start : start + _SENTENCES_PER_CALL]
+            rows = {"id": [str(start + index) for index in range(len(part))], "sentence": part}
+            pairs, _ = self._paraphrase(pa.table(rows, schema=SENTENCES), num or self.num)
+            for pair in pairs.to_pylist():
+                paraphrases[int(pair["id"])].append(pair["sentence2"])
+        return paraphrases
+
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs of rows with `id` and `sentence`, with their measures, in the order of rows and ranks.
 
-        The report has the numbers named in :attr:`COUNTS`, and as `skipped` the `id` of every sentence without a
-        paraphrase and the `reason`.
+        The report has the numbers named in :attr:`COUNTS` and :attr:`NO_PARAPHRASES`, and as `skipped` the `id` of
+        every sentence without a paraphrase and the `reason`.
         """
+        return self._paraphrase(table, self.num, progress)
+
+    def _paraphrase(self, table: pa.Table, num: int, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         rows = table.select(SENTENCES.names).to_pylist()
-        candidates, reasons = self._candidates([row["sentence"] or "" for row in rows])
-        counts = Counter(dict.fromkeys(self.COUNTS, 0))
-        counts.update(sentences=len(rows), candidates=sum(map(len, candidates)))
+        sentences = [row["sentence"] or "" for row in rows]
+        outcomes = self.opened.candidates(sentences, self.candidates_asked, progress=progress)
+        counts = Counter(dict.fromkeys([*self.COUNTS, *self.NO_PARAPHRASES], 0))
+        counts["sentences"] = len(rows)
         pairs: list[dict[str, Any]] = []
-        for index, (row, found) in enumerate(zip(rows, candidates, strict=True)):
-            for text, candidate in found.items():
-                if text == normalize_words(row["sentence"]):
-                    counts["copies"] += 1
-                elif is_loop(candidate["sentence2"]) and not is_loop(row["sentence"]):
-                    counts["loops"] += 1
-                else:
-                    pairs.append({"index": index, "id": row["id"], "sentence1": row["sentence"], **candidate})
+        for index, (row, outcome) in enumerate(zip(rows, outcomes, strict=True)):
+            for candidate in self._usable(sentences[index], outcome, counts):
+                pair = {"index": index, "id": row["id"], "sentence1": row["sentence"], "sentence2": candidate.text}
+                pairs.append({**pair, **candidate._asdict()})
         measured = self._measured(pairs)
         kept: list[list[dict[str, Any]]] = [[] for _ in rows]
         for pair, measures in zip(pairs, measured.to_pylist(), strict=True):
@@ -223,211 +220,47 @@ class Paraphraser(BatchFunction):
                 counts["dissimilar"] += 1
             else:
                 kept[pair["index"]].append({**pair, **measures})
-        chosen = [pair for own in kept for pair in self._diverse(own)]
+        chosen = [pair for own in kept for pair in rank_diverse(own, num, self.min_similarity)]
         counts["pairs"] = len(chosen)
         skipped = [
-            {"id": row["id"], "reason": "no candidate is left" if found else reason}
-            for row, own, found, reason in zip(rows, kept, candidates, reasons, strict=True)
+            {"id": row["id"], "reason": outcome if isinstance(outcome, str) else "no candidate is left"}
+            for row, own, outcome in zip(rows, kept, outcomes, strict=True)
             if not own
         ]
-        progress(table.num_rows)
-        made = pa.Table.from_pylist(chosen, schema=measured.schema)
+        result = pa.Table.from_pylist(chosen, schema=measured.schema)
         indices = pa.array([pair["index"] for pair in chosen], pa.int64())
         for name in self.keep:
-            made = made.append_column(name, table.column(name).take(indices))
-        return made, {**counts, "skipped": skipped}
+            result = result.append_column(name, table.column(name).take(indices))
+        return result, {**counts, "skipped": skipped}
 
-    def _candidates(self, sentences: Sequence[str]) -> tuple[list[dict[str, dict[str, Any]]], list[str]]:
-        """Returns the candidates of every sentence by their normalised texts, and why there are none."""
-        candidates: list[dict[str, dict[str, Any]]] = [{} for _ in sentences]
-        reasons = ["no translation comes back"] * len(sentences)
-        for trip in self.trips:
-            there = trip.forward.nbest_lists(sentences, trip.forward.model.config.source_lang)
-            pivots = list(dict.fromkeys(item.text for nbest in there if not isinstance(nbest, str) for item in nbest))
-            back = dict(zip(pivots, trip.backward.nbest_lists(pivots, trip.pivot), strict=True))
-            for index, nbest in enumerate(there):
-                if isinstance(nbest, str):
-                    reasons[index] = nbest
-                    continue
-                for pivot in nbest:
-                    returned = back[pivot.text]
-                    for item in [] if isinstance(returned, str) else returned:
-                        log_prob = pivot.log_prob + item.log_prob - math.log(len(self.trips))
-                        way = {"source": pivot.text, "source_lang": trip.pivot, "best": log_prob, "log_prob": log_prob}
-                        way |= {"num_tokens": item.num_tokens, "num_pivot_tokens": pivot.num_tokens}
-                        _add(candidates[index], {"sentence2": item.text, "rank": 0, **way})
-        return candidates, reasons
-
-    def _diverse(self, pairs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Chooses pairs greedily: likely, alike in meaning, and in other words than the sentence and those chosen."""
-        left = [{**pair, "ngrams": _ngrams(pair["sentence2"])} for pair in pairs]
-        seen = [_ngrams(pairs[0]["sentence1"])] if pairs else []
-        chosen: list[dict[str, Any]] = []
-
-        def value(pair: dict[str, Any]) -> tuple[float, float]:
-            probability = math.exp(pair["log_prob"] / (pair["num_tokens"] + pair["num_pivot_tokens"] + 2))
-            # What is hardly similar enough is often an error, which is also what differs most.
-            likeness = pair["similarity"] - self.min_similarity if "similarity" in pair else 1.0
-            return probability * likeness * min(_distance(pair["ngrams"], other) for other in seen), pair["log_prob"]
-
-        while left and len(chosen) < self.num:
-            best = max(left, key=value)
-            left.remove(best)
-            seen.append(best["ngrams"])
-            chosen.append({**best, "rank": len(chosen)})
-        return chosen
+    def _usable(self, sentence: str, outcome: list[Candidate] | str, counts: Counter[str]) -> list[Candidate]:
+        """Returns the distinct candidates that may be paraphrases, and counts the others by their kind."""
+        distinct: dict[str, Candidate] = {}
+        for candidate in [] if isinstance(outcome, str) else outcome:
+            text = normalize_words(candidate.text)
+            if not text:
+                counts["empty"] += 1
+            elif not candidate.is_finished:
+                counts["unfinished"] += 1
+            else:
+                distinct.setdefault(text, candidate)
+        counts["candidates"] += len(distinct)
+        usable = []
+        for text, candidate in distinct.items():
+            if text == normalize_words(sentence):
+                counts["copies"] += 1
+            elif self.opened.writes_freely and is_refusal(candidate.text, sentence):
+                counts["refusals"] += 1
+            elif is_loop(candidate.text) and not is_loop(sentence):
+                counts["loops"] += 1
+            elif self.opened.writes_freely and is_other_language(candidate.text, sentence):
+                counts["other_language"] += 1
+            else:
+                usable.append(candidate)
+        return usable
 
 
-def _add(candidates: dict[str, dict[str, Any]], new: dict[str, Any]) -> None:
-    """Adds a way to a candidate; its text is that of the likeliest way."""
-    text = normalize_words(new["sentence2"])
-    old = candidates.get(text)
-    if old is not None:
-        total = float(np.logaddexp(old["log_prob"], new["log_prob"]))
-        new = {**(new if new["best"] > old["best"] else old), "log_prob": total}
-    if text:
-        candidates[text] = new
-
-
-def _ngrams(text: str) -> Counter[tuple[str, ...]]:
-    """Counts words and pairs of words."""
-    words = normalize_words(text).split()
-    return Counter([(word,) for word in words]) + Counter(itertools.pairwise(words))
-
-
-def _distance(one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> float:
-    return 1.0 - 2.0 * (one & other).total() / max(1, one.total() + other.total())
-
-
-def paraphrase(
-    sentences: str | Sequence[str], *, models: str | Sequence[str], num: int = 5, **settings: Any
-) -> list[list[str]]:
-    """Paraphrases sentences by a round trip through another language, or several.
-
-        paraphrase(["How are you?"], models=["Helsinki-NLP/opus-mt-en-fr", "Helsinki-NLP/opus-mt-fr-en"])
-
-    Args:
-        sentences: The sentences; a single one is a list of one.
-        models: For every round trip the model into another language and the one back; or one model of several
-            languages.
-        num: Paraphrases of a sentence, at most.
-        **settings: Other settings of :func:`paraphrase_file`, such as `pivots`, `num_beams` or `min_similarity`.
-
-    Returns:
-        The paraphrases of every sentence, a likely and different one first; none where no candidate is left.
-    """
-    from ..tokenization.fast_tokenize import list_of_texts
-
-    texts = list_of_texts(sentences)
-    chosen = [models] if isinstance(models, str | os.PathLike) else list(models)
-    checked = ParaphraseSettings(models=chosen, input="sentences", output="none", num=num, **settings)
-    checked.check()
-    function = checked.paraphraser(checked.device)
-    found: list[list[str]] = [[] for _ in texts]
-    for start in range(0, len(texts), checked.shard_size):
-        part = texts[start : start + checked.shard_size]
-        rows = {"id": [str(start + index) for index in range(len(part))], "sentence": part}
-        for pair in function(pa.table(rows, schema=SENTENCES)).to_pylist():
-            found[int(pair["id"])].append(pair["sentence2"])
-    return found
-
-
-@recipe(ParaphraseSettings)
-def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
-    """Paraphrases the sentences of a file or data folder by round trips through other languages.
-
-    A job that was killed is continued with `resume`; the bytes are the same.
-
-    Returns:
-        The data folder of the pairs; with `shard`, while parts are missing, that of the incomplete work.
-    """
-    kept = list(dict.fromkeys(columns_named(settings.keep_columns, ())))
-    settings = dataclasses.replace(settings, keep_columns=kept)
-    function = settings.paraphraser(settings.device or (None if settings.computes_here else "cpu"))
-    output = ShardedOutput(
-        settings.output,
-        settings,
-        command="paraphrase",
-        inputs=[*settings.models, settings.input, *([settings.encoder] if settings.encoder else [])],
-        resume=settings.resume,
-        job={"bf16": function.options.bf16},
-        free=["device", "precision"],
-    )
-    here = settings.here(function)
-    encoder, trips = here.used_encoder, here.trips
-    here.check_kept()
-    if encoder is None:
-        log("similarity is not measured: the built-in encoder knows only English; choose another with --encoder")
-    with output:
-        if output.finished:
-            return DataFolder(output.target)
-        output.begin()
-        try:
-            sentences = _sentences(settings, output.work)
-        except HfParaphraseError:
-            # No part has begun without them.
-            output.discard()
-            raise
-        shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
-        job = ShardJob(sentences, {"train": function}, settings.shard_size)
-        output.run(job, output.own(shards), what="paraphrase", unit="sentence")
-        if not output.is_whole(shards):
-            return DataFolder(output.current)
-        pivots, models = [trip.pivot for trip in trips], [model_name(model) for model in settings.models]
-        models = models * 2 * len(pivots) if len(models) == 1 else models
-        values = {
-            "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
-            "settings": settings.record(),
-            "trips": list(zip(models[::2], models[1::2], pivots, strict=True)),
-        }
-        results = merge_reports(output.current, reports(shards, output.current), function.COUNTS) | {
-            "search": dataclasses.asdict(function.options),
-            "encoder": None if encoder is None else model_name(encoder),
-            "pivots": pivots,
-        }
-        finish_pairs(output, results, "paraphrased", values)
-    log(
-        f"of {results['candidates']:,} candidates {results['copies']:,} are copies, {results['near_copies']:,} "
-        f"near-copies, {results['loops']:,} loops, {results['dissimilar']:,} dissimilar"
-    )
-    return DataFolder(output.target)
-
-
-def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
-    """Returns the sentences, numbered from 0, as a data folder, which is written where it is not there yet."""
-    folder = work / "sentences"
-    if folder.is_dir():
-        return DataFolder(folder)
-    schema, tables = _opened(settings)
-    temporary = folder.with_name(f"{folder.name}.{os.urandom(4).hex()}")
-    write_split(temporary, "train", _numbered(tables, schema, settings.max_sentences), schema)
-    with suppress(OSError):  # another part of the job was faster
-        temporary.rename(folder)
-    return DataFolder(folder)
-
-
-def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
-    """Opens the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
-    path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
-    if path.is_file() and kind_of_rows(path) is None:
-        require_columns(["sentence"], [*wanted, *settings.keep_columns], settings.input)
-        return SENTENCES, (pa.table({"sentence": lines}) for lines in lines_of_file(path))
-    rows = open_rows(settings.input, settings.split, roles=())
-    (column, *_) = rows.text_columns(wanted)
-    names = [column, *settings.keep_columns]
-    schema = pa.schema([*SENTENCES, *map(rows.require(*settings.keep_columns).field, settings.keep_columns)])
-    if next(rows.tables(names, stop=1), None) is None:
-        raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
-    return schema, (table.rename_columns(schema.names[1:]) for table in rows.tables(names))
-
-
-def _numbered(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:
-    """Numbers rows from 0, and ends after so many."""
-    count = 0
-    for table in tables:
-        table = table if most is None else table.slice(0, most - count)
-        ids = pa.array([str(count + index) for index in range(table.num_rows)], pa.string())
-        yield pa.table([ids, *table.columns], schema.names).cast(schema)
-        count += table.num_rows
-        if count == most:
-            return
+def configured_prefix(name: str) -> str:
+    """Returns the prefix in the configuration of a model; empty if there is none."""
+    path = model_folder(name, any_type=True) / "config.json"
+    return str((read_json_object(path, ModelError) if path.is_file() else {}).get("prefix") or "")

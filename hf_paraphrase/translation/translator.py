@@ -116,7 +116,7 @@ class Translator:
             reference_ids = self.tokenizer(text_target=list(references), add_special_tokens=False)["input_ids"]
 
         def search(indices: list[int]) -> list[list[Hypothesis] | str]:
-            return self._searched(
+            return self.search_batch(
                 [input_ids[index] for index in indices],
                 None if reference_ids is None else [reference_ids[index] for index in indices],
             )
@@ -128,7 +128,7 @@ class Translator:
                 progress(len(indices))
         return outcomes
 
-    def _searched(
+    def search_batch(
         self, input_ids: list[list[int]], references: list[Sequence[int]] | None
     ) -> list[list[Hypothesis] | str]:
         """Searches for a batch; where there is not enough memory for it, sentence by sentence."""
@@ -151,7 +151,7 @@ class Translator:
         if len(input_ids) == 1:
             return ["the search ran out of memory"]
         alone = [None] * len(input_ids) if references is None else [[own] for own in references]
-        return [self._searched([ids], own)[0] for ids, own in zip(input_ids, alone, strict=True)]
+        return [self.search_batch([ids], own)[0] for ids, own in zip(input_ids, alone, strict=True)]
 
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:

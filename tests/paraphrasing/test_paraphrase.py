@@ -14,7 +14,8 @@ from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import SENTENCES
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.paraphrasing.paraphraser import Paraphraser, RoundTrip
+from hf_paraphrase.paraphrasing.paraphraser import Paraphraser
+from hf_paraphrase.paraphrasing.round_trips import RoundTrip, RoundTrips
 from hf_paraphrase.translation.beam_search import Hypothesis
 
 LANGUAGES = {"language": "eng_Latn", "pivots": ["fra_Latn", "deu_Latn"]}
@@ -30,8 +31,9 @@ class Table:
         self.lists = lists
         self.asked = []
 
-    def nbest_lists(self, sources, language=None):
+    def nbest_lists(self, sources, language=None, *, progress=lambda _: None):
         self.asked += sources
+        progress(len(sources))
         return [
             [Hypothesis(text, log_prob, len(text.split()), True) for text, log_prob in self.lists[source].items()]
             if source in self.lists
@@ -43,9 +45,8 @@ class Table:
 def made(*trips, num=5, **settings):
     """A paraphraser over tables: for each round trip the lists there and those back."""
     function = Paraphraser(("a", "b") * len(trips), num=num, **{"min_similarity": -1.0, **settings})
-    function.__dict__["trips"] = [
-        RoundTrip(Table("en", "fr", there), Table("fr", "en", back)) for there, back in trips
-    ]
+    opened = [RoundTrip(Table("en", "fr", there), Table("fr", "en", back)) for there, back in trips]
+    function.__dict__["opened"] = RoundTrips(opened)
     return function
 
 
@@ -63,12 +64,16 @@ def test_every_way_to_a_text_counts_and_round_trips_are_averaged():
     pairs, report = reported(function, ["a big dog", "big dogs"])
     rows = {row["sentence2"]: row for row in pairs.to_pylist() if row["id"] == "0"}
     expected = math.log((math.exp(-1.5) + math.exp(-2.1) + math.exp(-2.2)) / 2)
-    assert rows["a large hound"]["log_prob"] == pytest.approx(expected)
+    assert rows["a large hound"]["round_trip_log_prob"] == pytest.approx(expected)
     assert rows["a large hound"]["source"] == "x", "the likeliest way"
-    assert rows["huge dogs"]["log_prob"] == pytest.approx(-4.0 - math.log(2))
+    assert rows["huge dogs"]["round_trip_log_prob"] == pytest.approx(-4.0 - math.log(2))
+    assert [rows[text]["log_prob"] for text in ("a large hound", "huge dogs")] == [-0.5, -3.0], "of sentence2 alone"
+    assert [rows["huge dogs"][name] for name in ("num_tokens", "num_pivot_tokens")] == [2, 1]
     assert set(rows) == {"a large hound", "huge dogs"}
     assert (report["candidates"], report["pairs"], report["skipped"]) == (4, 4, [])
-    assert function.trips[0].backward.asked == ["x", "y"], "a translation of two sentences is translated back once"
+    assert function.opened.trips[0].backward.asked == ["x", "y"], (
+        "a translation of two sentences is translated back once"
+    )
 
 
 def test_copies_loops_near_copies_and_dissimilar_texts_are_counted_and_left_out():
@@ -112,7 +117,7 @@ def test_likely_similar_and_different_paraphrases_come_first(sentence, back, num
 def test_the_built_in_encoder_is_for_english():
     for language, encoder, used in (("en", None, "builtin"), ("de", None, None), ("de", "e", "e")):
         function = Paraphraser(("a", "b"), encoder=encoder)
-        function.__dict__["trips"] = [RoundTrip(Table(language, "fr", {}), Table("fr", language, {}))]
+        function.__dict__["opened"] = RoundTrips([RoundTrip(Table(language, "fr", {}), Table("fr", language, {}))])
         assert function.used_encoder == used
 
 
@@ -164,7 +169,7 @@ def test_columns_of_labelled_data_are_kept(model, tmp_path, capsys):
 
 
 def test_a_column_to_keep_that_cannot_be_kept_is_refused_before_any_translation(model, tmp_path, monkeypatch):
-    monkeypatch.setattr(Paraphraser, "_candidates", lambda *_: pytest.fail("translated"))
+    monkeypatch.setattr(RoundTrips, "candidates", lambda *_, **__: pytest.fail("translated"))
     pq.write_table(pa.table({"text": TEXTS, "overlap_1": [1] * len(TEXTS)}), tmp_path / "rows.parquet")
     options = {**LANGUAGES, **COMMON, "models": model, "input": str(tmp_path / "rows.parquet")}
     for name, problem in (("overlap_1", "--keep-columns `overlap_1` is a col"), ("other", "missing column other")):
@@ -189,10 +194,10 @@ def test_sentences_come_from_standard_input(model, tmp_path, capfd):
 
 def test_languages_that_do_not_meet_are_refused(monkeypatch):
     languages = {"there": ("en", "fr"), "from_de": ("de", "en"), "into_de": ("fr", "de")}
-    monkeypatch.setattr(Paraphraser, "_opened", lambda self, name, *_: Table(*languages[name], {}))
+    monkeypatch.setattr(Paraphraser, "_open_translator", lambda self, name, *_: Table(*languages[name], {}))
     for back in ("from_de", "into_de"):
         with pytest.raises(UsageError, match=rf"no round trip: there translates en→fr, but {back} "):
-            _ = Paraphraser(("there", back)).trips
+            _ = Paraphraser(("there", back)).opened
 
 
 def test_inputs_without_sentences_are_one_line(model, tmp_path):

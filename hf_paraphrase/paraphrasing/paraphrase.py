@@ -1,0 +1,345 @@
+"""The recipe of the verb `paraphrase`: sentences in, a data folder of pairs with paraphrases out."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ..artefacts.hub_models import model_name
+from ..artefacts.provenance import inherited_metadata
+from ..data.folder import DataFolder, write_split
+from ..data.rows import open_rows
+from ..data.schema import SENTENCES, columns_named, require_columns
+from ..data.sentences import lines_of_file
+from ..data.text_blocks import DEFAULT_COLUMNS, kind_of_rows
+from ..errors import HfParaphraseError, InputError, UsageError
+from ..jobs.pair_output import finish_pairs, merge_reports
+from ..jobs.sharded_output import ShardedOutput
+from ..jobs.shards import REPORTS, ShardJob, cut, reports
+from ..messages import log
+from ..settings import recipe, seed_setting, setting
+from ..translation.search_settings import SearchJobSettings
+from .generators import (
+    API_KEY_VARIABLE,
+    GENERATORS,
+    LLM,
+    ROUND_TRIP,
+    SENTENCE,
+    SEQ2SEQ,
+    ApiOptions,
+    SamplingOptions,
+    check_prompt,
+)
+from .paraphraser import Paraphraser
+
+_LLM = {"generator": LLM}
+_HOW_TO_ASK = ("api_key_variable", "api_workers", "requests_per_minute", "api_timeout", "api_retries")
+_OF_SAMPLING = ("temperature", "top_p", "top_k")
+
+
+@dataclass(kw_only=True)
+class GeneratorSettings(SearchJobSettings):
+    """Which model proposes paraphrases, and how."""
+
+    GROUP = "generator"
+
+    models: list[str] = setting(
+        "for round trips a translation model and one that translates back, for each, or one multilingual model; for "
+        "the other generators one model: a folder, a name on the Hub, or its name at the endpoint",
+        names=["--models", "--model"],
+        path=True,
+    )
+    generator: str = setting(
+        "what proposes paraphrases: round-trip (translation into another language and back), seq2seq (a T5 or BART "
+        "model that was trained to paraphrase), llm (a decoder-only model with a chat template)",
+        ROUND_TRIP,
+        choices=GENERATORS,
+    )
+    language: str | None = setting(
+        "language of the sentences: its code in a multilingual model, such as eng_Latn, or else such as en",
+        None,
+        names=["--language", "--lang"],
+    )
+    pivots: list[str] = setting(
+        "code of the pivot language, one for every round trip", [], only_with={"generator": ROUND_TRIP}
+    )
+    task_prefix: str | None = setting(
+        "text to put before every sentence, such as `paraphrase: ` [default: the prefix in the model's configuration]",
+        None,
+        only_with={"generator": SEQ2SEQ},
+    )
+    prompt: str | None = setting(
+        f"text file with the message to the chat model, with {SENTENCE} for the sentence [default: asks for one "
+        "paraphrase in the same language]",
+        None,
+        path=True,
+        only_with=_LLM,
+    )
+    max_new_tokens: int = setting("maximum length of an answer in tokens", 128, at_least=1, only_with=_LLM)
+    num_beams: int = setting(
+        "beam width; in round trips of both directions: N translations, each with N translations back", 5, at_least=1
+    )
+    num_candidates: int | None = setting(
+        "candidates per sentence, before they are filtered; in a round trip translations in each direction [default: "
+        "the beam width, or twice --num where tokens are sampled]",
+        None,
+        at_least=1,
+    )
+    do_sample: bool = setting(
+        "sample tokens instead of searching for the most probable text; what is drawn for a sentence depends on the "
+        "sentence and --seed alone; an endpoint always samples",
+        False,
+    )
+    temperature: float = setting("divides the logits before tokens are sampled", 1.0, above=0)
+    top_p: float = setting(
+        "sample from the most probable tokens that have this probability together", 1.0, above=0, at_most=1
+    )
+    top_k: int = setting("sample from the K most probable tokens; 0 for all", 0, at_least=0)
+    seed: int = seed_setting("seed of sampling")
+    api_base: str | None = setting(
+        "URL of an OpenAI-compatible endpoint, such as http://localhost:8000/v1, that runs the chat model",
+        None,
+        only_with=_LLM,
+    )
+    api_key_variable: str = setting(
+        "environment variable that holds the key of the endpoint", API_KEY_VARIABLE, only_with="api_base"
+    )
+    api_workers: int = setting("requests at a time", 4, at_least=1, only_with="api_base")
+    requests_per_minute: float | None = setting(
+        "maximum number of requests per minute", None, above=0, only_with="api_base"
+    )
+    api_timeout: float = setting("seconds to wait for an answer", 60.0, above=0, only_with="api_base")
+    api_retries: int = setting(
+        "repetitions of a request that fails for the moment (status 429 or 5xx, no answer, no chat completion)",
+        5,
+        at_least=0,
+        only_with="api_base",
+    )
+
+    def check(self) -> None:
+        """Checks that the settings are valid."""
+        super().check()
+        samples = self.do_sample or self.api_base is not None
+        for name in _OF_SAMPLING:
+            if not samples and getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise UsageError(f"--{name.replace('_', '-')} is for sampling", remedy="give --do-sample too")
+        if not samples and (self.num_candidates or 0) > self.num_beams:
+            remedy = f"give at most {self.num_beams}, or --do-sample"
+            raise UsageError("--num-candidates is above --num-beams", remedy=remedy)
+
+    @property
+    def local_models(self) -> list[str]:
+        """The models that are read on this machine."""
+        return [] if self.api_base is not None else self.models
+
+    def generator_fields(self) -> dict[str, Any]:
+        """Returns the fields of a :class:`Paraphraser` that describe the generator."""
+        same = ("generator", "language", "pivots", "task_prefix", "num_candidates", "max_new_tokens")
+        fields: dict[str, Any] = {name: getattr(self, name) for name in same}
+        if self.do_sample:
+            fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
+        if self.api_base is not None:
+            fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
+            options = (self.api_workers, self.requests_per_minute, self.api_timeout, self.api_retries)
+            fields["api"] = ApiOptions(self.api_base, self.api_key_variable, *options)
+        if self.prompt is not None:
+            fields["prompt"] = _read_prompt(Path(self.prompt))
+        return fields
+
+
+def _read_prompt(path: Path) -> str:
+    try:
+        prompt = path.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the prompt: {error}", path=path, remedy="give a text file in UTF-8") from error
+    return check_prompt(prompt, path)
+
+
+@dataclass(kw_only=True)
+class ParaphraseSettings(GeneratorSettings):
+    """Paraphrase sentences with any generator, and keep paraphrases that are similar and worded differently."""
+
+    input: str = setting(
+        "sentences: lines of text, - for standard input; Parquet, CSV, JSON lines; a data folder",
+        path=True,
+        dataset=True,
+    )
+    output: str = setting("data folder for the pairs; it appears only when complete")
+    column: str | None = setting(
+        f"column of the sentences; if not given, the first of {', '.join(DEFAULT_COLUMNS)} that exists",
+        None,
+        names=["--column", "--columns"],
+    )
+    keep_columns: list[str] = setting("columns, such as label, to copy to every paraphrase of a row", [])
+    split: str = setting("split of the data folder", "train")
+    num: int = setting("maximum number of paraphrases per sentence", 5, at_least=1)
+    encoder: str | None = setting("encoder that measures similarity [default: builtin, for English]", None, path=True)
+    min_similarity: float = setting(
+        "minimum similarity of a paraphrase to its sentence; -1 keeps all", 0.7, at_least=-1, at_most=1
+    )
+    min_edit_distance: float = setting(
+        "minimum edit distance to its sentence, as a fraction of the characters", 0.15, at_least=0, at_most=1
+    )
+    max_sentences: int | None = setting("paraphrase only the first N sentences", None, at_least=1)
+    shard_size: int = setting("sentences per shard, the unit of work", 200, at_least=1)
+
+    def __post_init__(self) -> None:
+        """Replaces the word for standard input by the name of its file, which every recipe copies first."""
+        if self.input == "-":
+            self.input = "/dev/stdin"
+
+    def paraphraser(self, device: str | None) -> Paraphraser:
+        """Returns the batch function of these settings."""
+        names = ("num", "encoder", "min_similarity", "min_edit_distance")
+        given = {name: getattr(self, name) for name in names} | self.generator_fields()
+        options = self.options(device, num_return_sequences=self.num_beams)
+        return Paraphraser(tuple(self.models), options=options, device=device, keep=tuple(self.keep_columns), **given)
+
+
+def paraphrase(
+    sentences: str | Sequence[str], *, models: str | Sequence[str], num: int = 5, **settings: Any
+) -> list[list[str]]:
+    """Paraphrases sentences.
+
+    The models stay open for the next call with the same settings.
+
+    Args:
+        sentences: A sentence or several.
+        models: For round trips a model into another language and one back, for each, or one multilingual model; for
+            the other generators one model.
+        num: Maximum number of paraphrases per sentence.
+        **settings: Other settings of :func:`paraphrase_file`, such as `generator`, `pivots` or `min_similarity`.
+
+    Returns:
+        The paraphrases of each sentence, the best first; an empty list where no candidate is left.
+
+    Example:
+        >>> paraphrase(["How are you?"], models=["Helsinki-NLP/opus-mt-en-fr", "Helsinki-NLP/opus-mt-fr-en"])
+    """
+    chosen = [models] if isinstance(models, str | os.PathLike) else list(models)
+    checked = ParaphraseSettings(models=chosen, input="sentences", output="none", num=num, **settings)
+    checked.check()
+    folders = [Path(name) for name in [*checked.local_models, *filter(None, [checked.encoder])]]
+    files = sorted(path for folder in folders if folder.is_dir() for path in folder.iterdir())
+    times = tuple((str(path), path.stat().st_mtime_ns) for path in files)
+    return _kept_open(checked.paraphraser(checked.device), times)(sentences)
+
+
+@functools.lru_cache(maxsize=1)
+def _kept_open(paraphraser: Paraphraser, file_times: tuple[tuple[str, int], ...]) -> Paraphraser:
+    """Returns the paraphraser of the last call, with its open models, if its fields and files are the same."""
+    return paraphraser
+
+
+@recipe(ParaphraseSettings)
+def paraphrase_file(settings: ParaphraseSettings) -> DataFolder:
+    """Paraphrases the sentences of a file or data folder.
+
+    A job that was killed is continued with `resume`; the bytes are the same.
+
+    Returns:
+        The data folder of the pairs; with `shard`, while parts are missing, the folder of the incomplete work.
+    """
+    kept = list(dict.fromkeys(columns_named(settings.keep_columns, ())))
+    settings = dataclasses.replace(settings, keep_columns=kept)
+    function = settings.paraphraser(settings.device or (None if settings.computes_here else "cpu"))
+    output = ShardedOutput(
+        settings.output,
+        settings,
+        command="paraphrase",
+        inputs=[*settings.local_models, settings.input, *filter(None, [settings.encoder, settings.prompt])],
+        resume=settings.resume,
+        job={"bf16": function.options.bf16},
+        free=["device", "precision", *_HOW_TO_ASK],
+    )
+    here = settings.here(function)
+    encoder = here.used_encoder
+    here.check_kept()
+    if encoder is None:
+        log("similarity is not measured: the built-in encoder is for English; give --language en or an --encoder")
+    with output:
+        if output.finished:
+            return DataFolder(output.target)
+        output.begin()
+        try:
+            sentences = _sentences(settings, output.work)
+        except HfParaphraseError:
+            # No part has begun without them.
+            output.discard()
+            raise
+        if function.api is not None:
+            folder = str(output.checkpoint(REPORTS))
+            function = dataclasses.replace(function, api=dataclasses.replace(function.api, answers=folder))
+        shards = cut("train", sentences.count("train"), settings.shard_size, source="train")
+        job = ShardJob(sentences, {"train": function}, settings.shard_size)
+        output.run(job, output.own(shards), what="paraphrase", unit="sentence")
+        if not output.is_whole(shards):
+            return DataFolder(output.current)
+        described = here.opened.describe()
+        values = {
+            "license": inherited_metadata(settings.input)["license"] if Path(settings.input).is_dir() else None,
+            "settings": settings.record(),
+            "generator": {**dict.fromkeys(("trips", "model", "endpoint", "prefix", "prompt")), **described},
+            "sampling": None if function.sampling is None else dataclasses.asdict(function.sampling),
+            "round_trip": settings.generator == ROUND_TRIP,
+        }
+        results = merge_reports(
+            output.current, reports(shards, output.current), [*function.COUNTS, *function.NO_PARAPHRASES]
+        ) | {
+            "search": dataclasses.asdict(function.options),
+            "encoder": None if encoder is None else model_name(encoder),
+            "generator": {"name": settings.generator, **described},
+        }
+        finish_pairs(output, results, "paraphrased", values)
+    kinds = [name for name in [*function.COUNTS[3:], *function.NO_PARAPHRASES] if results[name]]
+    left_out = ", ".join(f"{results[name]:,} {name.replace('_', ' ')}" for name in kinds)
+    log(f"{results['candidates']:,} candidates; left out: {left_out or 'none'}")
+    return DataFolder(output.target)
+
+
+def _sentences(settings: ParaphraseSettings, work: Path) -> DataFolder:
+    """Returns the sentences, numbered from 0, as a data folder, which is written where it is not there yet."""
+    folder = work / "sentences"
+    if folder.is_dir():
+        return DataFolder(folder)
+    schema, tables = _opened(settings)
+    temporary = folder.with_name(f"{folder.name}.{os.urandom(4).hex()}")
+    write_split(temporary, "train", _numbered(tables, schema, settings.max_sentences), schema)
+    with suppress(OSError):  # another part of the job was faster
+        temporary.rename(folder)
+    return DataFolder(folder)
+
+
+def _opened(settings: ParaphraseSettings) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Opens the input: the schema of the sentences with the columns to keep, and their tables without numbers."""
+    path, wanted = Path(settings.input), [] if settings.column is None else [settings.column]
+    if path.is_file() and kind_of_rows(path) is None:
+        require_columns(["sentence"], [*wanted, *settings.keep_columns], settings.input)
+        return SENTENCES, (pa.table({"sentence": lines}) for lines in lines_of_file(path))
+    rows = open_rows(settings.input, settings.split, roles=())
+    (column, *_) = rows.text_columns(wanted)
+    names = [column, *settings.keep_columns]
+    schema = pa.schema([*SENTENCES, *map(rows.require(*settings.keep_columns).field, settings.keep_columns)])
+    if next(rows.tables(names, stop=1), None) is None:
+        raise InputError("there are no rows", path=settings.input, remedy="give a file or --split with some")
+    return schema, (table.rename_columns(schema.names[1:]) for table in rows.tables(names))
+
+
+def _numbered(tables: Iterable[pa.Table], schema: pa.Schema, most: int | None) -> Iterator[pa.Table]:
+    """Numbers rows from 0, and ends after so many."""
+    count = 0
+    for table in tables:
+        table = table if most is None else table.slice(0, most - count)
+        ids = pa.array([str(count + index) for index in range(table.num_rows)], pa.string())
+        yield pa.table([ids, *table.columns], schema.names).cast(schema)
+        count += table.num_rows
+        if count == most:
+            return
