@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from ..artefacts.model_loading import check_model_type, load_weights, open_token
 from ..data.batch_function import Progress, no_progress
 from ..text.normalization import is_blank
 from ..errors import ModelError
+from ..training.threads import in_threads, one_thread
 from .answers import paraphrases_in
 from .generators import SENTENCE, Candidate, Generator, SamplingOptions, check_prompt
 from .sampling import SeededDraw, until_end
@@ -64,13 +66,20 @@ class ChatModel(Generator):
         self, sentences: Sequence[str], num: int, *, progress: Progress = no_progress
     ) -> list[list[Candidate] | str]:
         """Asks for one sentence at a time, so that its answers do not depend on the others."""
-        outcomes: list[list[Candidate] | str] = []
-        with torch.inference_mode():
-            for sentence in sentences:
-                outcomes.append("empty source" if is_blank(sentence) else self._answers(sentence, num))
+
+        def ask(sentence: str) -> list[Candidate] | str:
+            return "empty source" if is_blank(sentence) else self._answers(sentence, num)
+
+        outcomes = []
+        # On a processor every thread works on a sentence of its own.
+        threads = torch.get_num_threads() if self.model.device.type == "cpu" else 1
+        with one_thread(), closing(in_threads(ask, sentences, threads)) as answered:
+            for outcome in answered:
+                outcomes.append(outcome)
                 progress(1)
         return outcomes
 
+    @torch.inference_mode()
     def _answers(self, sentence: str, num: int) -> list[Candidate] | str:
         messages = [{"role": "user", "content": self.prompt.replace(SENTENCE, sentence)}]
         ids = self.tokenizer.apply_chat_template(
