@@ -42,7 +42,8 @@ from .models import (
     SentenceClassifierConfig,
 )
 from .models.registry import register
-from .paraphrasing.paraphraser import Paraphraser, paraphrase
+from .paraphrasing.paraphraser import Paraphraser
+from .paraphrasing.run import paraphrase
 from .searching.index import SearchIndex
 from .searching.run import Searched
 from .searching.semantic_search import paraphrase_mining, semantic_search
@@ -670,11 +671,27 @@ def paraphrase_file(
     num_beams: int = 5,
     max_source_tokens: int = 250,
     resume: bool = False,
+    generator: str = "round-trip",
+    language: str | None = None,
+    pivots: str | Sequence[str] = ...,
+    task_prefix: str | None = None,
+    prompt: _Input | None = None,
+    max_new_tokens: int = 128,
+    num_candidates: int | None = None,
+    do_sample: bool = False,
+    temperature: float = 1.0,
+    top_p: float = 1.0,
+    top_k: int = 0,
+    seed: int = 0,
+    api_base: str | None = None,
+    api_key_variable: str = "OPENAI_API_KEY",
+    api_workers: int = 4,
+    requests_per_minute: float | None = None,
+    api_timeout: float = 60.0,
+    api_retries: int = 5,
     column: str | None = None,
     keep_columns: str | Sequence[str] = ...,
     split: str = "train",
-    language: str | None = None,
-    pivots: str | Sequence[str] = ...,
     num: int = 5,
     encoder: _Input | None = None,
     min_similarity: float = 0.7,
@@ -682,7 +699,7 @@ def paraphrase_file(
     max_sentences: int | None = None,
     shard_size: int = 200,
 ) -> DataFolder:
-    """Paraphrases the sentences of a file or data folder by round trips through other languages."""
+    """Paraphrases the sentences of a file or data folder."""
 
 def quickstart(
     *,

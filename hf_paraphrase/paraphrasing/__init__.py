@@ -1,6 +1,6 @@
 """Paraphrases of sentences: sentences go in, ranked pairs of a sentence and a paraphrase come out.
 
-Start at `paraphrase.py`, the recipe of the verb `paraphrase`, and `paraphraser.py`, which filters and ranks (`ranking.py`)
+Start at `run.py`, the recipe of the verb `paraphrase`, and `paraphraser.py`, which filters and ranks (`ranking.py`)
 the candidates of a generator (`generators.py`): `round_trips.py`, `seq2seq.py`, `chat_model.py`, `endpoint.py`.
 """
 
@@ -12,7 +12,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
         "generators": ["ApiOptions", "Candidate", "Generator", "SamplingOptions"],
-        "paraphrase": ["paraphrase", "paraphrase_file"],
         "paraphraser": ["Paraphraser"],
+        "run": ["paraphrase", "paraphrase_file"],
     },
 )

@@ -2,6 +2,8 @@
 
 from hf_paraphrase import paraphrase_file
 
-from .paraphraser import Paraphraser, paraphrase
+from .generators import ApiOptions, Candidate, Generator, SamplingOptions
+from .paraphraser import Paraphraser
+from .run import paraphrase
 
-__all__ = ["Paraphraser", "paraphrase", "paraphrase_file"]
+__all__ = ["ApiOptions", "Candidate", "Generator", "Paraphraser", "SamplingOptions", "paraphrase", "paraphrase_file"]

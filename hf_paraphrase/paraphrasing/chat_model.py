@@ -15,9 +15,9 @@ from ..artefacts.files import opening, read_json_object
 from ..artefacts.hub_models import model_folder, model_name
 from ..artefacts.model_loading import check_model_type, load_weights, open_tokenizer_folder
 from ..data.batch_function import Progress, no_progress
-from ..text.normalization import is_blank
 from ..errors import ModelError
-from ..training.threads import in_threads, one_thread
+from ..text.normalization import is_blank
+from ..threads import in_threads, one_thread
 from .answers import paraphrases_in
 from .generators import SENTENCE, Candidate, Generator, SamplingOptions, check_prompt
 from .sampling import SeededDraw, until_end
@@ -108,11 +108,14 @@ class ChatModel(Generator):
         answers = [until_end(row, self.ends) for row in sequences[:, ids.shape[1] :].tolist()]
         distinct = [list(answer) for answer in dict.fromkeys(map(tuple, answers))]
         texts = self.tokenizer.batch_decode(distinct, skip_special_tokens=True)
-        scores = self._log_probs(ids[0], distinct)
-        found = []
-        for text, log_prob, answer in zip(texts, scores, distinct, strict=True):
+        log_probs = self._log_probs(ids[0], distinct)
+        found: list[Candidate] = []
+        for text, log_prob, answer in zip(texts, log_probs, distinct, strict=True):
             ended = answer[-1] in self.ends
-            found += paraphrases_in(Candidate(text, log_prob, len(answer) - ended, is_finished=ended))
+            # Special tokens within an answer leave no trace in its text.
+            is_plain = not set(answer[: len(answer) - ended]) & set(self.tokenizer.all_special_ids)
+            scores = (log_prob, len(answer) - ended) if is_plain else (None, None)
+            found += paraphrases_in(Candidate(text, *scores, is_finished=ended))
         return found
 
     def _log_probs(self, prompt: torch.Tensor, answers: Sequence[Sequence[int]]) -> list[float]:

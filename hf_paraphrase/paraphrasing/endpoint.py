@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from ..data.batch_function import Progress, no_progress
-from ..text.normalization import is_blank
 from ..errors import ModelError
 from ..messages import log, shown_line, without_secrets
+from ..text.normalization import is_blank
 from .answers import paraphrases_in
 from .generators import SENTENCE, ApiOptions, Candidate, Generator, SamplingOptions, check_prompt
 
-_LONGEST_PAUSE = 60.0
+_REQUESTS_AT_A_TIME = 4
+_ATTEMPTS = 7
+_TIMEOUT, _LONGEST_PAUSE = 60.0, 60.0
+"""Seconds."""
 _LARGEST_SEED = 1 << 31
 _LARGEST_ANSWER = 1 << 24
 _PASSING = frozenset({408, 409, 425, 429, *range(500, 600)})
@@ -93,7 +96,7 @@ class Endpoint(Generator):
 
         outcomes: list[list[Candidate] | str] = []
         self._stopped.clear()
-        with ThreadPoolExecutor(self.options.workers) as pool:
+        with ThreadPoolExecutor(_REQUESTS_AT_A_TIME) as pool:
             try:
                 for outcome in pool.map(ask, range(len(sentences))):
                     outcomes.append(outcome)
@@ -127,7 +130,7 @@ class Endpoint(Generator):
     def _request(self, body: dict[str, Any]) -> list[tuple[str, bool]]:
         """Sends a request until it is answered, with growing pauses; returns at least one answer."""
         problem, pause = "", 0.0
-        for attempt in range(self.options.retries + 1):
+        for attempt in range(_ATTEMPTS):
             if self._stopped.wait(pause):
                 raise _RequestRefusedError("another request failed")
             self._wait_for_turn()
@@ -138,7 +141,7 @@ class Endpoint(Generator):
                 pause = _seconds_asked(error) or min(_LONGEST_PAUSE, 2.0**attempt)
             except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError, IndexError) as error:
                 problem, pause = _explain(error), min(_LONGEST_PAUSE, 2.0**attempt)
-            log(f"{self.options.base_url}: {problem}; attempt {attempt + 1} of {self.options.retries + 1}")
+            log(f"{self.options.base_url}: {problem}; attempt {attempt + 1} of {_ATTEMPTS}")
         remedy = "see that the endpoint runs, or give another --api-base; --resume keeps the answers received so far"
         raise ModelError(f"no usable answer: {problem}", path=self.options.base_url, remedy=remedy)
 
@@ -146,7 +149,7 @@ class Endpoint(Generator):
         request = urllib.request.Request(self.url, json.dumps(body).encode(), {"Content-Type": "application/json"})  # noqa: S310
         if key := os.environ.get(self.options.key_variable):
             request.add_unredirected_header("Authorization", f"Bearer {key}")
-        with self._opener.open(request, timeout=self.options.timeout) as response:
+        with self._opener.open(request, timeout=_TIMEOUT) as response:
             choices = json.loads(response.read(_LARGEST_ANSWER))["choices"]
         answers = [(choice["message"]["content"] or "", choice.get("finish_reason") != "length") for choice in choices]
         if not answers or not all(isinstance(text, str) for text, _ in answers):
@@ -216,5 +219,6 @@ class _KeptAnswers:
         """Keeps the answers for one sentence."""
         self.answers[index] = answers
         if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._lock, self._path.open("a", encoding="utf-8") as file:
                 file.write("\n" + json.dumps([index, answers]))

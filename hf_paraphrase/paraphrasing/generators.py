@@ -79,19 +79,13 @@ class ApiOptions:
 
     Attributes:
         base_url: The URL before `/chat/completions`.
-        workers: Number of requests at a time.
         requests_per_minute: Maximum rate; None for no limit.
-        timeout: Seconds to wait for an answer.
-        retries: Number of repetitions of a request that fails for the moment.
         answers: Folder for the answers received, which a resumed job reads; None keeps none.
     """
 
     base_url: str
     key_variable: str = API_KEY_VARIABLE
-    workers: int = 4
     requests_per_minute: float | None = None
-    timeout: float = 60.0
-    retries: int = 5
     answers: str | None = None
 
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 from ..artefacts.files import read_json_object
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
-from ..text.normalization import normalize_words
 from ..data.schema import SENTENCES
 from ..errors import ModelError, UsageError, choice_of
 from ..filtering.measuring import Measures, add_measures
+from ..text.normalization import normalize_words
 from ..tokenization.fast_tokenize import list_of_texts
 from ..translation.back_translation import is_loop
 from ..translation.bitext import are_different

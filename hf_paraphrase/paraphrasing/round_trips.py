@@ -10,8 +10,8 @@ import numpy as np
 
 from ..artefacts.hub_models import model_name
 from ..data.batch_function import Progress, no_progress
-from ..text.normalization import normalize_words
 from ..errors import UsageError
+from ..text.normalization import normalize_words
 from ..translation.bitext import are_different
 from ..translation.translator import Translator
 from .generators import ROUND_TRIP_PARAPHRASES, Candidate, Generator, SharedProgress

@@ -41,7 +41,7 @@ from .generators import (
 from .paraphraser import Paraphraser
 
 _LLM = {"generator": LLM}
-_HOW_TO_ASK = ("api_key_variable", "api_workers", "requests_per_minute", "api_timeout", "api_retries")
+_HOW_TO_ASK = ("api_base", "api_key_variable", "requests_per_minute")
 _OF_SAMPLING = ("temperature", "top_p", "top_k")
 
 
@@ -112,16 +112,8 @@ class GeneratorSettings(SearchJobSettings):
     api_key_variable: str = setting(
         "environment variable that holds the key of the endpoint", API_KEY_VARIABLE, only_with="api_base"
     )
-    api_workers: int = setting("requests at a time", 4, at_least=1, only_with="api_base")
     requests_per_minute: float | None = setting(
         "maximum number of requests per minute", None, above=0, only_with="api_base"
-    )
-    api_timeout: float = setting("seconds to wait for an answer", 60.0, above=0, only_with="api_base")
-    api_retries: int = setting(
-        "repetitions of a request that fails for the moment (status 429 or 5xx, no answer, no chat completion)",
-        5,
-        at_least=0,
-        only_with="api_base",
     )
 
     def check(self) -> None:
@@ -148,8 +140,7 @@ class GeneratorSettings(SearchJobSettings):
             fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
         if self.api_base is not None:
             fields["sampling"] = SamplingOptions(self.temperature, self.top_p, self.top_k, self.seed)
-            options = (self.api_workers, self.requests_per_minute, self.api_timeout, self.api_retries)
-            fields["api"] = ApiOptions(self.api_base, self.api_key_variable, *options)
+            fields["api"] = ApiOptions(self.api_base, self.api_key_variable, self.requests_per_minute)
         if self.prompt is not None:
             fields["prompt"] = _read_prompt(Path(self.prompt))
         return fields
