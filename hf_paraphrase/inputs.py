@@ -30,7 +30,7 @@ _SECONDS_TO_LOCK = 60
 
 @contextmanager
 def copied_inputs(settings: Any, names: Mapping[str, bool]) -> Iterator[None]:
-    """Replaces pipes, objects and datasets on the Hub in these fields by folders that exist while the block runs.
+    """Replace pipes, objects and datasets on the Hub in these fields by folders that exist while the block runs.
 
     A field is marked true if it may also name a dataset on the Hub.
     """
@@ -68,7 +68,7 @@ def _replace(value: Any, field: str, may_be_dataset: bool, stack: ExitStack) -> 
 
 
 def _is_rows(value: Any) -> bool:
-    """Returns whether a value holds rows: a table of any library, dictionaries, or splits of them."""
+    """Return whether a value holds rows: a table of any library, dictionaries, or splits of them."""
     if isinstance(value, list):
         return bool(value) and isinstance(value[0], Mapping) and not hasattr(value[0], "num_rows")
     if isinstance(value, Mapping):
@@ -77,7 +77,7 @@ def _is_rows(value: Any) -> bool:
 
 
 def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack) -> str:
-    """Makes a folder that stands for rows; what it says about them is what the record of an artefact hashes."""
+    """Make a folder that stands for rows; what it says about them is what the record of an artefact hashes."""
     folder = _temporary_folder(stack) / name
     folder.mkdir()
     (folder / "rows.json").write_text(json.dumps(about), encoding="utf-8")
@@ -87,7 +87,7 @@ def _stand_in(value: Any, name: str, about: Mapping[str, Any], stack: ExitStack)
 
 
 def _describe_rows(value: Any) -> dict[str, Any]:
-    """Returns the kind of rows, and the hash of those that are in memory or in files of their own."""
+    """Return the kind of rows, and the hash of those that are in memory or in files of their own."""
     if isinstance(value, Mapping):
         return {str(split): _describe_rows(rows) for split, rows in value.items()}
     about: dict[str, Any] = {"type": type(value).__name__}
@@ -102,7 +102,7 @@ def _describe_rows(value: Any) -> dict[str, Any]:
 
 
 def _plain_rows(value: Any, start: int, stop: int) -> Any:
-    """Returns rows as lists and dictionaries, which have one spelling."""
+    """Return rows as lists and dictionaries, which have one spelling."""
     if hasattr(value, "with_format"):
         return value.with_format("arrow")[start:stop].to_pylist()
     if hasattr(value, "iloc"):
@@ -112,7 +112,7 @@ def _plain_rows(value: Any, start: int, stop: int) -> Any:
 
 
 def _stand_in_for_repository(name: str, repository: tuple[str, str], stack: ExitStack) -> str:
-    """Makes the folder that stands for a dataset on the Hub, with what cards of models and data inherit from it."""
+    """Make the folder that stands for a dataset on the Hub, with what cards of models and data inherit from it."""
     import huggingface_hub
 
     if made := [folder for folder, given in OBJECTS.items() if given == name]:
@@ -139,7 +139,7 @@ def _save_model(value: Any, folder: Path) -> None:
 
 
 def _temporary_folder(stack: ExitStack) -> Path:
-    """Makes a folder that is removed with the stack, or by the next process if this one is killed."""
+    """Make a folder that is removed with the stack, or by the next process if this one is killed."""
     from filelock import FileLock, Timeout
 
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/.lock"):
@@ -154,7 +154,7 @@ def _temporary_folder(stack: ExitStack) -> Path:
 
 
 def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
-    """Splits `owner/name` or `owner/name/inner` into the name of a repository and the rest; None for what exists."""
+    """Split `owner/name` or `owner/name/inner` into the name of a repository and the rest; None for what exists."""
     if not isinstance(name, str) or os.path.lexists(name):
         return None
     parts = name.split("/")
@@ -173,7 +173,7 @@ def repository_of(name: str | os.PathLike[str]) -> tuple[str, str] | None:
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
-    """Returns whether a path is a pipe, a socket, a device or standard input, which can be read only once."""
+    """Return whether a path is a pipe, a socket, a device or standard input, which can be read only once."""
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116
     except (OSError, ValueError):

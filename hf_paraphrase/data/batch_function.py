@@ -21,14 +21,14 @@ Report = dict[str, Any]
 
 
 def no_progress(rows: int) -> None:
-    """Ignores progress."""
+    """Ignore progress."""
 
 
 class BatchFunction(ABC):
     """A job over rows, as the verbs, `datasets.Dataset.map` (batched) and Ray Data apply it to batches.
 
     A subclass is a frozen dataclass. Its fields are all that it takes along to another process, with the files of the
-    user that this one has imported; what it opens, a model above all, is a cached property, made once a process. As in
+    user that this one has imported; models are cached properties, opened once per process. As in
     the settings of the verbs a path object is taken for its name, and one string for a tuple of it.
     """
 
@@ -43,7 +43,7 @@ class BatchFunction(ABC):
                 object.__setattr__(self, field.name, tuple(names))
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Returns what the job makes of some rows: a table, or a dictionary of columns for a dictionary."""
+        """Apply the job to rows; a dictionary of columns gives another one."""
         if isinstance(table, Mapping):
             import pyarrow as pa
 
@@ -52,7 +52,7 @@ class BatchFunction(ABC):
 
     @abstractmethod
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns what the job makes of some rows, and the notes on them."""
+        """Apply the job to rows, and return the new rows and a report."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = [field.name for field in dataclasses.fields(self)]  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def _made_again(kind: type[BatchFunction], fields: Mapping[str, Any], files: lis
 
 
 def add_report(total: Report, report: Mapping[str, Any]) -> None:
-    """Adds the report of a batch to that of those before it: numbers add up, lists join, mappings by their keys."""
+    """Add the report of a batch to that of those before it: numbers add up, lists join, mappings by their keys."""
     for name, value in report.items():
         if isinstance(value, Mapping):
             add_report(total.setdefault(name, {}), value)

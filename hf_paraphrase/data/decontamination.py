@@ -75,7 +75,7 @@ class DecontaminationSettings(Settings):
     )
 
     def decontaminator(self, *columns: str) -> Decontaminator | None:
-        """Returns what leaves out the rows of which a column is matched; None if there are no evaluation sets."""
+        """Return the decontaminator of these settings; None without evaluation sets."""
         if not self.decontaminate:
             return None
         how = (self.decontaminate_ngrams, self.decontaminate_similarity, self.decontaminate_encoder)
@@ -98,13 +98,13 @@ class Decontaminator(BatchFunction):
         return load_fingerprints(self.sets, ngrams=self.ngrams, similarity=self.similarity, encoder=self.encoder)
 
     def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""
+        """Return the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""
         matched, counts = self.matched(table)
         progress(table.num_rows)
         return (table.filter(pa.array(~matched)) if matched.any() else table), {"contamination": counts}
 
     def matched(self, table: pa.Table, columns: Sequence[str] | None = None) -> tuple[np.ndarray, dict[str, int]]:
-        """Finds the rows that an evaluation set matches, as :meth:`Fingerprints.match` does, by these columns."""
+        """Find the rows that an evaluation set matches, as :meth:`Fingerprints.match` does, by these columns."""
         return self.fingerprints.match([table.column(name) for name in columns or self.columns])
 
 
@@ -124,7 +124,7 @@ class FingerprintSettings(Settings):
     overwrite: bool = setting("replace an existing file", False)
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if not self.output.endswith((".txt", ".txt.gz")):
             problem = "fingerprint: --output must end in .txt or .txt.gz"
@@ -133,7 +133,7 @@ class FingerprintSettings(Settings):
 
 @recipe(FingerprintSettings)
 def fingerprint(settings: FingerprintSettings) -> Fingerprints:
-    """Writes a list of fingerprints of evaluation sets, and returns those of each set."""
+    """Write a list of fingerprints of evaluation sets, and return those of each set."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
         read = load_fingerprints(settings.data)
         if old := {name: version for name, version in read.versions.items() if version < VERSION}:
@@ -151,7 +151,7 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
 def load_fingerprints(
     paths: Iterable[str | Path], *, ngrams: int | None = None, similarity: float | None = None, encoder: str = BUILTIN
 ) -> Fingerprints:
-    """Reads evaluation sets, or lists of fingerprints, and logs for each file how many sentences it has.
+    """Read evaluation sets, or list of fingerprints, and log for each file how many sentences it has.
 
     A path is a list of fingerprints (16 hexadecimal digits a line); a text file, of which every tab-separated field is
     a sentence; CSV, JSON, JSON lines, TMX or Parquet; or a folder of these. Rows are also compared by n-grams of
@@ -170,7 +170,7 @@ def load_fingerprints(
 
 
 def _files_of(path: Path) -> Iterator[tuple[str, Path]]:
-    """Lists the files with sentences, each with the name of its set; logs the others of a folder."""
+    """List the files with sentences, each with the name of its set; log the others of a folder."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --decontaminate")
     if not path.is_dir():
@@ -201,7 +201,7 @@ def _is_text(path: Path) -> bool:
 
 
 def _add_file(read: Fingerprints, name: str, path: Path) -> int:
-    """Adds the sentences or the fingerprints of a file to a set; returns and logs how many there are."""
+    """Add the sentences or the fingerprints of a file to a set; return and log their number."""
     if not _is_text(path):
         raise InputError("this is not a text file", path=path, remedy="give text, or a prepared data folder")
     raw = b"" if path.suffix == ".parquet" else b"".join(read_blocks(path))
@@ -223,7 +223,7 @@ def _add_file(read: Fingerprints, name: str, path: Path) -> int:
 
 
 def _sentences_of(path: Path, raw: bytes) -> pa.Array:
-    """Reads every sentence of a file: of Parquet the sides of pairs, the target side of bitext, or else all texts."""
+    """Read every sentence of a file: of Parquet the sides of pairs, the target side of bitext, or else all texts."""
     if path.suffix == ".parquet":
         folder = DataFolder(path, lists=True)
         kinds = {field.name: field.type for field in folder.schema()}
@@ -258,7 +258,7 @@ def _sentences_of(path: Path, raw: bytes) -> pa.Array:
 
 
 def _json_strings(lines: list[str]) -> Iterator[str]:
-    """Finds every string value, in a file that is one JSON value or one value a line."""
+    """Find every string value, in a file that is one JSON value or one value a line."""
     values: list[Any] = []
     try:
         values.append(json.loads("\n".join(lines)))

@@ -47,7 +47,7 @@ class DataFolder:
 
     @classmethod
     def open(cls, folder: Any) -> Self:
-        """Opens a folder, or returns one that is open already."""
+        """Open a folder, or return one that is open already."""
         return folder if isinstance(folder, cls) else cls(folder)
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class DataFolder:
         return os.fspath(self.path)
 
     def rows(self, split: str = "train") -> Rows:
-        """Opens a split."""
+        """Open a split."""
         if split not in self._rows:
             if split in self.splits or "." not in split:
                 self.require_all_shards(split)
@@ -67,7 +67,7 @@ class DataFolder:
         return self._rows[split]
 
     def require_all_shards(self, split: str) -> None:
-        """Checks that no shard of a split is missing."""
+        """Check that no shard of a split is missing."""
         names = [os.path.basename(str(file)) for file in self._layout.files.get(split, ())]  # noqa: PTH119
         shards = [match for name in names if (match := SHARD.fullmatch(name))]
         if shards and len(shards) == len(names) and len(shards) != (count := int(shards[-1]["count"])):
@@ -75,23 +75,23 @@ class DataFolder:
             raise InputError(problem, path=self.path, remedy="copy all")
 
     def schema(self, split: str = "train") -> pa.Schema:
-        """Returns the Arrow schema of a split; its metadata are the names of classes, where there are any."""
+        """Return the Arrow schema of a split; its metadata are the names of classes, where there are any."""
         return self.rows(split).schema
 
     def class_names(self, column: str, split: str = "train") -> list[str]:
-        """Returns the names of the classes 0, 1, … of a column; empty for any other column."""
+        """Return the names of the classes 0, 1, … of a column; empty for any other column."""
         return self.rows(split).class_names.get(column, [])
 
     def require(self, *columns: str, split: str = "train") -> pa.Schema:
-        """Returns the schema of a split, which has these columns."""
+        """Return the schema of a split, which has these columns."""
         return self.rows(split).require(*columns)
 
     def count(self, split: str = "train") -> int:
-        """Counts the rows of a split."""
+        """Count the rows of a split."""
         return self.rows(split).count()
 
     def sizes(self) -> list[dict[str, str | int]]:
-        """Returns the `name`, `num_examples` and `num_bytes` (before compression) of each split for a card."""
+        """Return the `name`, `num_examples` and `num_bytes` (before compression) of each split for a card."""
         opened = {split: self.rows(split) for split in self.splits}
         return [
             {"name": split, "num_examples": rows.count(), "num_bytes": rows.num_bytes()}
@@ -106,20 +106,20 @@ class DataFolder:
         batch_size: int = BATCH_ROWS,
         rows: np.ndarray | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Streams columns of a split, or of those of its rows (rows of the split,), bool, as record batches."""
+        """Stream columns of a split, or of those of its rows (rows of the split,), bool, as record batches."""
         return self.rows(split).batches(columns, batch_size=batch_size, keep=rows)
 
     def table(self, split: str = "train", columns: Sequence[str] | None = None) -> pa.Table:
-        """Reads a split, or some of its columns, into memory."""
+        """Read a split, or some of its columns, into memory."""
         return self.rows(split).read(columns)
 
     def row_range(self, split: str, start: int, stop: int, *, batch_size: int = BATCH_ROWS) -> Iterator[pa.Table]:
-        """Streams the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
+        """Stream the rows `start` to `stop` of a split in tables of `batch_size`, wherever its row groups end."""
         return self.rows(split).tables(start=start, stop=stop, size=batch_size)
 
 
 def check_split_name(name: str) -> str:
-    """Returns `name` if `datasets` takes it for a split."""
+    """Return `name` if `datasets` takes it for a split."""
     if not re.fullmatch(r"\w+(\.\w+)*", name, re.ASCII) or name == "all":
         raise UsageError(f"`{name}` is not a name for a split", remedy="letters, digits and _, e.g. train, dev, test")
     return name
@@ -134,7 +134,7 @@ def write_split(
     rows_per_shard: int = 1_000_000,
     repeating: Sequence[str] | None = None,
 ) -> int:
-    """Streams rows into the Parquet shards `data/SPLIT-*` of a folder; returns how many they are.
+    """Stream rows into the Parquet shards `data/SPLIT-*` of a folder; return how many they are.
 
     Columns are ordered and cast to the schema. For the `repeating` ones, all by default, a dictionary is built.
     """

@@ -32,12 +32,12 @@ _NEGATIVE = (
 
 
 def find_label(names: Iterable[str], sides: Iterable[str] = PAIRS.names) -> str | None:
-    """Finds the column of labels by its usual names; a side of the pairs is none."""
+    """Find the column of labels by its usual names; a side of the pairs is none."""
     return _find(names, sides, _LABELS)
 
 
 def find_score(names: Iterable[str], sides: Iterable[str] = PAIRS.names) -> str | None:
-    """Finds the column of scores by its usual names."""
+    """Find the column of scores by its usual names."""
     return _find(names, sides, _SCORES)
 
 
@@ -68,7 +68,7 @@ class PairLabels:
         self._names = list((class_names or {}).get(column, ()))
 
     def read(self, values: pa.Array | pa.ChunkedArray, start: int = 0) -> pa.Array:
-        """Reads labels; `start` is the number of their first row, for messages.
+        """Read labels; `start` is the number of their first row, for messages.
 
         Raises:
             InputError: If a value does not say whether a pair is a paraphrase.
@@ -84,7 +84,7 @@ class PairLabels:
         return labels
 
     def try_read(self, values: pa.Array | pa.ChunkedArray) -> tuple[pa.Array, np.ndarray]:
-        """Reads labels, and returns which rows have one that can be read, or none at all: (rows,), bool."""
+        """Read labels, and return which rows have one that can be read, or none at all: (rows,), bool."""
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         distinct = values.unique()
         meanings = [self._meaning(value) for value in distinct.to_pylist()]
@@ -114,7 +114,7 @@ class PairLabels:
 
 
 def require_label(names: Sequence[str], path: str) -> str:
-    """Finds the column of labels, or else of scores, which there must be."""
+    """Find the column of labels, or else of scores, which there must be."""
     if (name := find_label(names) or find_score(names)) is None:
         remedy = f"give pairs labelled 1 (paraphrase) or 0, or scored from 0 to 1; {columns_there(names)}"
         raise InputError("the pairs have no column `label` or `score`", path=path, remedy=remedy)

@@ -56,7 +56,7 @@ class Layout:
 
 
 def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> Layout:
-    """Finds the splits of a folder, a file, a URL, or a dataset on the Hub (`owner/name` or `owner/name/subset`).
+    """Find the splits of a folder, a file, a URL, or a dataset on the Hub (`owner/name` or `owner/name/subset`).
 
     Args:
         source: What `--pairs` and similar flags name.
@@ -85,7 +85,7 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
 
 
 def files_layout(files: Sequence[str | os.PathLike[str]]) -> Layout:
-    """Makes one split `train` of several files of one format."""
+    """Make one split `train` of several files of one format."""
     paths = [to_path(file) for file in files]
     for path in paths:
         if not path.is_file():
@@ -123,7 +123,7 @@ def _folder_layout(path: Path, subset: str | None) -> Layout:
 
 
 def _own_shards(path: Path) -> Layout | None:
-    """Lists the shards of a folder that `write_split` made, if nothing in it needs the rules of `datasets`."""
+    """List the shards of a folder that `write_split` made, if nothing in it needs the rules of `datasets`."""
     if (path / ".huggingface.yaml").exists() or not (path / "data").is_dir():
         return None
     files: dict[str, list[Path]] = {}
@@ -152,7 +152,7 @@ def _own_shards(path: Path) -> Layout | None:
 
 
 def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Reads the names of classes from `dataset_info`, as `prepare` writes them."""
+    """Read the names of classes from `dataset_info`, as `prepare` writes them."""
     infos = head.get("dataset_info") or []
     names: dict[str, list[str]] = {}
     for info in infos if isinstance(infos, list) else [infos]:
@@ -164,7 +164,7 @@ def _class_names_of_card(head: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def _resolved_layout(name: str, subset: str | None) -> Layout:
-    """Lets `datasets` find the files of a folder or of a dataset on the Hub."""
+    """Let `datasets` find the files of a folder or of a dataset on the Hub."""
     import datasets
 
     builder = datasets.load_dataset_builder(name, subset)
@@ -194,7 +194,7 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
 
 
 def _opened(file: str) -> Any:
-    """Returns a local path, or a file of the Hub that is fetched into its cache when it is read."""
+    """Return a local path, or a file of the Hub that is fetched into its cache when it is read."""
     return HubFile(file) if str(file).startswith("hf://") else to_path(str(file))
 
 
@@ -218,7 +218,7 @@ class HubFile(os.PathLike[str]):
 
 
 def _remote_layout(path: RemotePath) -> Layout:
-    """Finds the splits of a folder or file at a URL."""
+    """Find the splits of a folder or file at a URL."""
     from datasets.data_files import DataFilesDict, get_data_patterns, sanitize_patterns
 
     if path.is_file():
@@ -247,21 +247,21 @@ def _remote_layout(path: RemotePath) -> Layout:
 
 
 def splits_of_object(rows: Any) -> dict[str, Any]:
-    """Returns the splits of an object: those of a mapping of names to rows, else `train`."""
+    """Return the splits of an object: those of a mapping of names to rows, else `train`."""
     if isinstance(rows, Mapping) and not any(_is_column(part) for part in rows.values()):
         return {str(split): part for split, part in rows.items()}
     return {"train": rows}
 
 
 def _is_column(part: Any) -> bool:
-    """Returns whether a value of a mapping is a column, not the rows of a split."""
+    """Return whether a value of a mapping is a column, not the rows of a split."""
     is_list = isinstance(part, list | tuple)
     return (is_list and not (part and isinstance(part[0], Mapping))) or not hasattr(part, "__iter__")
 
 
 @contextmanager
 def name_load_errors(name: str | os.PathLike[str] | RemotePath) -> Iterator[None]:
-    """Turns any error of `datasets` into an `InputError` that names the data set."""
+    """Turn any error of `datasets` into an `InputError` that names the data set."""
     try:
         yield
     except HfParaphraseError:

@@ -41,7 +41,7 @@ class PairRows:
     Args:
         source: The pairs.
         split: The split to read.
-        positive_label: The label that means paraphrase, where it is none of the usual ones.
+        positive_label: The label that means paraphrase, unless it is a usual one.
     """
 
     def __init__(self, source: PairSource, split: str = "train", *, positive_label: str | None = None) -> None:
@@ -57,7 +57,7 @@ class PairRows:
     def batches(
         self, columns: Sequence[str], *, max_pairs: int | None = None, seed: int = 0
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Streams blocks of columns, or of a random sample, with the numbers of their first rows."""
+        """Stream blocks of columns, or of a random sample, with the numbers of their first rows."""
         require_columns(self.columns, columns, self.path)
         chosen: np.ndarray | None = None
         if max_pairs is not None and max_pairs < (count := self.rows.count()):
@@ -73,7 +73,7 @@ class PairRows:
             raise InputError(problem, path=self.path, remedy="give data with pairs, or another split")
 
     def _one_pair_per_row(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Repeats rows whose second side is a list, and checks that the sides are text."""
+        """Repeat rows whose second side is a list, and check that the sides are text."""
         name = self.sides[1]
         if name in batch.schema.names and is_list(batch.schema.field(name).type):
             column = batch.column(name)
@@ -82,11 +82,11 @@ class PairRows:
         return batch
 
     def read_labels(self, batch: pa.RecordBatch, start: int = 0) -> pa.Array:
-        """Reads the labels of a block: 1 for a paraphrase, 0 for another pair, null for a pair without a label."""
+        """Read the labels of a block: 1 for a paraphrase, 0 for another pair, null for a pair without a label."""
         return self._labels.read(batch.column(self.label), start)
 
     def read_scores(self, batch: pa.RecordBatch, start: int = 0) -> np.ndarray:
-        """Reads the scores of a block, from 0 to 1: (rows,), float32."""
+        """Read the scores of a block, from 0 to 1: (rows,), float32."""
         values = batch.column(self.score).to_pylist()
         for row, value in enumerate(values):
             if not (isinstance(value, int | float) and 0 <= value <= 1):
@@ -96,12 +96,12 @@ class PairRows:
         return np.array(values, np.float32)
 
     def texts(self, batch: pa.RecordBatch) -> tuple[list[str], list[str]]:
-        """Returns the two sides of a block; a missing value is an empty text."""
+        """Return the two sides of a block; a missing value is an empty text."""
         first, second = ([text or "" for text in batch.column(name).to_pylist()] for name in self.sides)
         return first, second
 
     def negatives_of(self, batch: pa.RecordBatch) -> list[list[str]]:
-        """Returns for each pair of a block the texts in its columns of negatives."""
+        """Return for each pair of a block the texts in its columns of negatives."""
         negatives: list[list[str]] = [[] for _ in range(batch.num_rows)]
         for name in self.negatives:
             for texts, value in zip(negatives, batch.column(name).to_pylist(), strict=True):
@@ -116,7 +116,7 @@ class PairRows:
 def iterate_pairs(
     pairs: PairSource, *, max_pairs: int | None = None, seed: int = 0, split: str = "train"
 ) -> Iterator[tuple[list[str], list[str]]]:
-    """Streams the two sides of pairs or bitext, or of a random sample of them, a block at a time."""
+    """Stream the two sides of pairs or bitext, or of a random sample of them, a block at a time."""
     rows = PairRows(pairs, split)
     for _, batch in rows.batches(rows.sides, max_pairs=max_pairs, seed=seed):
         yield rows.texts(batch)

@@ -44,17 +44,17 @@ class FileReader:
         self.schema = self.read_schema()
 
     def read_schema(self) -> pa.Schema:
-        """Returns the schema of all files."""
+        """Return the schema of all files."""
         raise NotImplementedError
 
     def count(self) -> int:
-        """Counts the rows; a text format is read once for it."""
+        """Count the rows; a text format is read once for it."""
         return sum(batch.num_rows for batch in self.batches(self.schema.names[:1]))
 
     def batches(
         self, columns: Sequence[str], start: int = 0, stop: int | None = None, batch_size: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """Streams columns of the rows `start` to `stop` of all files."""
+        """Stream columns of the rows `start` to `stop` of all files."""
         row = 0
         for file in self.files:
             for batch in self.read(file, columns, batch_size):
@@ -66,17 +66,17 @@ class FileReader:
                     return
 
     def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Streams columns of one file."""
+        """Stream columns of one file."""
         raise NotImplementedError
 
 
 class ParquetReader(FileReader):
-    """Reads Parquet files, of which only the row groups and columns that are asked for are decoded."""
+    """Reads Parquet files, and decodes only the row groups and columns that are asked for."""
 
     _footers: list[pq.FileMetaData]
 
     def read_schema(self) -> pa.Schema:
-        """Returns the schema of the first file."""
+        """Return the schema of the first file."""
         self._footers = []
         for file in self.files:
             with open_parquet(file) as opened:
@@ -86,11 +86,11 @@ class ParquetReader(FileReader):
         return schema
 
     def count(self) -> int:
-        """Counts the rows from the footers of the files."""
+        """Count the rows from the footers of the files."""
         return sum(footer.num_rows for footer in self._footers)
 
     def num_bytes(self) -> int:
-        """Returns the size of the rows before compression."""
+        """Return the size of the rows before compression."""
         return sum(
             footer.row_group(group).total_byte_size
             for footer in self._footers
@@ -100,7 +100,7 @@ class ParquetReader(FileReader):
     def batches(
         self, columns: Sequence[str], start: int = 0, stop: int | None = None, batch_size: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """Streams columns of the rows `start` to `stop` of all files."""
+        """Stream columns of the rows `start` to `stop` of all files."""
         row, stop = 0, self.count() if stop is None else stop
         for file, footer in zip(self.files, self._footers, strict=True):
             ends = [0, *(footer.row_group(group).num_rows for group in range(footer.num_row_groups))]
@@ -117,7 +117,7 @@ class ParquetReader(FileReader):
                     yield self._cast(part, file)
 
     def _cast(self, batch: pa.RecordBatch, file: Any) -> pa.RecordBatch:
-        """Casts a batch of a later file to the types of the first."""
+        """Cast a batch of a later file to the types of the first."""
         schema = pa.schema([self.schema.field(name) for name in batch.schema.names])
         if batch.schema.equals(schema):
             return batch
@@ -132,12 +132,12 @@ class ArrowReader(FileReader):
     """Reads Arrow files and streams."""
 
     def read_schema(self) -> pa.Schema:
-        """Returns the schema of the first file."""
+        """Return the schema of the first file."""
         with _open_arrow(self.files[0]) as reader:
             return reader.schema
 
     def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Streams columns of one file."""
+        """Stream columns of one file."""
         with _open_arrow(file) as reader:
             streams = isinstance(reader, pa.RecordBatchStreamReader)
             batches = iter(reader) if streams else map(reader.get_batch, range(reader.num_record_batches))
@@ -150,11 +150,11 @@ class TextReader(FileReader):
     """Reads the lines of text files as the column `text`."""
 
     def read_schema(self) -> pa.Schema:
-        """Returns the schema of all text files."""
+        """Return the schema of all text files."""
         return pa.schema([("text", pa.string())])
 
     def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Streams the lines of one file."""
+        """Stream the lines of one file."""
         for lines in read_lines(Path(file), StrictLines(), self.options.get("encoding", "utf-8")):
             for begin in range(0, len(lines), batch_size):
                 yield pa.record_batch({"text": lines.slice(begin, batch_size)}).select(list(columns))
@@ -170,7 +170,7 @@ class CsvReader(FileReader):
     has_lines = True
 
     def read_schema(self) -> pa.Schema:
-        """Returns the columns of the headers, which are the same in all files."""
+        """Return the columns of the headers, which are the same in all files."""
         names = self._header(self.files[0])
         for file in self.files[1:]:
             if {*(others := self._header(file))} != {*names}:
@@ -183,7 +183,7 @@ class CsvReader(FileReader):
         return self.schema
 
     def _number_types(self, candidates: list[str]) -> dict[str, pa.DataType]:
-        """Finds columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
+        """Find columns of numbers: labels must be whole numbers in their usual form, so that class 01 stays text."""
         filled: set[str] = set()
         for file in self.files if candidates else ():
             for batch in self.read(file, candidates, BATCH_ROWS):
@@ -198,7 +198,7 @@ class CsvReader(FileReader):
         return {name: pa.int64() if name == "label" else pa.float64() for name in candidates if name in filled}
 
     def _plain_numbers(self, texts: pa.Array) -> pa.Array:
-        """Writes numbers with a point and without separators of thousands."""
+        """Write numbers with a point and without separators of thousands."""
         if thousands := self.options.get("thousands"):
             texts = pc.replace_substring(texts, thousands, "")
         return pc.replace_substring(texts, self.options.get("decimal", "."), ".")
@@ -215,7 +215,7 @@ class CsvReader(FileReader):
         return csv_records(lines, path, self.errors, self.options.get("delimiter"))
 
     def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Streams columns of one file."""
+        """Stream columns of one file."""
         records = self._records(file)
         _, header = next(records, (1, []))
         positions = [header.index(name) for name in columns if name != LINE]
@@ -244,7 +244,7 @@ class JsonReader(FileReader):
     has_lines = True
 
     def read_schema(self) -> pa.Schema:
-        """Reads all files once for the keys of all objects and for the types of their values."""
+        """Read all files once for the keys of all objects and for the types of their values."""
         kinds: dict[str, set[str]] = {}
         nested: dict[str, pa.DataType] = {}
         for file in self.files:
@@ -262,7 +262,7 @@ class JsonReader(FileReader):
         return json_objects(Path(file), self.errors, self.options.get("encoding", "utf-8"))
 
     def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Streams columns of one file."""
+        """Stream columns of one file."""
         schema = pa.schema([self.schema.field(name) for name in columns if name != LINE])
         for block in _blocks(self._objects(file), batch_size):
             try:
@@ -283,7 +283,7 @@ class JsonReader(FileReader):
         return arrays
 
     def _fits(self, entry: tuple[int, Mapping[str, Any]], schema: pa.Schema, file: Any) -> bool:
-        """Returns whether the values of an object have the types of the columns, and reports those that have not."""
+        """Return whether the values of an object have the types of the columns, and report those that have not."""
         for name in schema.names:
             try:
                 self._arrays([entry], pa.schema([schema.field(name)]))
@@ -345,7 +345,7 @@ def _type_of(kinds: set[str], nested: pa.DataType | None) -> pa.DataType:
 
 
 def _merged(before: pa.DataType | None, values: list[Any]) -> pa.DataType:
-    """Returns the type of lists or objects, also of those before; text for what no type fits."""
+    """Return the type of lists or objects, also of those before; text for what no type fits."""
     try:
         kind = pa.infer_type(values)
         if before is None:
@@ -363,13 +363,13 @@ def _require_columns_of_first(present: Sequence[str], columns: Sequence[str], fi
 
 
 def open_parquet(path: Any) -> pq.ParquetFile:
-    """Opens a Parquet file, at a path or a URL, for use in a `with` statement."""
+    """Open a Parquet file, at a path or a URL, for use in a `with` statement."""
     with name_damage(path):
         return pq.ParquetFile(path.open("rb") if isinstance(path, RemotePath) else Path(path))
 
 
 def parquet_batches(path: Any, **options: Any) -> Iterator[pa.RecordBatch]:
-    """Streams the record batches of a Parquet file; the options are those of `iter_batches`."""
+    """Stream the record batches of a Parquet file; the options are those of `iter_batches`."""
     with open_parquet(path) as file, name_damage(path):
         for batch in file.iter_batches(**{"batch_size": BATCH_ROWS, **options}):
             # Otherwise nothing looks at the bytes before someone wants a text, far from here.
@@ -390,7 +390,7 @@ def _open_arrow(path: Any) -> Iterator[Any]:
 
 @contextmanager
 def name_damage(path: Any, kind: str = "Parquet") -> Iterator[None]:
-    """Turns the errors of Arrow and of the system into an `InputError` that names the file."""
+    """Turn the errors of Arrow and of the system into an `InputError` that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
@@ -399,7 +399,7 @@ def name_damage(path: Any, kind: str = "Parquet") -> Iterator[None]:
 
 
 def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Casts text of any Arrow type, also in dictionaries, to plain strings, which every kernel and writer supports."""
+    """Cast text of any Arrow type, also in dictionaries, to plain strings, which every kernel and writer supports."""
     if batch.schema.types == schema.types:
         return pa.record_batch(batch.columns, schema=schema)
     columns = zip(batch.columns, schema.types, strict=True)
@@ -412,5 +412,5 @@ def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Returns a schema with plain types and without metadata."""
+    """Return a schema with plain types and without metadata."""
     return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])

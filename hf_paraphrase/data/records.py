@@ -33,7 +33,7 @@ csv.field_size_limit(sys.maxsize)
 def csv_records(
     lines: Iterator[tuple[int, str]], path: Path, errors: LineErrors, delimiter: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """Splits numbered lines of CSV into records with the numbers of their first lines; malformed ones are reported.
+    """Split numbered lines of CSV into records with the numbers of their first lines; malformed ones are reported.
 
     The delimiter is the one given, or that of a first line such as `sep=;`, or the most frequent one in the header.
     """
@@ -68,12 +68,12 @@ def csv_records(
 
 
 def find_delimiter(header: str) -> str:
-    """Returns the delimiter that the header of a CSV file has most often: a comma, semicolon or tab."""
+    """Return the delimiter that the header of a CSV file has most often: a comma, semicolon or tab."""
     return max(",;\t", key=header.count)
 
 
 def require_once(present: list[str], theirs: str, path: Path, remedy: str, line: int = 1) -> None:
-    """Checks that a header has a column exactly once."""
+    """Check that a header has a column exactly once."""
     if present.count(theirs) != 1:
         problem = f"{'no' if theirs not in present else 'more than one'} column `{theirs}` in the header"
         remedy = f"{remedy}; {columns_there(present)}"
@@ -123,7 +123,7 @@ def read_objects(
     *,
     optional: Sequence[str] = (),
 ) -> Iterator[Block]:
-    """Streams values of numbered JSON objects as texts; `optional` ones may be absent."""
+    """Stream values of numbered JSON objects as texts; `optional` ones may be absent."""
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
         for number, value in objects:
@@ -158,7 +158,7 @@ def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool
 def numbered_texts(
     tables: Iterable[pa.Table | pa.RecordBatch], columns: Mapping[str, str], path: str | Path, remedy: str
 ) -> Iterator[Block]:
-    """Streams columns of tables as texts, with the numbers of the rows from 1."""
+    """Stream columns of tables as texts, with the numbers of the rows from 1."""
     row = 1
     for table in tables:
         texts = {name: _column_text(name, table.column(theirs), path, remedy) for name, theirs in columns.items()}
@@ -176,7 +176,7 @@ def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path
 
 
 def blocks_of(names: list[str], rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[Block]:
-    """Puts rows with their line numbers into blocks of columns."""
+    """Put rows with their line numbers into blocks of columns."""
     stream = iter(rows)
     while block := list(islice(stream, _BLOCK_ROWS)):
         columns = zip(*(values for _, values in block), strict=True)

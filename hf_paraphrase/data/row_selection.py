@@ -24,14 +24,14 @@ _SHUFFLING, _HOLDING_OUT, _SAMPLING = 1, 2, 3
 
 
 def first_occurrences(keys: np.ndarray) -> np.ndarray:
-    """Marks the first row of each key: (rows,), bool."""
+    """Mark the first row of each key: (rows,), bool."""
     first = np.zeros(len(keys), dtype=bool)
     first[np.unique(keys, return_index=True)[1]] = True
     return first
 
 
 def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | None = None) -> np.ndarray:
-    """Draws candidates for a held-out part (rows,), bool, so that no key is both in it and outside it.
+    """Draw candidates for a held-out part (rows,), bool, so that no key is both in it and outside it.
 
     Rows of one key go together, so fewer than `size` are drawn where groups of equal rows do not fit.
     """
@@ -49,7 +49,7 @@ def hold_out(keys: np.ndarray, size: int, seed: int, candidates: np.ndarray | No
 
 
 def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Draws so many of the candidates (rows,), bool, or all where there are fewer: (rows,), bool."""
+    """Draw `size` of the candidates (rows,), bool, or all if they are fewer: (rows,), bool."""
     rows = np.flatnonzero(candidates)
     drawn = np.zeros_like(candidates)
     if size < len(rows):
@@ -59,7 +59,7 @@ def sample(candidates: np.ndarray, size: int, seed: int) -> np.ndarray:
 
 
 def shuffled(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Returns the row numbers in an order that is drawn with `seed`."""
+    """Return the row numbers in an order that is drawn with `seed`."""
     return np.random.default_rng([seed, _SHUFFLING]).permutation(rows)
 
 
@@ -81,7 +81,7 @@ class RowStore(AbstractContextManager["RowStore"]):
         return self._starts[-1]
 
     def append(self, rows: pa.Table) -> None:
-        """Adds rows at the end; none may be added once they are read."""
+        """Add rows at the end; none may be added once they are read."""
         try:
             for batch in rows.to_batches(max_chunksize=BATCH_ROWS):
                 if batch.num_rows:
@@ -91,9 +91,9 @@ class RowStore(AbstractContextManager["RowStore"]):
             raise OutputError(f"cannot write temporary rows: {error.strerror or error}", path=self.path) from error
 
     def gather(self, rows: np.ndarray) -> Iterator[pa.Table]:
-        """Streams the rows of the given numbers in the given order, at most 50,000 at a time."""
+        """Stream the rows of the given numbers in the given order, at most 50,000 at a time."""
         self._writer.close()
-        # Whole batches of output, so that the size of a reading changes nothing in what comes out.
+        # Whole batches, so that the output does not depend on the size of a reading.
         bytes_per_row = max(1, self.path.stat().st_size // max(1, len(self)))
         most = max(1, GATHER_BYTES // bytes_per_row // BATCH_ROWS) * BATCH_ROWS
         with pa.OSFile(str(self.path), "rb") as file:

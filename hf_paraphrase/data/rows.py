@@ -77,11 +77,11 @@ class Rows:
         return list(self.schema.names)
 
     def count(self) -> int:
-        """Counts the rows: from the footers of Parquet, else by reading."""
+        """Count the rows: from the footers of Parquet, else by reading."""
         return self.reader.count()
 
     def require(self, *columns: str) -> pa.Schema:
-        """Returns the schema, which has these columns."""
+        """Return the schema, which has these columns."""
         require_columns(self.schema.names, columns, self.name)
         return self.schema
 
@@ -94,7 +94,7 @@ class Rows:
         batch_size: int = BATCH_ROWS,
         keep: np.ndarray | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Streams columns of the rows `start` to `stop`, or of those that `keep` (rows,), bool, marks."""
+        """Stream columns of the rows `start` to `stop`, or of those that `keep` (rows,), bool, marks."""
         names = self.columns if columns is None else list(columns)
         schema = self._schema_of(names)
         row = start
@@ -109,7 +109,7 @@ class Rows:
     def tables(
         self, columns: Sequence[str] | None = None, *, start: int = 0, stop: int | None = None, size: int = BATCH_ROWS
     ) -> Iterator[pa.Table]:
-        """Streams the rows `start` to `stop` in tables of exactly `size` rows, the last one excepted."""
+        """Stream the rows `start` to `stop` in tables of exactly `size` rows, the last one excepted."""
         schema = self._schema_of(columns)
         rows = schema.empty_table()
         for batch in self.batches(columns, start=start, stop=stop, batch_size=size):
@@ -121,7 +121,7 @@ class Rows:
             yield rows
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Reads columns into memory."""
+        """Read columns into memory."""
         return pa.Table.from_batches(self.batches(columns), schema=self._schema_of(columns))
 
     def _schema_of(self, columns: Sequence[str] | None) -> pa.Schema:
@@ -130,7 +130,7 @@ class Rows:
         return pa.schema(list(map(self.require(*columns).field, columns)), metadata=self.schema.metadata)
 
     def text_columns(self, columns: Sequence[str] = ()) -> list[str]:
-        """Returns the columns of texts: those given, else those with the usual names, else the only one of text."""
+        """Return the columns of texts: those given, else those with the usual names, else the only one of text."""
         if columns:
             require_texts(self.require(*columns), self.name, columns)
             return list(columns)
@@ -144,7 +144,7 @@ class Rows:
         return usual or texts
 
     def texts(self, columns: Sequence[str]) -> pa.ChunkedArray:
-        """Reads the texts of all rows into memory; those of several columns are joined by a space."""
+        """Read the texts of all rows into memory; those of several columns are joined by a space."""
         parts: list[pa.Array] = []
         for batch in self.batches(columns):
             texts = [column.cast(pa.string()).fill_null("") for column in batch.columns]
@@ -152,7 +152,7 @@ class Rows:
         return pa.chunked_array(parts, pa.string())
 
     def num_bytes(self) -> int:
-        """Returns the size of the rows before compression, which only Parquet files state."""
+        """Return the size of the rows before compression, which only Parquet files state."""
         return self.reader.num_bytes() if isinstance(self.reader, ParquetReader) else 0
 
 
@@ -169,7 +169,7 @@ def open_rows(
     errors: LineErrors | None = None,
     kind: str | None = None,
 ) -> Rows:
-    """Opens the rows of a split, wherever they are, without reading them.
+    """Open the rows of a split, wherever they are, without reading them.
 
     Args:
         source: A folder, a file, files of one format, a URL, or `owner/name` on the Hub, with the splits that
@@ -208,7 +208,7 @@ def open_rows(
 
 
 def layout_of(source: Any, subset: str | None = None) -> Layout:
-    """Finds the splits of any source."""
+    """Find the splits of any source."""
     is_list = (
         isinstance(source, list | tuple) and source and all(isinstance(name, str | os.PathLike) for name in source)
     )
@@ -285,7 +285,7 @@ def _fitted(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:
 
 
 def _as_arrow(rows: Any) -> Any:
-    """Returns an Arrow table, or the `Dataset` or `IterableDataset` itself."""
+    """Return an Arrow table, or the `Dataset` or `IterableDataset` itself."""
     if isinstance(rows, pa.Table) or (hasattr(rows, "with_format") and hasattr(rows, "iter")):
         return rows
     try:
@@ -303,7 +303,7 @@ def _as_arrow(rows: Any) -> Any:
 
 
 def _table_of_dictionaries(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Makes a table of dictionaries, with the keys of all of them."""
+    """Make a table of dictionaries, with the keys of all of them."""
     listed = [dict(row) for row in rows]
     if not listed:
         raise InputError("there are no rows", remedy="give dictionaries such as {'sentence1': …, 'sentence2': …}")
@@ -316,13 +316,13 @@ def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
 
 
 def _metadata(class_names: Mapping[str, list[str]]) -> dict[str, str] | None:
-    """Writes the names of classes as `datasets` does, so that they stay with the column of an output."""
+    """Write the names of classes as `datasets` does, so that they stay with the column of an output."""
     features = {name: {"names": names, "_type": "ClassLabel"} for name, names in class_names.items()}
     return {"huggingface": json.dumps({"info": {"features": features}})} if features else None
 
 
 def _class_names(schema: pa.Schema) -> dict[str, list[str]]:
-    """Reads the names of classes from the metadata that `datasets` gives an Arrow schema."""
+    """Read the names of classes from the metadata that `datasets` gives an Arrow schema."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
     except (KeyError, TypeError, ValueError):

@@ -49,7 +49,7 @@ _TEXT_COLUMNS = ("sentence1", "sentence2", "source", "target", "source_lang", "t
 
 
 def usual_pair_columns(names: Iterable[str]) -> dict[str, str]:
-    """Finds the two sides of pairs among columns by their usual names, ours first; nothing where there are none."""
+    """Find the two sides of pairs among columns by their usual names, ours first; nothing where there are none."""
     present = {plain_name(name): name for name in names}
     for first, second in _PAIR_COLUMNS:
         if first in present and second in present:
@@ -58,19 +58,19 @@ def usual_pair_columns(names: Iterable[str]) -> dict[str, str]:
 
 
 def find_roles(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
-    """Finds the columns of these roles by their usual names; bitext, with source and target, has no sides of pairs."""
+    """Find the columns of these roles by their usual names; bitext, with source and target, has no sides of pairs."""
     if {"source", "target"} <= {*names}:
         return {}
     return {role: name for role, name in usual_pair_columns(names).items() if role in roles}
 
 
 def plain_name(name: str) -> str:
-    """Returns the name of a column in lower case, with `_` for spaces and hyphens."""
+    """Return the name of a column in lower case, with `_` for spaces and hyphens."""
     return name.strip().lower().replace(" ", "_").replace("-", "_")
 
 
 def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
-    """Returns the columns that a list names one by one, separated by commas, or both; a name may have commas."""
+    """Return the columns that a list names one by one, separated by commas, or both; a name may have commas."""
     present = set(present)
     names: list[str] = []
     for item in given:
@@ -81,7 +81,7 @@ def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
 
 
 def columns_there(names: Iterable[str]) -> str:
-    """Says in the remedy of a message which columns there are, and where they may be values that they are no names."""
+    """List the columns for a message, with a hint if they look like values instead of names."""
     names = list(names)
     text = f"the columns are {', '.join(names) or 'none'}"
     if any(" " in name.strip() for name in names):
@@ -90,7 +90,7 @@ def columns_there(names: Iterable[str]) -> str:
 
 
 def require_columns(present: Iterable[str], required: Iterable[str], path: str, *, remedy: str | None = None) -> None:
-    """Checks that a data set has the columns that a step needs."""
+    """Check that a data set has the columns that a step needs."""
     present = list(present)
     missing = [name for name in required if name not in present]
     if missing:
@@ -106,7 +106,7 @@ def require_columns(present: Iterable[str], required: Iterable[str], path: str, 
 def require_texts(
     schema: pa.Schema, path: str, columns: Iterable[str] = _TEXT_COLUMNS, *, lists: bool = False
 ) -> None:
-    """Checks that columns, by default those of sentences and languages, hold text, or `lists`, if they are there."""
+    """Check that columns, by default those of sentences and languages, hold text, or `lists`."""
     for name in columns:
         if schema.names.count(name) > 1:
             raise InputError(f"the column {name} occurs twice", path=path, remedy="rename or remove one")
@@ -121,12 +121,12 @@ def require_texts(
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Returns whether a column of this type holds lists."""
+    """Return whether a column of this type holds lists."""
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Returns the type without dictionaries and with one type of text, which every kernel and writer supports."""
+    """Return the type without dictionaries and with one type of text, which every kernel and writer supports."""
     if pa.types.is_dictionary(kind):
         return plain_type(kind.value_type)
     if is_text(kind):
@@ -139,28 +139,28 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Returns whether a column of this type holds strings, also in a dictionary."""
+    """Return whether a column of this type holds strings, also in a dictionary."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.types.is_string(value) or pa.types.is_large_string(value) or pa.types.is_string_view(value)
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Returns whether a column of this type holds numbers or truth values, also in a dictionary."""
+    """Return whether a column of this type holds numbers or truth values, also in a dictionary."""
     value = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
 
 
 def holds_values(kind: pa.DataType) -> bool:
-    """Returns whether a column of this type holds texts, numbers, truth values or times, not lists or objects."""
+    """Return whether a column of this type holds texts, numbers, truth values or times, not lists or objects."""
     return is_text(kind) or is_number(kind) or pa.types.is_temporal(kind)
 
 
 def with_column(table: pa.Table, name: str, values: pa.Array) -> pa.Table:
-    """Returns a table or a batch with a column more; one of the same name is replaced in its place."""
+    """Add a column to a table or a batch, or replace the one of this name."""
     position = table.schema.get_field_index(name)
     return table.append_column(name, values) if position < 0 else table.set_column(position, name, values)
 
 
 def int64_array(values: np.ndarray) -> pa.Int64Array:
-    """Makes the array of some numbers, in their memory; `pyarrow.array` would import pandas to ask what they are."""
+    """Make the array of some numbers, in their memory; `pyarrow.array` would import pandas to ask what they are."""
     return pa.Int64Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

@@ -29,7 +29,7 @@ _BLOCK_LINES = 20_000
 
 @contextmanager
 def naming(path: StrPath) -> Iterator[None]:
-    """Names a file or folder in an `InputError` of the block that names none."""
+    """Name a file or folder in an `InputError` of the block that names none."""
     try:
         yield
     except InputError as error:
@@ -38,13 +38,13 @@ def naming(path: StrPath) -> Iterator[None]:
 
 
 def lines_of_file(source: Path) -> Iterator[list[str]]:
-    """Streams the lines of a file in lists of at most 20,000; refuses one that holds records with columns."""
+    """Stream the lines of a file in lists of at most 20,000; refuse one that holds records with columns."""
     refuse_records(source)
     yield from _in_lists(lines_of_text(source))
 
 
 def lines_of_standard_input() -> Iterator[list[str]]:
-    """Streams the lines of standard input in lists of at most 20,000, by the rules that hold for files."""
+    """Stream the lines of standard input in lists of at most 20,000, by the rules that hold for files."""
     blocks = iter(partial(sys.stdin.buffer.read, BLOCK_BYTES), b"")
     yield from _in_lists(lines_of_blocks(blocks, "standard input"))
 
@@ -71,7 +71,7 @@ class SentenceCorpus:
             check_readable(Path(source))
 
     def _open(self, columns: Sequence[str], split: str | None) -> None:
-        # A file of text needs none of them.
+        # Text files do not need these modules.
         from .rows import open_rows
         from .schema import columns_named, columns_there, require_texts
 
@@ -87,7 +87,7 @@ class SentenceCorpus:
         require_texts(self._rows.schema, self._rows.name, self.columns)
 
     def blocks(self) -> Iterator[list[str | None]]:
-        """Streams the texts row by row, the columns of a row after each other."""
+        """Stream the texts row by row, the columns of a row after each other."""
         if not self.columns:
             return map(list, lines_of_file(Path(self.path)))
         return map(self._texts, self._rows.batches(self.columns))
@@ -97,7 +97,7 @@ class SentenceCorpus:
         return [text for row in zip(*sides, strict=True) for text in row]
 
     def tables(self) -> Iterator[pa.Table]:
-        """Streams the texts of :meth:`blocks` as the column `sentence`, beside other columns of their rows."""
+        """Stream the texts of :meth:`blocks` as the column `sentence`, with the other columns of their rows."""
         import numpy as np
         import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Lines of text files, plain or compressed, as strings, and what becomes of malformed ones; nothing here needs Arrow.
+"""Lines of text files, plain or compressed, as strings, and what becomes of malformed ones; none of it needs Arrow.
 
 One set of rules holds for all raw files: UTF-8, a line ends at a line feed and nowhere else, a byte order mark at the
 beginning is dropped, carriage returns before the line feed belong to the line end, and one inside a line is a space.
@@ -67,7 +67,7 @@ class LineErrors:
         return len({(self.aligned_with.get(path, path), line) for path, line, _ in self.skipped})
 
     def handle(self, text: str, path: Path, line: int, remedy: str) -> None:
-        """Raises for a malformed line, or notes it."""
+        """Raise for a malformed line, or note it."""
         if self.policy == "skip":
             self.skipped[path, line, text] = None
             return
@@ -80,12 +80,12 @@ StrictLines = partial(LineErrors, "strict")
 
 
 def lines_of_text(path: Path) -> Iterator[list[str]]:
-    """Streams the lines of a plain or compressed file as strings, a block of a few megabytes at a time."""
+    """Stream the lines of a plain or compressed file as strings, a block of a few megabytes at a time."""
     return lines_of_blocks(read_blocks(path), path)
 
 
 def lines_of_blocks(blocks: Iterable[bytes], path: str | Path) -> Iterator[list[str]]:
-    """Streams the lines of the bytes of a file, or of something else of this name."""
+    """Stream the lines of the bytes of a file, or of something else of this name."""
     first_line = 1
     for block in whole_lines(blocks, path):
         try:
@@ -100,52 +100,52 @@ def lines_of_blocks(blocks: Iterable[bytes], path: str | Path) -> Iterator[list[
 
 
 def clean_returns(text: str) -> str:
-    """Removes carriage returns before a line feed or the end; one inside a line becomes a space."""
+    """Remove carriage returns before a line feed or the end; one inside a line becomes a space."""
     return re.sub(r"\r+(?=\n|\Z)", "", text).replace("\r", " ") if "\r" in text else text
 
 
 def kind_of_records(path: Path) -> str | None:
-    """Returns `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
+    """Return `csv`, `jsonl` or `parquet` by the end of a name; None for a file whose lines are sentences."""
     return _RECORDS.get(plain_suffix(path))
 
 
 def plain_suffix(path: Path) -> str:
-    """Returns the end of a name in lower case, without that of a compression."""
+    """Return the end of a name in lower case, without that of a compression."""
     return plain_name(path).suffix.lower()
 
 
 def plain_name(path: Path) -> Path:
-    """Returns a path without the end of a compression."""
+    """Return a path without the end of a compression."""
     return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def kind_of_rows(path: Path) -> str | None:
-    """Returns the kind of a file; tab-separated values with a header are CSV."""
+    """Return the kind of a file; tab-separated values with a header are CSV."""
     return "csv" if plain_suffix(path) == ".tsv" else kind_of_records(path)
 
 
 def refuse_records(path: Path) -> None:
-    """Refuses a file that holds records with columns where lines are taken for sentences."""
+    """Refuse a file that holds records with columns where lines are taken for sentences."""
     if (kind := kind_of_rows(path)) is not None:
         remedy = "give one sentence per line, or name its columns with --columns, if the verb has it"
-        raise InputError(f"a {kind} file, of which a line is not a sentence", path=path, remedy=remedy)
+        raise InputError(f"a {kind} file, whose lines are not sentences", path=path, remedy=remedy)
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Lists all files below a folder in a fixed order, hidden ones left out."""
+    """List all files below a folder in a fixed order, hidden ones left out."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
             yield path
 
 
 def check_readable(path: Path) -> None:
-    """Checks, before any long work, that a file is there and not empty."""
+    """Check, before any long work, that a file exists and is not empty."""
     if not next(read_blocks(path), b"").removeprefix(_BYTE_ORDER_MARK):
         raise empty_file(path)
 
 
 def read_blocks(path: Path, encoding: str = "utf-8") -> Iterator[bytes]:
-    """Streams the decompressed bytes of a file, as UTF-8 if it has another encoding."""
+    """Stream the decompressed bytes of a file, as UTF-8 if it has another encoding."""
     if encoding.lower() not in {"utf-8", "utf8", "utf-8-sig"}:
         try:
             for text in codecs.iterdecode(read_blocks(path), encoding):
@@ -182,7 +182,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
-    """Streams blocks that end where a line ends; the line feed at the end of a block is taken off."""
+    """Stream blocks that end where a line ends; the line feed at the end of a block is taken off."""
     rest: list[bytes] = []
     mark, has_line_feed = _BYTE_ORDER_MARK, False
     for number, block in enumerate(blocks):
@@ -206,7 +206,7 @@ def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
 
 
 def refuse_packed(block: bytes, path: str | Path) -> None:
-    """Refuses archives, Parquet files, and compressed files whose name does not say so."""
+    """Refuse archives, Parquet files, and compressed files whose name does not say so."""
     for signature, kind in _PACKED.items():
         if block.startswith(signature):
             remedy = "unpack it, or give it its compression suffix"
@@ -214,7 +214,7 @@ def refuse_packed(block: bytes, path: str | Path) -> None:
 
 
 def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors) -> list[str | None]:
-    """Decodes the lines of a block one by one; one that is not UTF-8 is reported, and None where that is skipped."""
+    """Decode the lines of a block one by one; one that is not UTF-8 is reported, and None where that is skipped."""
     lines: list[str | None] = []
     for line in block.split(b"\n"):
         try:
@@ -229,6 +229,6 @@ def decoded_lines(block: bytes, path: Path, first_line: int, errors: LineErrors)
 
 
 def empty_file(path: str | Path) -> InputError:
-    """Makes the error for a file, or standard input, without a line."""
+    """Make the error for a file, or standard input, without a line."""
     what = "file" if isinstance(path, Path) else "input"
     return InputError(f"the {what} is empty", path=path, remedy="give one record per line")

@@ -51,7 +51,7 @@ class HeaderSettings(Settings):
 
 
 def read_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[pa.Array]:
-    """Streams the lines of a file in blocks; one that is not UTF-8 and is skipped is null."""
+    """Stream the lines of a file in blocks; one that is not UTF-8 and is skipped is null."""
     first_line = 1
     for block in whole_lines(read_blocks(path, encoding), path):
         lines = _decode(block, path, first_line, errors)
@@ -62,7 +62,7 @@ def read_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Itera
 
 
 def all_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Streams the lines with their numbers, which count from 1."""
+    """Stream the lines with their numbers, which count from 1."""
     number = 1
     for lines in read_lines(path, errors, encoding):
         yield from ((line, text) for line, text in enumerate(lines.to_pylist(), start=number) if text is not None)
@@ -70,17 +70,17 @@ def all_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterat
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Streams the lines that are not blank with their numbers, which count from 1."""
+    """Stream the lines that are not blank with their numbers, which count from 1."""
     return ((number, line) for number, line in all_lines(path, StrictLines()) if line.strip(" \t"))
 
 
 def first_line_of(path: Path) -> str:
-    """Returns the first line of a file; an empty text where it is not UTF-8."""
+    """Return the first line of a file; an empty text where it is not UTF-8."""
     return next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"))), "")
 
 
 def read_aligned(paths: Sequence[Path], names: Sequence[str], errors: LineErrors) -> Iterator[Block]:
-    """Streams the lines of aligned files that can be read in all of them, as columns of these names."""
+    """Stream the lines of aligned files that can be read in all of them, as columns of these names."""
     errors.aligned_with |= dict.fromkeys(paths[1:], paths[0])
     none = pa.array([], pa.string())
     streams = [read_lines(path, errors) for path in paths]
@@ -114,7 +114,7 @@ def read_fields(
     remedy: str = "fix the line, or name the fields with --columns (`_` for one to leave out)",
     may_be_quoted: bool = False,
 ) -> Iterator[Block]:
-    """Streams the named fields of a tab-separated file without header, quoting or escapes.
+    """Stream the named fields of a tab-separated file without header, quoting or escapes.
 
     A field named `_` is left out, and may be absent at the end. Lines that can only be CSV with tabs and quotes are
     malformed if they `may_be_quoted`.
@@ -131,7 +131,7 @@ def read_fields(
 def _split_lines(
     lines: np.ndarray, texts: pa.Array, path: Path, columns: Sequence[str], errors: LineErrors, remedy: str
 ) -> Block:
-    """Splits numbered lines at tabs; those with the wrong number of fields are reported and left out."""
+    """Split numbered lines at tabs; those with the wrong number of fields are reported and left out."""
     fewest, most = _num_fields(columns)
     num_fields = count_fields(texts, "\t")
     good = (num_fields >= fewest) & (num_fields <= most)
@@ -145,19 +145,19 @@ def _split_lines(
 
 
 def _num_fields(columns: Sequence[str]) -> tuple[int, int]:
-    """Returns the least and the greatest number of fields on a line."""
+    """Return the least and the greatest number of fields on a line."""
     return max(index for index, name in enumerate(columns) if name != "_") + 1, len(columns)
 
 
 def count_fields(lines: pa.Array, separator: str) -> np.ndarray:
-    """Counts the fields of each line (lines,); -1 for a null."""
+    """Count the fields of each line (lines,); -1 for a null."""
     return pc.count_substring(lines, separator).fill_null(-2).to_numpy(zero_copy_only=False) + 1
 
 
 def read_tsv(
     path: Path, columns: Sequence[str], errors: LineErrors, *, header: str, names: Iterable[str] = ()
 ) -> Iterator[Block]:
-    """Streams the named fields of a tab-separated file; a header is left out, logged and counted as `header`."""
+    """Stream the named fields of a tab-separated file; a header is left out, logged and counted as `header`."""
     header_names = header_of(path, [*columns, *names]) if header == "auto" else None
     if header_names is not None:
         names_shown = " | ".join(header_names)
@@ -168,7 +168,7 @@ def read_tsv(
 
 
 def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
-    """Returns the names in the first line of a file, if both sides are there by a usual name or all among `names`."""
+    """Return the names in the first line of a file, if both sides have usual names or all fields are among `names`."""
     fields = [field.strip().strip('"') for field in first_line_of(path).split("\t")]
     plain = [plain_name(field) for field in fields]
     named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
@@ -194,7 +194,7 @@ class Field:
 
     @property
     def wording(self) -> str:
-        """Describes what the field must be."""
+        """Describe what the field must be."""
         if self.pattern is not None:
             return f"of the form {self.example or self.pattern}"
         words = "a number" if self.kind == pa.float64() else "a whole number"
@@ -204,7 +204,7 @@ class Field:
 
 
 def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
-    """Converts a column of texts to the type of a field; returns it and which rows fit (rows,), bool."""
+    """Convert a column of texts to the type of a field; return it and which rows fit (rows,), bool."""
     if field.kind == pa.string():
         if field.pattern is None:
             return texts, np.ones(len(texts), dtype=bool)
@@ -232,7 +232,7 @@ def parse_column(texts: pa.Array, field: Field) -> tuple[pa.Array, np.ndarray]:
 def typed(
     blocks: Iterable[Block], fields: Sequence[Field], path: Path, errors: LineErrors, remedy: str = "fix the line"
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
-    """Turns blocks of texts into typed tables with line numbers; rows that do not fit are reported and left out."""
+    """Turn blocks of texts into typed tables with line numbers; rows that do not fit are reported and left out."""
     fields = [field for field in fields if field.name != "_"]
     schema = pa.schema([(field.name, field.kind) for field in fields])
     for lines, texts in blocks:
@@ -252,7 +252,7 @@ def typed(
 def read_tables(
     path: Path, fields: Sequence[Field], errors: LineErrors, *, remedy: str = "fix the line", header_lines: int = 0
 ) -> Iterator[pa.Table]:
-    """Streams a tab-separated file as typed tables."""
+    """Stream a tab-separated file as typed tables."""
     blocks = read_fields(path, [field.name for field in fields], errors, remedy=remedy, header_lines=header_lines)
     return (table for _, table in typed(blocks, fields, path, errors, remedy))
 
@@ -260,7 +260,7 @@ def read_tables(
 def read_aligned_tables(
     paths: Sequence[Path], fields: Sequence[Sequence[Field]], errors: LineErrors, remedy: str = "fix the line"
 ) -> Iterator[tuple[np.ndarray, pa.Table]]:
-    """Streams tab-separated files that are aligned line by line as one typed table, with line numbers."""
+    """Stream tab-separated files that are aligned line by line as one typed table, with line numbers."""
     for numbers, sides in read_aligned(paths, [str(path) for path in paths], errors):
         found: list[tuple[np.ndarray, pa.Table]] = []
         for path, own in zip(paths, fields, strict=True):
@@ -275,7 +275,7 @@ def read_aligned_tables(
 def _without_quoted(
     blocks: Iterable[pa.Array], path: Path, columns: Sequence[str], errors: LineErrors
 ) -> Iterator[pa.Array]:
-    """Reports the lines that can only be CSV with quotes, and makes them null: other quotes are text.
+    """Report the lines that can only be CSV with quotes, and make them null: other quotes are text.
 
     These have a quotation in doubled quotes within a quoted field and no other quotes, or are a quoted field over
     several lines of which one by itself has the wrong number of fields.
@@ -318,7 +318,7 @@ def _is_quoted_record(lines: list[str | None], num_fields: range) -> bool:
 
 
 def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa.Array:
-    # Arrow checks the bytes in place; `bytes.decode` would copy them, and Arrow copy them back.
+    # Arrow checks the bytes without a copy; `bytes.decode` would copy them, and Arrow copy them back.
     offsets = pa.py_buffer(np.array([0, len(block)], np.int32))
     text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(block)])
     try:
@@ -330,7 +330,7 @@ def _decode(block: bytes, path: Path, first_line: int, errors: LineErrors) -> pa
 
 
 def without_returns(texts: pa.Array) -> pa.Array:
-    """Removes carriage returns before line ends from strings; others become spaces."""
+    """Remove carriage returns before line ends from strings; others become spaces."""
     if not pc.any(pc.match_substring(texts, "\r"), min_count=0).as_py():
         return texts
     return pc.replace_substring(pc.replace_substring_regex(texts, r"\r+(\n|\z)", r"\1"), "\r", " ")

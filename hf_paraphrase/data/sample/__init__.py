@@ -40,7 +40,7 @@ class JudgedPair(NamedTuple):
 
 
 def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list[SamplePair]]:
-    """Returns the French–English bitext of the sample, the same for the same arguments on every machine.
+    """Return the French–English bitext of the sample, the same for the same arguments on every machine.
 
     No sentence is in two splits, whatever its case and punctuation, nor are two that a chain of translations links.
     """
@@ -60,7 +60,7 @@ def sample_bitext(num_pairs: int = TOTAL_PAIRS, seed: int = 0) -> dict[str, list
 
 
 def sample_paraphrases() -> dict[str, list[JudgedPair]]:
-    """Returns human paraphrases among hard negatives: of each sentence one paraphrase and five other sentences.
+    """Return human paraphrases among hard negatives: of each sentence one paraphrase and five other sentences.
 
     None is in a split of :func:`sample_bitext`. The splits are "validation" (300 sentences) and "test" (800).
     """
@@ -73,6 +73,6 @@ def sample_paraphrases() -> dict[str, list[JudgedPair]]:
 
 @lru_cache(maxsize=2)
 def _rows(name: str) -> tuple[tuple[str, ...], ...]:
-    """Reads a file of the sample, without the line that names the columns."""
+    """Read a file of the sample, without the line that names the columns."""
     lines = lzma.decompress((FOLDER / name).read_bytes()).decode("utf-8").split("\n")
     return tuple(tuple(line.split("\t")) for line in lines[1:-1])

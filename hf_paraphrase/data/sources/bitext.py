@@ -120,12 +120,12 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
 
     @property
     def title(self) -> str:
-        """The languages, and what the training rows come from in a word."""
+        """The languages and the name of the training data."""
         name = to_path(self.dataset or self.gettext or self.tmx or self.tsv or self.source_file or "").name
         return f"Bitext {self.source_lang}-{self.target_lang} ({name})"
 
     def check(self) -> None:
-        """Checks everything that can be checked before reading."""
+        """Check everything that can be checked before reading."""
         check_language(self.source_lang, "--source-lang")
         check_language(self.target_lang, "--target-lang")
         aligned = self.source_file is not None or self.target_file is not None
@@ -144,7 +144,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         super().check()
 
     def parts(self) -> list[Part]:
-        """Returns the training part, and those that are given as files."""
+        """Return the training part, and those that are given as files."""
         files, read = self._training_files()
         rules = {name: getattr(self, name) for name in _RULES}
         sizes = {part: size for part in reversed(HELD_OUT) if (size := getattr(self, f"{part}_size"))}
@@ -170,7 +170,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
         )
 
     def _training_files(self) -> tuple[list[Path], OpenBlocks]:
-        """Returns the training files, and what opens them."""
+        """Return the training files, and what opens them."""
         codes = (self.source_lang, self.target_lang)
         if self.tsv is not None:
             names = [name.strip() for name in self.columns.split(",")]
@@ -211,7 +211,7 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
             stated = first.column("source_lang")[0].as_py()
             if primary_language(stated or self.source_lang) != primary_language(self.source_lang):
                 what = f"the source side is `{stated}`, not `{self.source_lang}`"
-                raise InputError(what, path=dataset, remedy="give the two languages as they are there")
+                raise InputError(what, path=dataset, remedy="give the two languages of the data set")
         # A column `translation` is an object with the languages as its keys.
         needed = [name for name in rows.columns if name == "translation" or name in columns.values()]
         tables = (pa.Table.from_batches([batch]).flatten() for batch in rows.batches(needed))
@@ -234,7 +234,7 @@ def _read(open_blocks: OpenBlocks, errors: LineErrors) -> Iterator[pa.Table]:
 def _cleaned(
     prefix: str, languages: tuple[str, ...], rules: dict[str, Any], lines: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Makes rows of lines, without those that a rule does not let through."""
+    """Make rows of lines, without those that a rule does not let through."""
     rows, counts = clean(lines, **rules)
     number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
     identifier = pc.binary_join_element_wise(prefix, number, "-")
@@ -250,7 +250,7 @@ def clean(
     max_length: int = 0,
     max_length_ratio: float = 0.0,
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Leaves out rows with an empty side, and those that a rule does not let through; a limit of 0 is none.
+    """Leave out rows with an empty side, and those that a rule does not let through; a limit of 0 is none.
 
     Returns the rows that stay, and how many went by each rule; a row counts under the first rule that meets it.
     """
@@ -281,7 +281,7 @@ def clean(
 
 
 def _may_begin_alike(source: pa.Array, target: pa.Array) -> np.ndarray:
-    """Returns which texts do not begin with two different letters or digits of ASCII: (sentences,), bool."""
+    """Return which texts do not begin with two different letters or digits of ASCII: (sentences,), bool."""
     first, second = (
         pc.ascii_lower(pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(side), 0, 1)) for side in (source, target)
     )

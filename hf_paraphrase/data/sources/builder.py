@@ -23,7 +23,7 @@ from .source import Part, Source
 
 
 def input_state(paths: Iterable[Path]) -> str:
-    """Makes a key for a cache that changes when files, or files below folders, change."""
+    """Make a key for a cache that changes when files, or files below folders, change."""
     states: list[tuple[str, int, int]] = []
     for path in paths:
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -55,7 +55,7 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
             cache_dir=cache_dir,
             dataset_name=source,
             config_name=self._configuration,
-            # It shall not give the rows of another file of this name, or of what a file held before.
+            # The cache must not return rows of another file of this name, or of an older version.
             hash=input_state(Path(path).absolute() for path in self._source.inputs()),
             source=source,
             settings=settings,
@@ -81,7 +81,7 @@ class SourceBuilder(datasets.ArrowBasedBuilder):
 
 
 def part_features(part: Part) -> datasets.Features:
-    """Returns the features of a part: its schema, with the names of classes where it has any."""
+    """Return the features of a part: its schema, with the names of classes where it has any."""
     features = datasets.Features.from_arrow_schema(part.schema)
     for column, names in part.class_names.items():
         features[column] = datasets.ClassLabel(names=list(names))

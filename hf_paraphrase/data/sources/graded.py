@@ -72,7 +72,7 @@ class GradedFile:
     lacks: str = ""
 
     def read(self, errors: LineErrors) -> pa.Table:
-        """Reads the scored pairs of the set whole."""
+        """Read the scored pairs of the set whole."""
         if self.rows is None or self.lacks:
             raise InputError(f"the {self.lacks} are missing", path=self.path, remedy="put their file beside it")
         tables = [fitted(table, self.schema) for table in self.rows(self.files, errors)]
@@ -85,7 +85,7 @@ class GradedFile:
 
 
 def recognise_graded_file(path: Path) -> GradedFile | None:
-    """Returns which graded set a file belongs to, by its name; None for any other file."""
+    """Return which graded set a file belongs to, by its name; None for any other file."""
     if match := _STS_INPUT.match(path.name):
         return _recognise_semeval(path, match)
     for family, (pattern, schema, rows) in _FILES.items():
@@ -116,7 +116,7 @@ def _recognise_semeval(path: Path, match: re.Match[str]) -> GradedFile | None:
 
 
 def _family_of(folder: Path, year: str | None) -> str | None:
-    """Returns `STS12`, or `STS12 train` for a part that is no test, by the folders up to that with the year."""
+    """Return `STS12`, or `STS12 train` for a part that is no test, by the folders up to that with the year."""
     names = [folder.name]
     for parent in (folder.resolve(), *folder.resolve().parents):
         names.append(parent.name)
@@ -128,7 +128,7 @@ def _family_of(folder: Path, year: str | None) -> str | None:
 
 
 def _counterpart(path: Path, kind: str, family: str) -> Path | None:
-    """Finds the gold file of an input file or the reverse: beside it, or in a sibling folder of the same family."""
+    """Find the gold file of an input file or the reverse: beside it, or in a sibling folder of the same family."""
     other = "input" if kind == "gs" else "gs"
     beside = path.with_name(re.sub(rf"\.{kind}\.", f".{other}.", path.name, count=1, flags=re.IGNORECASE))
     if beside.is_file():
@@ -143,7 +143,7 @@ _OTHERS = (Field("_"),) * 8
 
 
 def _read_semeval(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads a SemEval set with its scores in a file or the third field; a pair with a blank score is left out."""
+    """Read a SemEval set with its scores in a file or the third field; a pair with a blank score is left out."""
     score = replace(_SCORE, may_be_null=True)
     fields = [[*_SIDES, score]] if len(files) == 1 else [[*_SIDES, *_OTHERS], [score]]
     for _, table in read_aligned_tables(files, fields, errors):
@@ -153,7 +153,7 @@ def _read_semeval(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Tabl
 
 
 def _read_sick(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads SICK by its header."""
+    """Read SICK by its header."""
     (path,) = files
     names = {
         "sentence_A": "sentence1",
@@ -170,13 +170,13 @@ def _read_sick(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
 
 
 def _read_stsbenchmark(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads the STS benchmark: in some lines a source and a licence follow the sentences."""
+    """Read the STS benchmark: in some lines a source and a licence follow the sentences."""
     fields = [*map(Field, ("genre", "file", "year", "id")), _SCORE, *_SIDES, *_OTHERS[:2]]
     return read_tables(files[0], fields, errors)
 
 
 def _read_pit(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads PIT-2015: fields 3 and 4 are the sentences; the score is on a scale of 0 to 1.
+    """Read PIT-2015: fields 3 and 4 are the sentences; the score is on a scale of 0 to 1.
 
     The test file is scored by `test.label` (binary label, expert grade divided by 5), all pairs counting (Xu,
     Callison-Burch and Dolan 2015, similarity task). Train and dev have the votes `(yes, no)` of five annotators in
@@ -217,7 +217,7 @@ class GradedSource(Source, LineErrorSettings):
     data_dir: str
 
     def parts(self) -> list[Part]:
-        """Lists the splits that are there, each with its sets in the order of the papers."""
+        """List the splits whose files exist, each with its sets in the order of the papers."""
         found: dict[tuple[str, str], GradedFile] = {}
         for path in files_below(source_folder(self.data_dir)):
             graded = recognise_graded_file(path)

@@ -23,7 +23,7 @@ def load_dataset(
     keep_in_memory: bool | None = None,
     **settings: Any,
 ) -> Dataset | DatasetDict | IterableDataset | IterableDatasetDict:
-    """Loads a source of raw files as `datasets.load_dataset` loads a data set.
+    """Load a source of raw files as `datasets.load_dataset` loads a data set.
 
     Args:
         path: The name of a source, as in `prepare SOURCE`; anything else goes to `datasets.load_dataset`.

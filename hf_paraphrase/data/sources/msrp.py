@@ -39,7 +39,7 @@ class MsrpSource(Source, LineErrorSettings):
     data_dir: str = folder_setting("msr_paraphrase_train.txt and msr_paraphrase_test.txt")
 
     def parts(self) -> list[Part]:
-        """Lists the splits that are there."""
+        """List the splits whose files exist."""
         return [
             Part(split, SCHEMA, [path], partial(read_tables, path, FIELDS, header_lines=1))
             for split, path in find_files(self.data_dir, _FILES).items()

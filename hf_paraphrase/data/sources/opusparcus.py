@@ -83,7 +83,7 @@ class OpusparcusSource(Source, TrainingSettings):
         return f"Opusparcus 1.0 ({self.lang})"
 
     def parts(self) -> list[Part]:
-        """Lists the splits that are there; the annotated ones also as the configuration `labelled`."""
+        """List the splits whose files exist; the annotated ones also as the configuration `labelled`."""
         files = find_files(self.data_dir, {split: name.format(self.lang) for split, name in _FILES.items()})
         if "train" not in files and (self.quality is not None or self.decontaminate):
             remedy = "--quality and --decontaminate concern the training part only"
@@ -102,7 +102,7 @@ class OpusparcusSource(Source, TrainingSettings):
 
 
 def pairs_at_quality(lang: str, quality: int) -> int:
-    """Returns the number of pairs to take for an estimated percentage of good ones."""
+    """Return the number of pairs to take for an estimated percentage of good ones."""
     if quality not in PUBLISHED[lang]:
         qualities = ", ".join(map(str, sorted(PUBLISHED[lang], reverse=True)))
         problem = f"no number of pairs is known for --quality {quality} in {lang}; known values are {qualities}"
@@ -111,7 +111,7 @@ def pairs_at_quality(lang: str, quality: int) -> int:
 
 
 def _read(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads rows, and adds the language and for annotated rows the label, which is null at 2.5."""
+    """Read rows, and add the language and for annotated rows the label, which is null at 2.5."""
     identifier = f"{lang}-{_LETTERS[split]}"
     fields = [Field("id", pattern=f"{identifier}[0-9]+", example=f"{identifier}12"), *map(Field, _SIDES)]
     if split == "train":
@@ -128,7 +128,7 @@ def _read(path: Path, split: str, lang: str, errors: LineErrors) -> Iterator[pa.
 
 
 def _training_pairs(read: Read, judged: Sequence[Read], most: int | None, errors: LineErrors) -> Iterator[pa.Table]:
-    """Gives the first rows, without those that are development or test pairs too, in either order, however short."""
+    """Give the first rows, without those that are development or test pairs too, in either order, however short."""
     judged_keys = [np.empty(0, np.uint64)]
     # Errors in these files are reported where they are read themselves.
     for table in chain.from_iterable(other(LineErrors("skip")) for other in judged):

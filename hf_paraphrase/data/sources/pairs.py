@@ -104,7 +104,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return f"Paraphrase pairs ({self.path.name})"
 
     def _entries(self) -> list[tuple[str, str]]:
-        """Returns the names in `columns`, each with its name in a file whose columns have names."""
+        """Return the names in `columns`, each with its name in a file whose columns have names."""
         entries = [(entry.strip(), entry.strip()) for entry in self.columns.split(",")]
         if self.kind != "tsv":
             parts = [name.partition("=") for name, _ in entries]
@@ -118,12 +118,12 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return entries
 
     def parts(self) -> list[Part]:
-        """Returns the one part; its schema has `sentence1`, `sentence2`, then the other columns in their order."""
+        """Return the one part; its schema has `sentence1`, `sentence2`, then the other columns in their order."""
         files = [] if self.kind == "dataset" else [self.path]
         return [Part(self.split, self._schema, files, self._read, training=True)]
 
     def check(self) -> None:
-        """Checks everything that can be checked before reading."""
+        """Check everything that can be checked before reading."""
         self._entries()
         check_split_name(self.split)
         super().check()
@@ -212,7 +212,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         return {LABEL: names.get(self._names.get(LABEL, ""), [])}
 
     def _blocks(self, errors: LineErrors) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
-        """Streams the columns of the data under our names, with the numbers of their lines or rows."""
+        """Stream the columns of the data under our names, with the numbers of their lines or rows."""
         if self.kind == "tsv":
             ours = {theirs: name for name, theirs in self._names.items()}
             fields = [ours.get(name, "_") for name in self._header or ()]

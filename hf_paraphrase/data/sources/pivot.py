@@ -61,19 +61,19 @@ class PivotSource(Source, SampleSettings, DecontaminationSettings, OriginSetting
         return (str(batch.column("target_lang")[0]),)
 
     def parts(self) -> list[Part]:
-        """Returns the one part, `train`."""
+        """Return the one part, `train`."""
         return [Part("train", PIVOT, (), self._read, training=True)]
 
     def inputs(self) -> list[str | Path]:
-        """Lists the bitexts and the evaluation sets."""
+        """List the bitexts and the evaluation sets."""
         return [*map(to_path, self.bitext), *map(Path, self.decontaminate)]
 
     def origins(self) -> list[str]:
-        """Names the bitexts."""
+        """Name the bitexts."""
         return [to_path(folder).resolve().name for folder in self.bitext]
 
     def check(self) -> None:
-        """Checks the bitexts too."""
+        """Check the bitexts too."""
         super().check()
         if len({to_path(folder).resolve() for folder in self.bitext}) < len(self.bitext):
             raise UsageError("--bitext names a folder twice", remedy="name each once")
@@ -93,7 +93,7 @@ prepare_pivot = recipe_of("pivot", PivotSource)
 def pivot_pairs(
     folders: Sequence[DataFolder], split: str = "train", *, ranked: bool = False
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Finds all pairs of different target sentences that share a source sentence, and counts those found again.
+    """Find all pairs of different target sentences that share a source sentence, and count those found again.
 
     The bitexts are read twice, with 8 bytes a row kept between: only rows whose source sentence occurs more than once
     are held in memory. Sentences with the same words are one sentence, the first of them. Ranked pairs with the most
@@ -127,7 +127,7 @@ def pivot_pairs(
 
 
 def _source_keys(folders: Sequence[DataFolder], split: str) -> np.ndarray:
-    """Hashes the source language and sentence of every row of all folders: (rows,), uint64."""
+    """Hash the source language and sentence of every row of all folders: (rows,), uint64."""
     keys = [np.empty(0, np.uint64)]
     languages: dict[str, None] = {}
     for batch in _batches(folders, split):

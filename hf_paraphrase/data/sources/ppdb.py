@@ -36,7 +36,7 @@ class PpdbSource(Source, TrainingSettings):
     lang: str = setting("language code of the phrases", "en", names=["--lang", "--language"])
 
     def parts(self) -> list[Part]:
-        """Returns the one part, `train`."""
+        """Return the one part, `train`."""
         if not self.file:
             raise UsageError("no --file", remedy="name one or more files of PPDB")
         files = tuple(map(Path, self.file))
@@ -44,7 +44,7 @@ class PpdbSource(Source, TrainingSettings):
 
 
 def _read(files: Sequence[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads `[LHS] ||| phrase ||| paraphrase ||| features ||| alignment`, and in 2.0 ` ||| entailment`."""
+    """Read `[LHS] ||| phrase ||| paraphrase ||| features ||| alignment`, and in 2.0 ` ||| entailment`."""
     for path in files:
         first_line = 1
         for lines in read_lines(path, errors):

@@ -26,7 +26,7 @@ _SPELLING = {pa.string(): "string", pa.float64(): "float64", pa.int64(): "int64"
 
 
 def prepare(source: str, **settings: Any) -> Any:
-    """Turns raw files into a data folder, which is returned; of `comparable` the task.
+    """Turn raw files into a data folder, which is returned; of `comparable` the task.
 
     Args:
         source: The kind, as in `prepare SOURCE`; `hf_paraphrase.registry.SOURCES` has them all.
@@ -36,7 +36,7 @@ def prepare(source: str, **settings: Any) -> Any:
 
 
 def preparation(name: str) -> Recipe[..., Any]:
-    """Returns the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes."""
+    """Return the recipe of `prepare NAME`: a function of the fields of a source, and of where the output goes."""
     if name not in SOURCES:
         raise UsageError(f"prepare: unknown kind `{name}`", remedy=choice_of(name, SOURCES))
     source = SOURCES[name]
@@ -46,7 +46,7 @@ def preparation(name: str) -> Recipe[..., Any]:
 
 @cache
 def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
-    """Makes the recipe of a source."""
+    """Make the recipe of a source."""
 
     def check(self: Any) -> None:
         # Reading and checking the files may take a while.
@@ -68,7 +68,7 @@ def recipe_of(name: str, source: type[Source]) -> Recipe[..., DataFolder]:
 
 
 def _prepare(name: str, source: Any) -> DataFolder:
-    """Makes the data folder of a source that has been checked and knows its output."""
+    """Make the data folder of a source that has been checked and knows its output."""
     command = f"prepare {name}"
     with Artefact(
         source.output, command=command, settings=source, inputs=source.inputs(), overwrite=source.overwrite
@@ -95,7 +95,7 @@ def _prepare(name: str, source: Any) -> DataFolder:
 
 
 def _report(source: Any, results: Mapping[str, Any]) -> None:
-    """Logs what happened to every line."""
+    """Log what happened to every line."""
     for split, counts in results["counts"].items():
         left_out = [f"{rule} {count:,}" for rule, count in counts.items() if rule not in {"lines", "rows"} and count]
         origin = f" of {counts['lines']:,} lines" if "lines" in counts else " drawn"
@@ -107,7 +107,7 @@ def _report(source: Any, results: Mapping[str, Any]) -> None:
 
 
 def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows) -> dict[str, Any]:
-    """Returns what a card says besides the results; its YAML head is what `load_dataset` and the Hub read."""
+    """Return the values of a card besides the results; its YAML head is what `load_dataset` and the Hub read."""
     import yaml
 
     sizes = {str(size["name"]): size for size in folder.sizes()}
@@ -152,7 +152,7 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
 
 
 def _features(part: Part) -> list[dict[str, Any]]:
-    """Names the columns of a part with their types as `datasets` spells them in a card."""
+    """Name the columns of a part with their types as `datasets` spells them in a card."""
     spelled = [{"name": field.name, "dtype": _SPELLING.get(field.type)} for field in part.schema]
     if not part.class_names and all(column["dtype"] for column in spelled):
         return spelled

@@ -1,4 +1,4 @@
-"""From the files of a source to the rows of its splits: reading, rules, and what is decided by the numbers of rows.
+"""Turn the files of a source into the rows of its splits: read, apply rules, then draw and shuffle by row numbers.
 
 Tables stream from the files through the rules of their part, several in threads at a time. Where rows are dropped as
 repeats, drawn, sampled or shuffled, they wait in a temporary Arrow file while that is decided on arrays of 8 bytes a
@@ -98,11 +98,11 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         self._stack.close()
 
     def names(self) -> list[str]:
-        """Lists the parts in the order in which they are best read: small files, which may be faulty, come first."""
+        """List the parts in the order in which they are best read: small files, which may be faulty, come first."""
         return sorted(self.parts, key=lambda name: self.parts[name].training or name in self._drawn_from)
 
     def tables(self, name: str) -> Iterator[pa.Table]:
-        """Streams the rows of a part in their order; takes its files to the end."""
+        """Stream the rows of a part in their order; takes its files to the end."""
         part = self._drawn_from.get(name, self.parts[name])
         if part.repeats or part.sizes or part.shuffle or (part.training and self._most is not None):
             if part.name not in self._stores:
@@ -118,7 +118,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         self._close(part, errors, counts, rows)
 
     def _blocks(self, part: Part, errors: LineErrors, counts: Counter[str]) -> Iterator[_Block]:
-        """Reads a part, and applies the rules that look at nothing but a row."""
+        """Read a part, and apply the rules that look at nothing but a row."""
         work = partial(_block_of, part, self._evaluation_sets if part.training else None)
         workers = min(available_cores(), _MOST_WORKERS)
         with closing(mapped_in_order(work, part.read(errors), workers)) as blocks:
@@ -129,7 +129,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
                 self._progress(block.lines)
 
     def _close(self, part: Part, errors: LineErrors, removed: Counter[str], rows: int) -> None:
-        """Counts what became of the lines of a part, and refuses one without rows."""
+        """Count what became of the lines of a part, and refuse one without rows."""
         counts = {"lines": 0, "malformed": errors.count, **errors.left_out, **removed, "rows": rows}
         counts["lines"] = sum(counts.values())
         self.counts[part.name] = counts
@@ -143,7 +143,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
     def _uncontaminated(
         self, part: Part, matches: dict[str, np.ndarray], stay: np.ndarray, counts: Counter[str]
     ) -> np.ndarray:
-        """Returns which rows stay that no evaluation set matches (rows,), bool; counts the others for each set."""
+        """Return which rows stay that no evaluation set matches (rows,), bool; count the others for each set."""
         if self._evaluation_sets is None or not part.training:
             return stay
         clean = stay.copy()
@@ -155,7 +155,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         return clean
 
     def _select(self, part: Part) -> None:
-        """Stores the rows of a part, and decides which of them stay, which are drawn, and in which order they come."""
+        """Store the rows of a part, and decide which of them stay, which are drawn, and in which order they come."""
         repeats, drawn = [_NO_KEYS], [_NO_KEYS]
         matches: list[tuple[int, dict[str, np.ndarray]]] = []
         store = self._stores[part.name] = self._stack.enter_context(RowStore(part.schema, self._work))
@@ -185,7 +185,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         self._close(part, errors, counts, len(rows))
 
     def _draw(self, part: Part, keys: np.ndarray, stay: np.ndarray, counts: Counter[str]) -> np.ndarray:
-        """Draws the held-out parts by the keys of all rows; returns which rows stay (rows,), bool."""
+        """Draw the held-out parts by the keys of all rows; return which rows stay (rows,), bool."""
         wanted = sum(part.sizes.values())
         if wanted >= stay.sum():
             remedy = "lower " + " and ".join(f"--{name}-size" for name in reversed(list(part.sizes)))
@@ -203,7 +203,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
 
 
 def _block_of(part: Part, evaluation_sets: Fingerprints | None, table: pa.Table) -> _Block:
-    """Does the work on a table that needs nothing but the table and so runs in any thread."""
+    """Apply the rules of a part to a table, in any thread."""
     rows, removed = _without_empty(part, table) if part.clean is None else part.clean(table)
     repeats = drawn = _NO_KEYS
     if part.repeats:
@@ -226,7 +226,7 @@ def _without_empty(part: Part, table: pa.Table) -> tuple[pa.Table, dict[str, int
 
 
 def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Orders and casts columns; one that a file does not have is null."""
+    """Order and casts columns; one that a file does not have is null."""
     columns = [
         table.column(name) if name in table.column_names else pa.nulls(table.num_rows, schema.field(name).type)
         for name in schema.names

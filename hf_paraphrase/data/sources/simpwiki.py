@@ -37,7 +37,7 @@ class SimpwikiSource(Source, TrainingSettings):
     simple: str = setting("`simple.aligned`, line by line", path=True)
 
     def parts(self) -> list[Part]:
-        """Returns the one part, `train`."""
+        """Return the one part, `train`."""
         files = [Path(self.normal), Path(self.simple)]
         if files[0].resolve() == files[1].resolve():
             raise UsageError("--normal and --simple are the same file", path=files[0], remedy="give both sides")
@@ -45,7 +45,7 @@ class SimpwikiSource(Source, TrainingSettings):
 
 
 def _read(files: list[Path], errors: LineErrors) -> Iterator[pa.Table]:
-    """Streams titles, paragraphs and sentences; the titles of the two sides must be the same."""
+    """Stream titles, paragraphs and sentences; the titles of the two sides must be the same."""
     sides = [("title", "paragraph1", "sentence1"), ("title2", "paragraph2", "sentence2")]
     fields = [[Field(title), Field(number, pa.int64()), Field(text)] for title, number, text in sides]
     for lines, table in read_aligned_tables(files, fields, errors, "fix the line in both files"):

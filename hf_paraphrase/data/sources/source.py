@@ -40,7 +40,7 @@ class Part:
         texts: The columns that must not be empty, and that are looked up in evaluation sets.
         class_names: For a column of class numbers, the names of the classes.
         clean: Leaves rows out by rules; those with an empty text by default.
-        repeats: The columns by which a row repeats an earlier one and goes.
+        repeats: The columns by which repeated rows are found and removed.
         sizes: The numbers of rows to draw for held-out parts, in this order; no text of the column `target` is in two.
         shuffle: Whether the rows that stay are put into random order.
         repeating: The columns whose values repeat, for `write_split`.
@@ -113,7 +113,7 @@ class OriginSettings(Settings):
     )
 
     def check(self) -> None:
-        """Refuses what cannot stand on a card."""
+        """Refuse what cannot stand on a card."""
         super().check()
         check_license(self.license)
         if (dataset := getattr(self, "dataset", None)) and not Path(dataset).exists() and self.url is None:
@@ -124,7 +124,7 @@ class OriginSettings(Settings):
 
 @dataclass(kw_only=True)
 class Source(Settings, ABC):
-    """Base class of sources: what is set, and what is there to be read.
+    """Base class of sources: settings and raw files.
 
     `SUMMARY` is its line in the list of `prepare --help`, `DESCRIPTION` what it is for the card, the summary if empty,
     and `TEMPLATE` the template of the card in `dataset_cards/`, `source` or one that extends it.
@@ -151,20 +151,20 @@ class Source(Settings, ABC):
 
     @abstractmethod
     def parts(self) -> list[Part]:
-        """Lists the parts that are there."""
+        """List the parts whose files exist."""
 
     def files(self) -> list[Path]:
-        """Lists the raw files, each once."""
+        """List the raw files, each once."""
         return list(dict.fromkeys(path for part in self.parts() for path in part.files))
 
     def inputs(self) -> list[str | Path]:
-        """Lists everything that is read, for `provenance.json`."""
+        """List everything that is read, for `provenance.json`."""
         dataset = getattr(self, "dataset", None)
         given = [*([dataset] if dataset and Path(dataset).exists() else []), *getattr(self, "decontaminate", [])]
         return list(dict.fromkeys([*self.files(), *map(Path, given)]))
 
     def check(self) -> None:
-        """Checks everything that can be checked before reading."""
+        """Check everything that can be checked before reading."""
         super().check()
         if hasattr(self, "lang"):
             check_language(self.lang, "--lang")
@@ -172,14 +172,14 @@ class Source(Settings, ABC):
             check_readable(path)
 
     def origins(self) -> list[str]:
-        """Names what the rows come from, for the card."""
+        """Return the names of the raw data, for the card."""
         if dataset := getattr(self, "dataset", None):
             return [Path(dataset).name if Path(dataset).exists() else dataset]
         return list(dict.fromkeys(path.name for path in self.files()))
 
 
 def folder_setting(files: str) -> Any:
-    """Makes the setting of the folder below which the files of a source are."""
+    """Make the setting of the folder below which the files of a source are."""
     return setting(f"the folder that contains, at any depth, {files}", path=True)
 
 
@@ -188,7 +188,7 @@ class NothingThereError(InputError):
 
 
 def source_folder(data_dir: str) -> Path:
-    """Returns the folder that was given."""
+    """Return the folder that was given."""
     folder = Path(data_dir)
     if not folder.is_dir():
         raise no_folder(folder, "give the folder with the raw files")
@@ -196,7 +196,7 @@ def source_folder(data_dir: str) -> Path:
 
 
 def find_files(data_dir: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """Finds files by their names (without the suffix of a compression) at any depth; capitals do not matter."""
+    """Find files by their names (without the suffix of a compression) at any depth; capitals do not matter."""
     folder = source_folder(data_dir)
     wanted = {f"{name}{end}".lower(): key for key, name in names.items() for end in ("", *COMPRESSED)}
     paths: dict[str, Path] = {}

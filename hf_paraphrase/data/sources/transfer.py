@@ -47,7 +47,7 @@ class TransferSource(Source, LineErrorSettings):
     data_dir: str = folder_setting("rt-polarity.pos, custrev.pos, TREC_10.label and so on")
 
     def parts(self) -> list[Part]:
-        """Lists the sets that are there; a set with one class only is an error."""
+        """List the sets whose files exist; a set with one class only is an error."""
         names = [file for files in (*_BINARY_FILES.values(), _TREC_FILES) for file in files.values()]
         paths = find_files(self.data_dir, {name: name for name in names})
         parts = []

@@ -40,15 +40,15 @@ _TEXT_ELEMENTS = {"hi", "mrk"}
 
 
 def single_line(text: str) -> str:
-    """Puts a text on one line: white space with a tab or line end in it becomes one space, and none is at the ends."""
-    # In one pattern with what stands around it, a line end would be sought from every space again.
+    """Put a text on one line: white space with a tab or line end becomes one space, and the ends are trimmed."""
+    # One pattern for a line end and the space around it would search again from every space.
     if _BREAK.search(text):
         text = _SPACE.sub(lambda found: " " if _BREAK.search(found[0]) else found[0], text)
     return text.strip()
 
 
 def read_tmx(path: Path, source_lang: str, target_lang: str, errors: LineErrors) -> Iterator[Block]:
-    """Streams the pairs of a translation memory in two languages as `source` and `target`, numbered from 1.
+    """Stream the pairs of a translation memory in two languages as `source` and `target`, numbered from 1.
 
     A unit with several variants in a language gives every combination; one that lacks a language is counted.
     """
@@ -77,12 +77,12 @@ def read_tmx(path: Path, source_lang: str, target_lang: str, errors: LineErrors)
 
 
 def tmx_texts(path: Path) -> list[str]:
-    """Reads the sentences of a translation memory, in all its languages."""
+    """Read the sentences of a translation memory, in all its languages."""
     return [text for unit in _units(path) for _, text in unit]
 
 
 def _units(path: Path) -> Iterator[Unit]:
-    """Streams the units of a file."""
+    """Stream the units of a file."""
     parser: ElementTree.XMLPullParser[ElementTree.Element] = ElementTree.XMLPullParser(("start", "end"))
     root: str | None = None
     body: ElementTree.Element | None = None
@@ -110,7 +110,7 @@ def _units(path: Path) -> Iterator[Unit]:
 
 
 def _name(element: ElementTree.Element) -> str:
-    """Returns the name of an element without its namespace."""
+    """Return the name of an element without its namespace."""
     return element.tag.rpartition("}")[2].lower()
 
 
@@ -125,7 +125,7 @@ def _variants(unit: ElementTree.Element) -> Unit:
 
 
 def _text(element: ElementTree.Element) -> str:
-    """Returns the text of a segment without that of codes."""
+    """Return the text of a segment without that of codes."""
     texts = [element.text or ""]
     for child in element:
         texts += [_text(child) if _name(child) in _TEXT_ELEMENTS else "", child.tail or ""]
@@ -133,7 +133,7 @@ def _text(element: ElementTree.Element) -> str:
 
 
 def _character(reference: re.Match[str]) -> str:
-    """Returns what stands for a reference to a character: a control character is a space, an unknown name is text."""
+    """Replace a reference to a character: a control character is a space, an unknown name is text."""
     if reference[1] in {"amp", "lt", "gt", "quot", "apos"}:
         return reference[0]
     if not reference[1].startswith("#"):
@@ -142,7 +142,7 @@ def _character(reference: re.Match[str]) -> str:
 
 
 def _texts(path: Path) -> Iterator[str]:
-    """Streams the text of a file, in the encoding of its byte order mark or its declaration; no reference is cut."""
+    """Stream the text of a file, in the encoding of its byte order mark or its declaration; no reference is cut."""
     blocks = read_blocks(path)
     head = next(blocks, b"")
     if not head:
@@ -169,7 +169,7 @@ def _texts(path: Path) -> Iterator[str]:
 
 
 def find_catalogues(path: Path) -> list[Path]:
-    """Finds the catalogues: the file itself, or those below a folder; of a .po and a .mo of one name the .po."""
+    """Find the catalogues: the file itself, or those below a folder; of a .po and a .mo of one name the .po."""
     if path.is_file():
         return [path]
     if not path.exists():
@@ -184,7 +184,7 @@ def find_catalogues(path: Path) -> list[Path]:
 
 
 def read_catalogues(catalogues: Sequence[Path], lang: str, english: str, errors: LineErrors) -> Iterator[Block]:
-    """Streams the messages of catalogues in a language as `source` and `target`, numbered from 1.
+    """Stream the messages of catalogues in a language as `source` and `target`, numbered from 1.
 
     A single catalogue that names no language is taken. Messages that are left out are counted by the reason.
     """
@@ -211,14 +211,14 @@ def read_catalogues(catalogues: Sequence[Path], lang: str, english: str, errors:
 
 
 def _languages_of(path: Path, entries: Any) -> list[str]:
-    """Returns what may name the language of a catalogue: the folder above `LC_MESSAGES`, or else header and names."""
+    """Return what may name the language of a catalogue: the folder above `LC_MESSAGES`, or else header and name."""
     if path.parent.name == "LC_MESSAGES" and language_tag(path.parent.parent.name):
         return [path.parent.parent.name]
     return [entries.metadata.get("Language", ""), plain_name(path).stem, path.parent.name]
 
 
 def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
-    """Gives the pairs of a message, English first, and counts what is left out."""
+    """Give the pairs of a message, English first, and count what is left out."""
     forms = list(entry.msgstr_plural.values())
     reasons = {"obsolete": entry.obsolete, "fuzzy": "fuzzy" in entry.flags, "plural": len(forms) > 2}
     if reason := next((name for name, applies in reasons.items() if applies), None):
@@ -236,7 +236,7 @@ def _pairs_of(entry: Any, errors: LineErrors) -> Iterator[tuple[str, str]]:
 
 
 def _parsed(path: Path, errors: LineErrors) -> Any:
-    """Parses a catalogue; None for a malformed one, which is reported."""
+    """Parse a catalogue; None for a malformed one, which is reported."""
     import polib
 
     parse = polib.mofile if plain_name(path).suffix == ".mo" else polib.pofile

@@ -74,7 +74,7 @@ class TurkuSource(Source, LineErrorSettings):
     )
 
     def parts(self) -> list[Part]:
-        """Lists the splits that are there."""
+        """List the splits whose files exist."""
         parts, rewrites = [], []
         for key, path in find_files(self.data_dir, _FILES).items():
             configuration, split = key.split("/")
@@ -86,7 +86,7 @@ class TurkuSource(Source, LineErrorSettings):
 
 
 def _read(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Table]:
-    """Reads pairs with the score of their grade; those that the annotators gave none go."""
+    """Read pairs with the score of their grade; those that the annotators gave none go."""
     if configuration == "sample":
         fields = [_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
         tables = read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY)
@@ -120,7 +120,7 @@ def _tables(
 
 
 def _items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Reads the objects of a JSON list with their numbers."""
+    """Read the objects of a JSON list with their numbers."""
     try:
         items = json.loads(b"".join(read_blocks(path)).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

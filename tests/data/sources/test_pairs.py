@@ -165,7 +165,7 @@ def test_sentences_of_files_with_columns_are_their_texts_and_not_their_lines(tmp
         lambda path: read_collection(path, "lines"),
     ):
         for name in ("a.csv", "a.jsonl", "a.tsv"):
-            with pytest.raises(InputError, match="of which a line is not a sentence"):
+            with pytest.raises(InputError, match="whose lines are not sentences"):
                 reader(tmp_path / name)
 
 
