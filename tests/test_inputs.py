@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import gzip
 import hashlib
 import json
 import os
@@ -15,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
-from datasets import Dataset, DatasetDict, load_dataset, load_dataset_builder
+from datasets import Dataset, DatasetDict, IterableDataset, load_dataset, load_dataset_builder
+from filelock import FileLock
 
 import hf_paraphrase
-from hf_paraphrase import SentenceEncoder, train_encoder
+from hf_paraphrase import SentenceEncoder, train_encoder, train_tokenizer
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.commands.verbs import all_recipes
@@ -212,28 +214,44 @@ def test_every_verb_with_pairs_or_sentences_takes_datasets_on_the_hub():
     assert takes >= {f"{verb} pairs" for verb, field in fields if field.name == "pairs"} | others
 
 
-def test_words_of_a_csv_file_stay_text_and_the_cache_of_the_user_stays_whole(cache):
-    Path("set").mkdir()
-    Path("set/train.csv").write_text("anchor,positive,score\nNA,None,1\nnull,nan,\n")
-    before = load_dataset("set")["train"][1]["score"]
-    rows = [
-        {"sentence1": "NA", "sentence2": "None", "score": 1.0},
-        {"sentence1": "null", "sentence2": "nan", "score": None},
-    ]
-    hf_paraphrase.prepare_pairs(dataset="set", output="prepared")
-    assert before is None and load_dataset("set")["train"].num_rows == 2
-    for name in ("set", "set/train.csv", "prepared"):
-        assert DataFolder(name).table().to_pylist() == rows
+def test_streams_and_frames_are_read_where_they_are(temporary, tmp_path, monkeypatch):
+    passes, files = [], []
+
+    def generate():
+        passes.append(1)
+        files.extend(temporary.rglob("*"))
+        yield from TEXTS
+
+    train_encoder(pairs=IterableDataset.from_generator(generate), output=tmp_path / "stream", epochs=1)
+    names = {path.name for path in files if path.is_file()}
+    assert passes and names <= {"rows.json", ".lock"}
+    record = read_provenance(tmp_path / "stream")
+    assert record["inputs"][0]["name"] == "IterableDataset (pairs)"
+    for frame in (pd.DataFrame(TEXTS), pl.DataFrame(TEXTS)):
+        made = train_tokenizer(pairs=[frame], output=tmp_path / type(frame).__module__)
+        assert made.encode("hound")[0] != made.unk_token_id
 
 
-@pytest.mark.parametrize(("name", "delimiter"), [("train.csv", ";"), ("train.csv.gz", "\t")])
-def test_a_csv_file_is_split_at_the_delimiter_of_its_header(cache, name, delimiter):
-    Path("set").mkdir()
-    opener = gzip.open if name.endswith(".gz") else open
-    with opener(f"set/{name}", "wt") as stream:
-        stream.write(delimiter.join(["sentence1", "sentence2"]) + "\n" + delimiter.join(['"a, b; c"', "d"]) + "\n")
-    for path in (f"set/{name}", "set"):
-        assert DataFolder(path).table().to_pylist() == [{"sentence1": "a, b; c", "sentence2": "d"}]
+def test_equal_rows_have_one_hash_in_the_record_and_other_rows_another(tmp_path):
+    hashes = []
+    for number, rows in enumerate((TEXTS, TEXTS, TEXTS[::-1])):
+        output = tmp_path / str(number)
+        train_tokenizer(pairs=[Dataset.from_list(rows)], output=output)
+        hashes.append(read_provenance(output)["inputs"][0]["sha256"])
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_copies_that_a_killed_process_left_are_removed_by_the_next_one(pipe, temporary):
+    left, used = temporary / "hf_paraphrase_left", temporary / "hf_paraphrase_used"
+    for folder in (left, used):
+        folder.mkdir()
+        (folder / ".lock").touch()
+        os.utime(folder / ".lock", (0, 0))
+    with FileLock(used / ".lock"):
+        os.utime(used / ".lock", (0, 0))
+        assert read_twice(text=[pipe("text")])[0] == [b"text"]
+        assert not left.exists() and used.exists()
+    shutil.rmtree(used)
 
 
 def test_rows_of_a_folder_with_a_card_are_those_that_its_files_hold_now(cache):

@@ -7,7 +7,6 @@ id is not ranked, and gains are linear. Beside the encoders stands BM25.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..artefacts.card_heads import Measurement
-from ..data.text_files import numbered_lines
+from ..data.records import json_objects
+from ..data.text_files import StrictLines, numbered_lines
 from ..encoders.dev_sets.pair_sets import encode_once
 from ..errors import InputError
 from ..searching.bm25 import Bm25
@@ -66,13 +66,13 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
 
 
 def _read_texts(path: Path) -> dict[str, str]:
+    """Reads the texts of a file of BEIR by their ids; a null title or text is empty."""
     texts = {}
-    for line, text in numbered_lines(path):
-        try:
-            row = json.loads(text)
-            texts[str(row["_id"])] = f"{row.get('title') or ''} {row['text']}".strip()
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError("not JSON with _id and text", path=path, line=line, remedy="fix the line") from error
+    for line, row in json_objects(path, StrictLines()):
+        parts = [row.get("title") or "", row.get("text") or ""]
+        if row.get("_id") is None or "text" not in row or not all(isinstance(part, str) for part in parts):
+            raise InputError("not JSON with _id and text", path=path, line=line, remedy="fix the line")
+        texts[str(row["_id"])] = " ".join(parts).strip()
     return texts
 
 
