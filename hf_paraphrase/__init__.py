@@ -66,7 +66,7 @@ __getattr__, __dir__, _names = lazy_exports(
         "models.registry": ["register"],
         "paraphrasing.paraphraser": ["Paraphraser"],
         "paraphrasing.run": ["paraphrase", "paraphrase_file"],
-        "quickstart_run": ["quickstart"],
+        "quickstart_pipeline": ["quickstart"],
         "searching.index": ["SearchIndex"],
         "searching.run": ["search"],
         "searching.semantic_search": ["paraphrase_mining", "semantic_search"],

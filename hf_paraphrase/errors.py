@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from .messages import shown_line
+from .messages import sanitize_line
 
 StrPath = str | os.PathLike[str]
 _LONGEST = 1_000
@@ -39,9 +39,9 @@ class HfParaphraseError(Exception):
 
     def __str__(self) -> str:
         line = "" if self.line is None else f":{self.line}"
-        file = "" if self.path is None else f"{shown_line(self.path, _LONGEST)}{line}: "
-        remedy = "" if self.remedy is None else f" ({shown_line(self.remedy)})"
-        return f"{file}{shown_line(self.message, _LONGEST)}{remedy}"
+        file = "" if self.path is None else f"{sanitize_line(self.path, _LONGEST)}{line}: "
+        remedy = "" if self.remedy is None else f" ({sanitize_line(self.remedy)})"
+        return f"{file}{sanitize_line(self.message, _LONGEST)}{remedy}"
 
 
 class UsageError(HfParaphraseError, ValueError):

@@ -51,7 +51,7 @@ def as_given(text: str) -> str:
     return text
 
 
-def shown_line(text: str, longest: int | None = None) -> str:
+def sanitize_line(text: str, longest: int | None = None) -> str:
     """Puts a text that may be shown on one line, cut to so many characters."""
     line = printable(without_secrets(as_given(" ".join(text.split()))))
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"

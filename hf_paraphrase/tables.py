@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .messages import printable, shown_line
+from .messages import printable, sanitize_line
 
 _BREAK = re.compile(r"[\n\r\v\f\t\x1c-\x1e\x85\u2028\u2029]+")
 # What Markdown takes for a tag or an address, which `0<length<=10` is not, and which no backslash escapes.
@@ -17,7 +17,9 @@ _BLOCK = re.compile(r"^(?:#(?=#{0,5}(?: |$))|>|[-+*](?= |$)|`(?=``)|~(?=~~))")
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lays out rows of any text as a Markdown table: the first column to the left, the others to the right."""
-    cells = [[_PIPE.sub(r"\1\|", without_tags_and_links(shown_line(cell))) for cell in row] for row in (header, *rows)]
+    cells = [
+        [_PIPE.sub(r"\1\|", without_tags_and_links(sanitize_line(cell))) for cell in row] for row in (header, *rows)
+    ]
     widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
 
@@ -46,7 +48,7 @@ def number(value: float | None) -> str:
 
 def plain_markdown(text: str, longest: int | None = 400) -> str:
     """Escapes all markup on one line, cut to so many characters."""
-    escaped = re.sub(r"([\\`*_{}\[\]<>#|~!])", r"\\\1", shown_line(text))
+    escaped = re.sub(r"([\\`*_{}\[\]<>#|~!])", r"\\\1", sanitize_line(text))
     return escaped if longest is None or len(escaped) <= longest else escaped[: longest - 1].rstrip("\\") + "…"
 
 

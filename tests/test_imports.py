@@ -19,7 +19,7 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 
 LAYERS = (
     {"commands", "__main__"},
-    {"demo", "studies", "exporting", "quickstart", "quickstart_run"},
+    {"demo", "studies", "exporting", "quickstart", "quickstart_pipeline"},
     {"paraphrasing", "evaluation", "searching", "deduplication", "mining", "hub", "metrics"},
     {"filtering"},
     {"classification"},

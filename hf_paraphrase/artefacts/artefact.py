@@ -29,7 +29,7 @@ from ..errors import HfParaphraseError, OutputError
 from ..messages import as_given, log
 from ..settings import Settings
 from .cards import Card, write_card
-from .files import locked, read_json_object, shortened, write_text_whole
+from .files import atomic_write_text, locked, read_json_object, shortened
 from .provenance import PROVENANCE, fingerprint, write_provenance
 
 JOB = "job.json"
@@ -113,7 +113,7 @@ class Artefact:
                 self._work = self._continued(incomplete_runs(self.target)) or self._new_work()
             # Where another part has finished a shared job, its folder is not made again.
             if (is_new or not self.shared) and not (self.work / JOB).is_file():
-                write_text_whole(self.work / JOB, self._described())
+                atomic_write_text(self.work / JOB, self._described())
         return self.work / name
 
     def _described(self) -> str:
@@ -239,7 +239,7 @@ class Artefact:
 
 @contextmanager
 def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Locks a file without provenance, which the block writes by :func:`~.files.written_whole`."""
+    """Locks a file without provenance, which the block writes by :func:`~.files.atomic_write`."""
     path = _resolved(output)
     with locked(path):
         for leftover in filter(Path.is_file, _hidden(path)):
@@ -265,7 +265,7 @@ def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_
         problem, remedy = "the output file exists", "give another name, or --overwrite"
     elif _has_content(path) and not overwrite:
         problem, remedy = "the output folder exists and is not empty", "give another --output, or --overwrite"
-    elif _has_content(path) and not is_ours(path):
+    elif _has_content(path) and not has_own_provenance(path):
         problem = f"--overwrite replaces only folders with a {PROVENANCE} of hf-paraphrase"
         remedy = "remove the folder yourself, or give another --output"
     if problem is not None:
@@ -291,7 +291,7 @@ def check_early(output: str | os.PathLike[str], *, overwrite: bool = False) -> N
         check_output(output, overwrite=overwrite)
 
 
-def is_ours(folder: Path) -> bool:
+def has_own_provenance(folder: Path) -> bool:
     """Returns whether the provenance of a folder says that this package made it."""
     with suppress(HfParaphraseError):
         return str(read_json_object(folder / PROVENANCE).get("command")).startswith("hf-paraphrase ")

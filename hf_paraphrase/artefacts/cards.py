@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HfParaphraseError, UsageError
 from ..messages import log, printable, without_secrets
 from ..tables import harmless_markdown, without_tags_and_links
-from .card_heads import CARD, Measurement, read_card, set_results, split_card
-from .files import locked, write_text_whole
+from .card_metadata import CARD, Measurement, read_card, set_results, split_card
+from .files import atomic_write_text, locked
 from .provenance import PROVENANCE, described, fingerprint, hub_datasets, read_provenance, record_text
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
     if card.report:
         # Written first, because a folder with a card is complete.
         write_report(folder, text)
-    write_text_whole(path, text)
+    atomic_write_text(path, text)
     return path
 
 
@@ -188,14 +188,14 @@ def add_results(
         head, _ = split_card(card, path)
         record = read_provenance(folder)
         record["evaluations"] = {**record.get("evaluations", {}), name: dict(evaluation)}
-        write_text_whole(Path(folder) / PROVENANCE, record_text(record))
+        atomic_write_text(Path(folder) / PROVENANCE, record_text(record))
         card = replace_section(card, section, without_tags_and_links(without_secrets(text)), "## Limits")
         if head:
             with_head = ModelCard(card, ignore_metadata_errors=True)
             set_results(with_head, Path(folder).resolve().name, measurements)
             card = str(with_head)
         write_report(folder, card)
-        write_text_whole(path, card)
+        atomic_write_text(path, card)
 
 
 def replace_section(card: str, name: str, section: str, before: str) -> str:

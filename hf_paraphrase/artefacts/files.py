@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HfParaphraseError, InputError, ModelError, OutputError
-from ..messages import log, shown_line
+from ..messages import log, sanitize_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +90,7 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def opening(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
+def wrap_load_errors(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
     """Turns whatever a library raises in the block into one `ModelError`; `what` is e.g. `the model`."""
     try:
         with quiet_transformers():
@@ -101,7 +101,7 @@ def opening(what: str, path: str | os.PathLike[str], remedy: str = "copy the mod
         # Libraries written in Rust raise a PanicException, which is not an `Exception` and cannot be imported.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        text = shown_line(f"{type(error).__name__}: {error}", _LONGEST_MESSAGE)
+        text = sanitize_line(f"{type(error).__name__}: {error}", _LONGEST_MESSAGE)
         raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error
 
 
@@ -114,7 +114,7 @@ def shortened(name: str) -> str:
 
 
 @contextmanager
-def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Gives a new file to write, which takes its name at `path` when the block ends without an error.
 
     A link at `path` is replaced, not followed. Errors of the block that name another file pass unchanged.
@@ -135,9 +135,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def write_text_whole(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
+def atomic_write_text(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
     """Writes a UTF-8 text file from a text or its parts, of which one at a time is in memory."""
-    with written_whole(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines([text] if isinstance(text, str) else text)
 
 

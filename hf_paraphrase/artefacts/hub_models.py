@@ -9,12 +9,12 @@ from typing import Any
 
 from ..errors import HubError, ModelError
 from ..inputs import repository_of
-from ..messages import shown_line
+from ..messages import sanitize_line
 from ..models.registry import MODELS
 from ..registry import BUILTIN as BUILTIN
 from ..registry import BUILTINS
 from .files import read_bytes, read_json_object
-from .remote_paths import to_path
+from .fsspec_path import to_path
 
 _SETTINGS, _MODULES = "config.json", "modules.json"
 FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "*.model", "*.spm", "README.md", "onnx/model.onnx")
@@ -110,7 +110,7 @@ def _download(repo_id: str, inner: str, revision: str | None, patterns: tuple[st
         )
     except Exception as error:  # of several libraries
         kind = ModelError if isinstance(error, (RepositoryNotFoundError, RevisionNotFoundError)) else HubError
-        problem = f"no such model folder, and the Hub's client cannot fetch it: {shown_line(str(error), 400)}"
+        problem = f"no such model folder, and the Hub's client cannot fetch it: {sanitize_line(str(error), 400)}"
         remedy = "give a folder, or check the name, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
         raise kind(problem, path=repo_id, remedy=remedy) from None
     return Path(folder) / inner

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ModelError
 from ..models.joined_tokenizers import PARTS_FILE
 from ..models.registry import register
-from .files import opening, read_json_object
+from .files import read_json_object, wrap_load_errors
 from .hub_models import model_folder
 from .weights import DTYPE_KEY, INT8, check_finite, load_int8_table, read_headers
 
@@ -49,11 +49,12 @@ def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | No
 def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
     """Refuses weights of another class of the same model type, which computes something else with them."""
     code = class_of_folder(folder, model_class._auto_class or "AutoModel")
-    file, name = model_class.__module__.rpartition(".")[2], model_class.__name__
-    # One of our classes is in one file; one of a user's may be in a file that was renamed.
-    is_ours = file.startswith("modeling_") and model_class.__module__.startswith(__package__.partition(".")[0])
-    if code is not None and (code if is_ours else code.rpartition(".")[2]) != (f"{file}.{name}" if is_ours else name):
-        problem = f"the model has its own class, `{code[:80]}`, not {name}"
+    wanted = f"{model_class.__module__.rpartition('.')[2]}.{model_class.__name__}"
+    # A class of the package is in one file; a class of the user may be in a file that was renamed.
+    is_of_package = wanted.startswith("modeling_") and model_class.__module__.startswith("hf_paraphrase.")
+    start = None if is_of_package else -1
+    if code is not None and code.split(".")[start:] != wanted.split(".")[start:]:
+        problem = f"the model has its own class, `{code[:80]}`, not {model_class.__name__}"
         remedy = "open it with the Auto class of transformers and trust_remote_code=True"
         raise ModelError(problem, path=folder, remedy=remedy)
 
@@ -76,7 +77,7 @@ def load_weights(
     if read_json_object(Path(folder) / "config.json", ModelError).get(DTYPE_KEY) == INT8:
         return load_int8_table(folder, model_class, **settings)
     read_headers(folder)  # names the file that is damaged
-    with opening("the model", folder, _REMEDY):
+    with wrap_load_errors("the model", folder, _REMEDY):
         model, loading = model_class.from_pretrained(
             folder,
             local_files_only=True,
@@ -123,7 +124,7 @@ def open_tokenizer_folder(
     register()
     _check_json(Path(folder), ("config.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"))
     files = [Path(folder) / name for name in ("tokenizer.json", PARTS_FILE)]
-    with opening("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):
+    with wrap_load_errors("the tokenizer", next((path for path in files if path.is_file()), folder), _REMEDY):
         given = {"local_files_only": True, "trust_remote_code": trust_remote_code, **options}
         tokenizer = AutoTokenizer.from_pretrained(folder, **given)
     # Of a folder without tokenizer files transformers makes one that knows special tokens alone.

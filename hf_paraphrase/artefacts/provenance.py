@@ -18,10 +18,10 @@ from typing import Any
 from ..errors import HfParaphraseError, InputError
 from ..messages import INPUT_COPIES, as_given, printable, without_secrets
 from ..tables import harmless_markdown
-from .card_heads import CARD, split_card, texts
-from .files import read_json_object, write_text_whole
+from .card_metadata import CARD, split_card, texts
+from .files import atomic_write_text, read_json_object
+from .fsspec_path import to_path
 from .hub_models import fetched_folder, repository_name
-from .remote_paths import to_path
 
 PROVENANCE = "provenance.json"
 SOURCE_PROVENANCE = "source_provenance.json"
@@ -108,7 +108,7 @@ def write_provenance(
         "results": dict(results or {}),
         **({} if job is None else {"job": job}),
     }
-    write_text_whole(Path(folder) / PROVENANCE, record_text(record))
+    atomic_write_text(Path(folder) / PROVENANCE, record_text(record))
     return record
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..messages import printable, without_secrets
-from .card_heads import split_card
-from .files import write_text_whole
+from .card_metadata import split_card
+from .files import atomic_write_text
 from .provenance import REPORT, read_provenance
 
 _KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
@@ -37,7 +37,7 @@ def write_report(folder: str | os.PathLike[str], card: str) -> Path:
     page = environment.get_template("report.html").render(
         title=title, body=body, command=command, plots=recorded_plots(record)
     )
-    write_text_whole(path, printable(without_secrets(page)).rstrip() + "\n")
+    atomic_write_text(path, printable(without_secrets(page)).rstrip() + "\n")
     return path
 
 

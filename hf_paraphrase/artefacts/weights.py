@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError
-from .files import opening
+from .files import wrap_load_errors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +43,7 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
     """Reads which tensors a safetensors file has; raises a `ModelError` if it is missing, damaged or cut off."""
     from safetensors import safe_open
 
-    with opening("the weights", path), safe_open(path, framework="numpy") as file:
+    with wrap_load_errors("the weights", path), safe_open(path, framework="numpy") as file:
         parts = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         return {name: TensorEntry(part.get_dtype(), tuple(part.get_shape())) for name, part in parts.items()}
 
@@ -73,7 +73,7 @@ def load_int8_table(
 
     if (model_type := model_class.config_class.model_type) not in TABLE_MODELS:
         raise ModelError(f"a model of type `{model_type}` cannot have int8 weights", path=folder, remedy=_REMEDY)
-    with opening("the model", folder, _REMEDY), torch.device("meta"):
+    with wrap_load_errors("the model", folder, _REMEDY), torch.device("meta"):
         config: Any = model_class.config_class.from_pretrained(folder, local_files_only=True, **settings)
         vars(config).pop(DTYPE_KEY, None)
         model = model_class(config)
@@ -107,7 +107,7 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
     from safetensors import safe_open
 
     tensors = read_header(path)
-    with opening("the table of word vectors", path), np.errstate(over="ignore", invalid="ignore"):
+    with wrap_load_errors("the table of word vectors", path), np.errstate(over="ignore", invalid="ignore"):
         with safe_open(path, framework="numpy") as weights:
             read: dict[str, NDArray[Any]] = {
                 part: _read_bfloat16(path, part) if tensors[part].dtype == "BF16" else weights.get_tensor(part)

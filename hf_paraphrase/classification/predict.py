@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..artefacts.artefact import Artefact, Card, output_file
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata, read_provenance
-from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
 from ..encoders.dev_sets.pair_tables import chosen_split
 from ..errors import InputError, UsageError
@@ -105,7 +105,7 @@ def _write_file(path: Path, table: pa.Table) -> None:
     """Writes a table as CSV, lists as JSON, or as JSON lines."""
     if path.suffix == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
-        write_text_whole(path, lines)
+        atomic_write_text(path, lines)
         return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -113,7 +113,7 @@ def _write_file(path: Path, table: pa.Table) -> None:
     for row in table.to_pylist():
         cells = row.values()
         writer.writerow([json.dumps(v, ensure_ascii=False) if isinstance(v, list | dict) else v for v in cells])
-    write_text_whole(path, buffer.getvalue())
+    atomic_write_text(path, buffer.getvalue())
 
 
 def _as_trained(settings: PredictionSettings, columns: list[str]) -> tuple[str | None, str | None, str | None]:

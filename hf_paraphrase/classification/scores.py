@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..tables import format_table, number
 from ..vectors.metrics import correlations
 

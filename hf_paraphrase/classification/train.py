@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..artefacts.files import quiet_transformers
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import languages_read
-from ..artefacts.remote_paths import to_path
 from ..encoders.model_folder import inherited_by_card
 from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import UsageError

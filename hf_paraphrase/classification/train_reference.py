@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..artefacts.files import quiet_transformers
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import languages_read
-from ..artefacts.remote_paths import to_path
 from ..messages import log
 from ..settings import recipe, setting
 from ..tables import format_table

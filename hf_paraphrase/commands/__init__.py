@@ -19,7 +19,7 @@ from threading import current_thread, main_thread
 from typing import TextIO
 
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
-from ..messages import LOGGER, printable, process_count, shown_line, without_secrets
+from ..messages import LOGGER, printable, process_count, sanitize_line, without_secrets
 from ..registry import BUILTINS, TRUST_REMOTE_CODE, import_file
 from .parser import parse
 from .results import show
@@ -102,7 +102,7 @@ def _fault(error: BaseException) -> str:
     """Describes an unexpected exception in a line, below the traceback if the user wants it."""
     if os.environ.get("HF_PARAPHRASE_DEBUG") == "1":
         _complain(printable(without_secrets("".join(traceback.format_exception(error)))))
-    text = shown_line(f"{type(error).__name__}: {error}", _LONGEST)
+    text = sanitize_line(f"{type(error).__name__}: {error}", _LONGEST)
     return f"{text} (please report it; set HF_PARAPHRASE_DEBUG=1 for a traceback)"
 
 

@@ -44,7 +44,7 @@ def as_text(settings: Any, result: Any) -> Iterator[str]:
 
 def card(settings: Any, result: Any) -> Iterator[str]:
     """Shows the card of the folder that was made."""
-    from ..artefacts.card_heads import read_card
+    from ..artefacts.card_metadata import read_card
 
     yield read_card(result)
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..artefacts.artefact import output_file
-from ..artefacts.files import written_whole
+from ..artefacts.files import atomic_write
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..registry import BUILTIN, MATCHERS
@@ -141,7 +141,7 @@ def fingerprint(settings: FingerprintSettings) -> Fingerprints:
             raise InputError(problem, path=min(old), remedy="give the evaluation set itself")
         every = np.unique(np.concatenate(list(read.sets.values())))
         data = "\n".join([LIST_HEADER, *(f"{number:016x}" for number in every.tolist()), ""]).encode()
-        with written_whole(output) as temporary:
+        with atomic_write(output) as temporary:
             # Without a time the same list is the same file.
             temporary.write_bytes(gzip.compress(data, mtime=0) if output.suffix == ".gz" else data)
     log(f"{len(every):,} fingerprints saved to {settings.output}. Use the file with --decontaminate")

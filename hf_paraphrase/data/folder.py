@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.remote_paths import to_path
+from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from .layout import ORDER as ORDER
 from .layout import SHARD

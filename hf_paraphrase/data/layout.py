@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.card_heads import split_card
-from ..artefacts.remote_paths import RemotePath, to_path
+from ..artefacts.card_metadata import split_card
+from ..artefacts.fsspec_path import FsspecPath, to_path
 from ..errors import HfParaphraseError, InputError, UsageError
 from ..inputs import OBJECTS, repository_of
-from ..messages import shown_line
+from ..messages import sanitize_line
 from .text_blocks import kind_of_rows
 
 SHARD = re.compile(r"(?P<split>\w+(\.\w+)*)-(?P<index>\d{5})-of-(?P<count>\d{5})(-[0-9a-f]+)?\.parquet")
@@ -70,7 +70,7 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
         return Layout(objects=splits_of_object(rows))
     source = rows
     path = to_path(source)
-    if isinstance(path, RemotePath):
+    if isinstance(path, FsspecPath):
         return _remote_layout(path)
     if path.is_file():
         return Layout({"train": [path]}, kind_of_rows(path) or "text")
@@ -217,7 +217,7 @@ class HubFile(os.PathLike[str]):
         return self._url
 
 
-def _remote_layout(path: RemotePath) -> Layout:
+def _remote_layout(path: FsspecPath) -> Layout:
     """Find the splits of a folder or file at a URL."""
     from datasets.data_files import DataFilesDict, get_data_patterns, sanitize_patterns
 
@@ -260,18 +260,18 @@ def _is_column(part: Any) -> bool:
 
 
 @contextmanager
-def name_load_errors(name: str | os.PathLike[str] | RemotePath) -> Iterator[None]:
+def name_load_errors(name: str | os.PathLike[str] | FsspecPath) -> Iterator[None]:
     """Turn any error of `datasets` into an `InputError` that names the data set."""
     try:
         yield
     except HfParaphraseError:
         raise
     except Exception as error:  # of several libraries
-        reason = shown_line(str(error.__cause__ or error) or "it is empty", 300)
+        reason = sanitize_line(str(error.__cause__ or error) or "it is empty", 300)
         if "BatchSize" in reason or "corresponds to no data" in reason:
             reason = "there are no rows"  # in a Parquet file, or below the header of CSV
         problem, remedy = f"load_dataset cannot open it: {reason}", "check its files, its card, --split and --subset"
-        if not isinstance(name, RemotePath) and not os.path.lexists(name):
+        if not isinstance(name, FsspecPath) and not os.path.lexists(name):
             problem = f"no such file or data folder, and {problem}"
             remedy = "check the name, --split, --subset, your login (`hf auth login`), HF_HUB_OFFLINE and the network"
         raise InputError(problem, path=name, remedy=remedy) from error

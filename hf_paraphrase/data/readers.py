@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..artefacts.remote_paths import RemotePath
+from ..artefacts.fsspec_path import FsspecPath
 from ..errors import InputError
-from ..messages import shown_line
+from ..messages import sanitize_line
 from .records import csv_records, json_objects, require_once
 from .schema import plain_type
 from .text_blocks import LineErrors, StrictLines
@@ -291,7 +291,7 @@ class JsonReader(FileReader):
                 problem = f"{name} has a lone surrogate, which is not a valid character"
             except pa.ArrowException:
                 problem = f"`{name}` is not {'text' if name in self._texts else schema.field(name).type}"
-                problem += f": {shown_line(json.dumps(entry[1].get(name)), 60)}"
+                problem += f": {sanitize_line(json.dumps(entry[1].get(name)), 60)}"
             else:
                 continue
             self.errors.handle(problem, Path(file), entry[0], "fix the line")
@@ -365,7 +365,7 @@ def _require_columns_of_first(present: Sequence[str], columns: Sequence[str], fi
 def open_parquet(path: Any) -> pq.ParquetFile:
     """Open a Parquet file, at a path or a URL, for use in a `with` statement."""
     with name_damage(path):
-        return pq.ParquetFile(path.open("rb") if isinstance(path, RemotePath) else Path(path))
+        return pq.ParquetFile(path.open("rb") if isinstance(path, FsspecPath) else Path(path))
 
 
 def parquet_batches(path: Any, **options: Any) -> Iterator[pa.RecordBatch]:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..artefacts.remote_paths import to_path
+from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from .layout import Layout, files_layout, find_layout, name_load_errors, splits_of_object
 from .readers import BATCH_ROWS, READERS, FileReader, ParquetReader, plain_batch

@@ -20,7 +20,7 @@ from ..data.rows import Rows, open_rows
 from ..data.schema import columns_named
 from ..errors import InputError, UsageError
 from ..inputs import copied_inputs
-from ..messages import log, shown_line
+from ..messages import log, sanitize_line
 from ..settings import recipe, setting
 from ..tables import format_table, plain_markdown
 from ..tokenization.fast_tokenize import list_of_texts
@@ -288,7 +288,7 @@ def _report(settings: DeduplicateSettings, results: dict[str, int], examples: li
     if results.get("checked"):
         log(f"of {results['checked']:,} kept rows {results['missed']:,} have a near-duplicate that was missed")
     for similarity, *texts in examples:
-        log(f"  {similarity}  " + "  |  ".join(shown_line(text, 70) for text in texts))
+        log(f"  {similarity}  " + "  |  ".join(sanitize_line(text, 70) for text in texts))
     if not results["rows"]:
         log(f"Saved to {settings.output}: no row is kept; the split `{REMOVED}` has all rows")
         return

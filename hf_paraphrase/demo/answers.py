@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HfParaphraseError, UsageError, error_of_the_system
-from ..messages import printable, shown_line
+from ..messages import printable, sanitize_line
 
 _LOGGER = logging.getLogger(__name__)
 MOST_SENTENCES = 12
@@ -30,7 +30,7 @@ def escaped(text: str) -> str:
 def note(text: str, *, error: bool = False) -> str:
     """Draws a line of words in a frame."""
     kind, role = ("error", "alert") if error else ("said", "status")
-    return f'<p class="hfp-note hfp-{kind}" role="{role}">{escaped(shown_line(text, 600))}</p>'
+    return f'<p class="hfp-note hfp-{kind}" role="{role}">{escaped(sanitize_line(text, 600))}</p>'
 
 
 def answered(others: Sequence[Any] = ()) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

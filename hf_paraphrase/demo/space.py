@@ -15,7 +15,7 @@ from typing import Any
 
 from ..artefacts.artefact import Artefact
 from ..artefacts.cards import template_path
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
 from ..errors import UsageError
 from ..registry import BUILTINS
 from .model_catalogue import ModelCatalogue
@@ -77,10 +77,10 @@ def write_space(output: str, models: Sequence[str], *, overwrite: bool, record: 
         shutil.copytree(Path(__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__", ".*"))
         for kind, name in (("model_cards", "rnn_search"), ("dataset_cards", "filtered")):
             shutil.copytree(template_path(kind, name).parent, package / "artefacts" / kind, dirs_exist_ok=True)
-        write_text_whole(staging / "requirements.txt", _requirements())
-        write_text_whole(staging / "app.py", _APP.format(models=list(models)))
+        atomic_write_text(staging / "requirements.txt", _requirements())
+        atomic_write_text(staging / "app.py", _APP.format(models=list(models)))
         card = _CARD.format(head=head.to_yaml(), title=TITLE, models=", ".join(f"`{name}`" for name in models))
-        write_text_whole(staging / "README.md", card)
+        atomic_write_text(staging / "README.md", card)
         artefact.finish()
     return Path(output)
 

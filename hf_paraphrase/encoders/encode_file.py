@@ -217,8 +217,8 @@ def _encode_lines(settings: EncodeSettings, embedder: SentenceEmbedder) -> Path:
 
 
 def _card(settings: EncodeSettings, rows: dict[str, int], dimension: int) -> Card:
+    from ..artefacts.fsspec_path import to_path
     from ..artefacts.provenance import inherited_metadata
-    from ..artefacts.remote_paths import to_path
 
     folder = to_path(settings.input)
     values = {

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from ..artefacts.artefact import Artefact, check_output
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..artefacts.cards import Card
 from ..artefacts.hub_models import fetched_folder, model_folder, repository_name
 from ..artefacts.provenance import PROVENANCE, SOURCE_PROVENANCE, inherited_model_metadata, inherited_sections

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata, languages_read, read_provenance
-from ..artefacts.remote_paths import to_path
 from ..data.sentences import naming
 from ..messages import log
 from ..registry import ENCODERS, LOSSES

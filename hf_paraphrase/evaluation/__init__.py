@@ -13,7 +13,7 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        ".artefacts.card_heads": ["Measurement"],
+        ".artefacts.card_metadata": ["Measurement"],
         ".encoders.dev_sets.pair_sets": ["GradedSet", "read_graded_folder"],
         ".encoders.dev_sets.scorer": ["dev_scorer"],
         ".encoders.dev_sets.sts_files": ["find_sts_sets"],

@@ -2,7 +2,7 @@
 
 from hf_paraphrase import evaluate
 
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..encoders.dev_sets.pair_sets import GradedSet, read_graded_folder
 from ..encoders.dev_sets.scorer import dev_scorer
 from ..encoders.dev_sets.sts_files import find_sts_sets

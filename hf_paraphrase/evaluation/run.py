@@ -12,7 +12,7 @@ from typing import Any
 
 from ..artefacts.artefact import output_file
 from ..artefacts.cards import add_results, check_evaluated_card
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
 from ..artefacts.hub_models import fetched_folder
 from ..artefacts.provenance import fingerprint
 from ..messages import log
@@ -95,7 +95,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
         )
         if settings.output is not None:
             text = json.dumps(evaluation.record, indent=2, ensure_ascii=False, allow_nan=False)
-            write_text_whole(settings.output, text + "\n")
+            atomic_write_text(settings.output, text + "\n")
             log(f"results in {settings.output}")
         return evaluation
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..encoders.dev_sets.pair_sets import (
     Encode,
     GradedSet,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..artefacts.provenance import fingerprint, versions
 from ..encoders.dev_sets.pair_tables import columns_of
 from ..messages import INPUT_COPIES, as_given

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
 from ..encoders.dev_sets.pair_sets import encode_once
 from ..encoders.dev_sets.translation_retrieval import translation_retrieval

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from tqdm import tqdm
 
 from ..artefacts.artefact import Artefact, Card
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import inherited_metadata
-from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
 from ..data.row_selection import BATCH_ROWS
 from ..data.schema import with_column

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..artefacts.files import written_whole
+from ..artefacts.files import atomic_write
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..text.hashing import are_among, draw_keys
@@ -154,7 +154,7 @@ def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
     """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
     # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
     with (
-        written_whole(path) as temporary,
+        atomic_write(path) as temporary,
         temporary.open("w", encoding="utf-8", errors="surrogatepass", newline="\n") as file,
     ):
         file.write("\\data\\\n")

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Card
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.hub_models import model_folder
 from ..artefacts.provenance import inherited_metadata
-from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder
 from ..data.text_blocks import refuse_records
 from ..data.text_files import PLAIN_OR_COMPRESSED, LineErrors, read_lines
@@ -179,7 +179,7 @@ def _estimate_language_model(settings: ScoreSettings, folder: DataFolder, stagin
         return frozenset()
     held_out = draw_held_out(folder, split, settings.hold_out, settings.seed)
     if not path.is_file():
-        write_text_whole(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in held_out))
+        atomic_write_text(staging / _HELD_OUT, "".join(" ".join(text.split()) + "\n" for text in held_out))
         train_language_model([held_out], path, source=folder.path)
     return frozenset(held_out)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.card_heads import CARD, read_card, split_card, texts
+from ..artefacts.card_metadata import CARD, read_card, split_card, texts
 from ..errors import HfParaphraseError, HubError, InputError, UsageError
 from ..messages import HIDDEN, log, without_secrets
 from ..settings import Settings, recipe, setting

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ..artefacts.artefact import is_ours
-from ..artefacts.card_heads import CARD, read_card, split_card, texts
+from ..artefacts.artefact import has_own_provenance
+from ..artefacts.card_metadata import CARD, read_card, split_card, texts
 from ..artefacts.provenance import (
     PROVENANCE,
     REPORT,
@@ -104,7 +104,7 @@ def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], he
 def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:
     """Checks that there is a provenance of hf-paraphrase, unless it is a Space, and that weights can be read."""
     names, remedy = {file.name for file in files}, "name a folder that hf-paraphrase has made"
-    if repo_type != "space" and not (PROVENANCE in names and is_ours(Path(folder))):
+    if repo_type != "space" and not (PROVENANCE in names and has_own_provenance(Path(folder))):
         raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
     if repo_type == "model":
         read_headers(folder)  # refuses damaged weights

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Card
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
 from ..data.batch_function import Report
 from ..data.folder import DataFolder
 from ..messages import log
@@ -25,7 +25,7 @@ def merge_reports(folder: Path, found: Iterable[Report], counts: Iterable[str]) 
             results["skipped_sentences"] += len(report["skipped"])
             yield from (json.dumps(entry, ensure_ascii=False) + "\n" for entry in report["skipped"])
 
-    write_text_whole(folder / "skipped.jsonl", lines())
+    atomic_write_text(folder / "skipped.jsonl", lines())
     return results
 
 

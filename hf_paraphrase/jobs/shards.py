@@ -19,7 +19,7 @@ from threading import Thread
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..artefacts.files import write_text_whole, written_whole
+from ..artefacts.files import atomic_write, atomic_write_text
 from ..data.batch_function import BatchFunction, Progress, Report, add_report, no_progress
 from ..data.folder import DataFolder
 
@@ -115,7 +115,7 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
     # Numbers of vectors do not repeat, and a reader does not know beforehand how long lists of repeated ones become.
     repeating = [field.name for field in schema if not pa.types.is_nested(field.type)]
     with (
-        written_whole(shard.path(output)) as temporary,
+        atomic_write(shard.path(output)) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=repeating) as writer,
     ):
         for table in job.folder.row_range(shard.source, shard.start, shard.stop, batch_size=job.batch_size):
@@ -123,7 +123,7 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
             add_report(total, report)
             if batch.num_rows:  # `datasets` cannot read a row group without rows
                 writer.write_table(batch.cast(writer.schema))
-    write_text_whole(shard.report(output), json.dumps(total, ensure_ascii=False))
+    atomic_write_text(shard.report(output), json.dumps(total, ensure_ascii=False))
 
 
 def reports(shards: Iterable[Shard], output: Path) -> Iterator[Report]:

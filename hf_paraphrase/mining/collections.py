@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
 from ..data.text_blocks import refuse_records
 from ..data.text_files import StrictLines, read_fields, read_lines
 from ..errors import InputError
@@ -115,9 +115,9 @@ class TaskPart:
 
 def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:
     """Writes one side, `id TAB sentence` a line."""
-    write_text_whole(path, "".join(f"{name}\t{text}\n" for name, text in zip(names, sentences, strict=True)))
+    atomic_write_text(path, "".join(f"{name}\t{text}\n" for name, text in zip(names, sentences, strict=True)))
 
 
 def write_gold(path: Path, source_names: Sequence[str], target_names: Sequence[str], pairs: NDArray[np.int64]) -> None:
     """Writes pairs of positions (pairs, 2) as `source id TAB target id` a line."""
-    write_text_whole(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))
+    atomic_write_text(path, "".join(f"{source_names[one]}\t{target_names[two]}\n" for one, two in pairs.tolist()))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.files import read_json_object
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import PROVENANCE
-from ..artefacts.remote_paths import to_path
 from ..classification.parallel_classifier import ParallelClassifier
 from ..data.folder import DataFolder, write_split
 from ..data.schema import BITEXT

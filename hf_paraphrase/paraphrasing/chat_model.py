@@ -11,7 +11,7 @@ import torch
 from transformers import AutoConfig, LogitsProcessorList, PreTrainedModel
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
-from ..artefacts.files import opening, read_json_object
+from ..artefacts.files import read_json_object, wrap_load_errors
 from ..artefacts.hub_models import model_folder, model_name
 from ..artefacts.model_loading import check_model_type, load_weights, open_tokenizer_folder
 from ..data.batch_function import Progress, no_progress
@@ -138,7 +138,7 @@ def _load(folder: Path, dtype: torch.dtype) -> PreTrainedModel:
     path = folder / "config.json"
     model_type = read_json_object(path, ModelError).get("model_type") if path.is_file() else None
     check_model_type(folder, [str(model_type)], kind="language model", verb="transformers")
-    with opening("the model", path):
+    with wrap_load_errors("the model", path):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or getattr(config, "is_encoder_decoder", False):
         problem = f"a model of type `{str(model_type)[:80]}` is not a decoder-only language model"

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..data.batch_function import Progress, no_progress
 from ..errors import ModelError
-from ..messages import log, shown_line, without_secrets
+from ..messages import log, sanitize_line, without_secrets
 from ..text.normalization import is_blank
 from .answers import paraphrases_in
 from .generators import SENTENCE, ApiOptions, Candidate, Generator, SamplingOptions, check_prompt
@@ -160,7 +160,7 @@ class Endpoint(Generator):
     def _check_status(self, error: urllib.error.HTTPError) -> str:
         """Describes a status that may pass; raises for a status that repetition does not change."""
         with error:
-            text = shown_line(error.read(_LARGEST_ANSWER).decode(errors="replace"), 200)
+            text = sanitize_line(error.read(_LARGEST_ANSWER).decode(errors="replace"), 200)
         problem = f"status {error.code}{': ' if text else ''}{text}"
         if error.code in _PASSING:
             return problem
@@ -196,7 +196,7 @@ def _explain(error: Exception) -> str:
         return "no answer in time"
     if isinstance(error, OSError):
         return f"cannot connect: {getattr(error, 'reason', error)}"
-    return f"the answer is not a chat completion ({type(error).__name__}: {shown_line(str(error), 100)})"
+    return f"the answer is not a chat completion ({type(error).__name__}: {sanitize_line(str(error), 100)})"
 
 
 class _KeptAnswers:

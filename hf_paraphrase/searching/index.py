@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..artefacts.artefact import Artefact, is_ours
+from ..artefacts.artefact import Artefact, has_own_provenance
 from ..artefacts.cards import write_card
-from ..artefacts.files import locked, write_text_whole
+from ..artefacts.files import atomic_write_text, locked
 from ..artefacts.provenance import PROVENANCE, fingerprint, origin_of, read_provenance, record_text
 from ..data.batch_function import Progress, no_progress
 from ..data.sentences import SentenceCorpus
@@ -413,7 +413,7 @@ class SearchIndex:
     @contextmanager
     def _changing(self) -> Iterator[Snapshot]:
         """Locks the folder and yields its newest state; an index of version 0.1 or 0.2 is converted first."""
-        if not is_ours(self.folder):
+        if not has_own_provenance(self.folder):
             raise OutputError("not made by hf-paraphrase search", path=self.folder, remedy="build the index again")
         try:
             with locked(self.folder.resolve(), wait=True):
@@ -471,7 +471,7 @@ class SearchIndex:
             added = {**origin_of(source), "name": source.name, "sha256": fingerprint(source)}
             record["inputs"] = [*record.get("inputs", []), added]
         card = card_of_index(manifest, [self.folder, *([] if source is None else [source])])
-        write_text_whole(self.folder / PROVENANCE, record_text(record))
+        atomic_write_text(self.folder / PROVENANCE, record_text(record))
         write_card(self.folder, card)
 
 

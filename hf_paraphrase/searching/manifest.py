@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..artefacts.files import read_json_object, written_whole
+from ..artefacts.files import atomic_write, read_json_object
 from ..errors import InputError
 
 MANIFEST_FILE = "index.json"
@@ -104,7 +104,7 @@ class Manifest:
 
     def write(self, folder: Path) -> None:
         """Replaces the manifest of a folder in one step, once it is on the disk."""
-        with written_whole(folder / MANIFEST_FILE) as temporary, temporary.open("w", encoding="utf-8") as stream:
+        with atomic_write(folder / MANIFEST_FILE) as temporary, temporary.open("w", encoding="utf-8") as stream:
             stream.write(json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n")
             stream.flush()
             os.fsync(stream.fileno())

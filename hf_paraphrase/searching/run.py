@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..artefacts.artefact import Artefact, Card, check_early
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.hub_models import BUILTIN, model_folder
 from ..artefacts.provenance import inherited_metadata
-from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder, write_split
 from ..data.sentences import SentenceCorpus, naming
 from ..data.text_blocks import PLAIN_OR_COMPRESSED

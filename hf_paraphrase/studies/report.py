@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..artefacts.artefact import Artefact, Card
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
 from ..messages import log
 from ..settings import setting
 from ..training.devices import DeviceSettings
@@ -39,12 +39,12 @@ class Report:
     def table(self, name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
         """Writes a TSV file; of floats six digits, and an empty field for None."""
         lines = ["\t".join(header), *("\t".join(map(_cell, row)) for row in rows)]
-        write_text_whole(self.artefact.staging / f"{name}.tsv", "\n".join(lines) + "\n")
+        atomic_write_text(self.artefact.staging / f"{name}.tsv", "\n".join(lines) + "\n")
 
     def finish(self, numbers: Mapping[str, Any], values: Mapping[str, Any], summary: str) -> None:
         """Writes the numbers to `analysis.json`, the card from its values, and logs a summary."""
         text = json.dumps(numbers, indent=2, ensure_ascii=False) + "\n"
-        write_text_whole(self.artefact.staging / "analysis.json", text)
+        atomic_write_text(self.artefact.staging / "analysis.json", text)
         self.artefact.finish(results=numbers, card=Card(self.name, values, report=True))
         log(summary.rstrip())
         log(f"the report is {self.artefact.output}/README.md")

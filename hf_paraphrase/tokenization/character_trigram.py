@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer, normalizers
     from transformers import PreTrainedTokenizerFast
 
-MARKS = "\x01\x02"
+CONTROL_CHARS = "\x01\x02"
 """Two control characters that are taken out of every text, because the tokenizer needs them for itself."""
-_BEFORE, _BEHIND = MARKS[0], MARKS[1]
+_BEFORE, _BEHIND = CONTROL_CHARS[0], CONTROL_CHARS[1]
 _PLAIN = re.compile("[ -~\xa1-\u024f\u0400-\u052f]*").fullmatch
 """Matches Latin and Cyrillic text, which Python normalises to the same in a sixth of the time."""
 _SENTENCES_PER_BLOCK = 1 << 14
@@ -85,7 +85,7 @@ def build_character_trigram_tokenizer(
     special = {PAD_TOKEN: PAD_ID} if skip_unknown else {PAD_TOKEN: PAD_ID, UNKNOWN_TOKEN: UNKNOWN_ID}
     vocabulary = dict(special)
     for trigram in trigrams:
-        if len(trigram) != 3 or any(mark in trigram for mark in MARKS):
+        if len(trigram) != 3 or any(mark in trigram for mark in CONTROL_CHARS):
             raise ValueError(f"{trigram!r} is not a trigram of characters")
         vocabulary.setdefault(trigram, len(vocabulary))
     if len(vocabulary) == len(special):
@@ -243,5 +243,5 @@ def _text_steps(lower_case: bool) -> list[normalizers.Normalizer]:
     from tokenizers import Regex, normalizers
 
     lower = [normalizers.Lowercase()] if lower_case else []
-    marks = normalizers.Replace(Regex(f"[{MARKS}]"), "")
+    marks = normalizers.Replace(Regex(f"[{CONTROL_CHARS}]"), "")
     return [normalizers.NFKC(), *lower, marks, normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.files import opening
+from ..artefacts.files import wrap_load_errors
 from ..artefacts.model_loading import open_tokenizer_folder
 from ..errors import InputError, ModelError
 from .word_level import PAD_TOKEN, UNKNOWN_TOKEN, as_fast_tokenizer, basic_normalizer
@@ -152,7 +152,7 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     if not given.is_fast:
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
     # Of two tokens with one id it is written with one alone, and may not open again.
-    with opening("the tokenizer", path, _REMEDY):
+    with wrap_load_errors("the tokenizer", path, _REMEDY):
         parts = json.loads(given.backend_tokenizer.to_str())
         parts.update(post_processor=None, truncation=None, padding=None)
         backend = Tokenizer.from_str(json.dumps(parts))

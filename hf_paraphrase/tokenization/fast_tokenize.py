@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial, reduce
 from typing import Any, cast
 
-from ..messages import shown_line
+from ..messages import sanitize_line
 from .character_trigram import TrigramLookup
 from .ragged_ids import TokenIds, library_ids
 from .span_cache import SpanCache
@@ -82,4 +82,4 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
 
 
 def _described(value: Any) -> str:
-    return "None" if value is None else f"{shown_line(repr(value), 60)} ({type(value).__name__})"
+    return "None" if value is None else f"{sanitize_line(repr(value), 60)} ({type(value).__name__})"

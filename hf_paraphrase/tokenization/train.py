@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..artefacts.artefact import Artefact, Card
 from ..artefacts.cards import check_license
-from ..artefacts.remote_paths import to_path
+from ..artefacts.fsspec_path import to_path
 from ..data.pair_rows import PairRows
 from ..data.sentences import naming
 from ..data.text_blocks import check_readable, refuse_records

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..artefacts.artefact import Artefact, Card, fingerprint_of_job
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..artefacts.cards import check_license
 from ..artefacts.files import quiet_transformers
 from ..artefacts.weights import check_finite
@@ -113,7 +113,7 @@ class TrainingRun:
         """Locks the output and finds out what is left to do."""
         refuse_sharding()
         wait_before_training(on_cpu=self.settings.is_on_cpu)
-        self.is_finished, self.folder, self.checkpoints = done_by_first(self._begin)
+        self.is_finished, self.folder, self.checkpoints = run_on_main_process(self._begin)
         return self
 
     def _begin(self) -> tuple[bool, Path, Path]:
@@ -212,7 +212,7 @@ class TrainingRun:
         )
 
 
-def done_by_first(work: Callable[[], T]) -> T:
+def run_on_main_process(work: Callable[[], T]) -> T:
     """Does work in the first of several processes, and returns its result, or raises its error, in all of them."""
     if process_count() == 1:
         return work()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.hub_models import model_name
 from ..artefacts.provenance import inherited_metadata, read_provenance
-from ..artefacts.remote_paths import to_path
 from ..data.batch_function import BatchFunction, Progress, Report, no_progress
 from ..data.folder import DataFolder
 from ..data.schema import BACK_TRANSLATED

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from ..artefacts.artefact import output_file
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..artefacts.cards import add_results, check_evaluated_card
-from ..artefacts.files import write_text_whole
+from ..artefacts.files import atomic_write_text
+from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import fingerprint, read_provenance, versions
-from ..artefacts.remote_paths import to_path
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log
@@ -108,10 +108,10 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}
         scores.append(measured | corpus_scores(translations, references, **conventions))
     if settings.output is not None:
-        write_text_whole(settings.output, json.dumps(scores, indent=2) + "\n")
+        atomic_write_text(settings.output, json.dumps(scores, indent=2) + "\n")
         log(f"scores saved to {settings.output}")
     if settings.translations is not None:
-        write_text_whole(settings.translations, "".join(f"{line}\n" for line in translations))
+        atomic_write_text(settings.translations, "".join(f"{line}\n" for line in translations))
         log(f"translations saved to {settings.translations}")
     if settings.update_card:
         _update_card(settings, scores, sha256)

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..artefacts.artefact import output_file
-from ..artefacts.files import written_whole
+from ..artefacts.files import atomic_write
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log
@@ -64,7 +64,7 @@ class LexicalTable:
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
-        with written_whole(path) as temporary:
+        with atomic_write(path) as temporary:
             save_file(arrays, temporary, None if self.units is None else {"units": self.units})
 
     @classmethod

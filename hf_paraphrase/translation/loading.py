@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from ..artefacts.files import opening, read_json_object
+from ..artefacts.files import read_json_object, wrap_load_errors
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_tokenizer, load_weights
 from ..errors import ModelError, UsageError
@@ -77,7 +77,7 @@ def _model_class(folder: Path) -> type[PreTrainedModel]:
     check_model_type(folder, [str(model_type)], kind="translation model", verb="train-nmt")
     if model_type == "rnn_search":
         return RnnSearchForConditionalGeneration
-    with opening("the model", settings):
+    with wrap_load_errors("the model", settings):
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING or not config.is_encoder_decoder:
         problem = f"a model of type `{str(model_type)[:80]}` is not a translation model"

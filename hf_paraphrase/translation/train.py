@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..artefacts.card_heads import Measurement
+from ..artefacts.card_metadata import Measurement
 from ..artefacts.files import quiet_transformers
-from ..artefacts.remote_paths import to_path
+from ..artefacts.fsspec_path import to_path
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting

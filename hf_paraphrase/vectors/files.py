@@ -11,7 +11,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from ..artefacts.files import open_array, written_whole
+from ..artefacts.files import atomic_write, open_array
 from ..errors import InputError
 
 
@@ -38,7 +38,7 @@ class NpyWriter:
 @contextmanager
 def npy_writer(path: Path, dimension: int) -> Iterator[NpyWriter]:
     """Gives the writer of a .npy file that appears only when it is complete."""
-    with written_whole(path) as temporary, temporary.open("wb") as stream:
+    with atomic_write(path) as temporary, temporary.open("wb") as stream:
         writer = NpyWriter(stream, dimension)
         writer.write_header()
         yield writer

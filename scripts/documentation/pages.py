@@ -36,7 +36,7 @@ PACKAGES = {
     "demo": "The demo page",
     "studies": "Studies",
     "training": "Environment",
-    "quickstart_run": "Quickstart",
+    "quickstart_pipeline": "Quickstart",
     "registry": "Registries",
     "errors": "Errors",
 }

@@ -32,8 +32,8 @@ import pyarrow as pa
 from scipy.stats import rankdata
 
 from hf_paraphrase.artefacts.artefact import Artefact
-from hf_paraphrase.artefacts.card_heads import class_names
-from hf_paraphrase.artefacts.files import written_whole
+from hf_paraphrase.artefacts.card_metadata import class_names
+from hf_paraphrase.artefacts.files import atomic_write
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.data.schema import with_column
 from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
@@ -141,7 +141,7 @@ def write_pairs(output: Path, data: Path, only: Sequence[str] = (), most: int = 
 
 def write_lines(path: Path, lines: Iterable[str]) -> str:
     """Writes lines, compressed if the name says so; the same lines give the same bytes."""
-    with written_whole(path) as part, part.open("wb") as stream:
+    with atomic_write(path) as part, part.open("wb") as stream:
         file = gzip.GzipFile("", "wb", fileobj=stream, mtime=0) if path.suffix == ".gz" else stream
         with file:
             file.writelines(f"{line}\n".encode() for line in lines)

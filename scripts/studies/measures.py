@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hf_paraphrase import SentenceEncoder, evaluate
-from hf_paraphrase.artefacts.card_heads import class_names
+from hf_paraphrase.artefacts.card_metadata import class_names
 from hf_paraphrase.commands import main as run_command
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.encoders.dev_sets import pair_sets

@@ -48,7 +48,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from hf_paraphrase.artefacts.files import written_whole
+from hf_paraphrase.artefacts.files import atomic_write
 from hf_paraphrase.errors import HfParaphraseError, UsageError
 from measures import Measures, run_verb
 from study_keys import StudyKeys, digest_of
@@ -244,7 +244,7 @@ class Study:
             self.runs.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self.runs) as folder:
                 predictions = self._trained(cell, Path(folder), variables)
-            with written_whole(path) as part, part.open("wb") as stream:
+            with atomic_write(path) as part, part.open("wb") as stream:
                 np.savez(stream, **predictions, **{KEY: json.dumps(key)})
             print(f"{cell}, seed {seed} {' '.join(values.values())}", file=sys.stderr, flush=True)
         with np.load(path) as stored:
@@ -335,7 +335,7 @@ def make(output: Path, command: str, keys: StudyKeys) -> None:
         elif code := subprocess.run([sys.executable, str(HERE / words[0]), *words[1:]], check=False).returncode:  # noqa: S603
             sys.exit(code)
     record.parent.mkdir(exist_ok=True)
-    with written_whole(record) as part:
+    with atomic_write(record) as part:
         part.write_text(json.dumps(key, indent=1), encoding="utf-8")
 
 

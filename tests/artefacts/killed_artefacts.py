@@ -9,7 +9,7 @@ from pathlib import Path
 from forks import CHANGES, kill
 from hf_paraphrase.artefacts import artefact as module
 from hf_paraphrase.artefacts.artefact import Artefact
-from hf_paraphrase.artefacts.files import write_text_whole
+from hf_paraphrase.artefacts.files import atomic_write_text
 from hf_paraphrase.errors import OutputError
 
 
@@ -76,9 +76,9 @@ def continued(folder: Path) -> None:
             steps = artefact.checkpoint("steps")
             for step in range(3):
                 if not (steps / str(step)).is_file():
-                    write_text_whole(steps / str(step), f"{step}\n")
+                    atomic_write_text(steps / str(step), f"{step}\n")
             text = "".join((steps / str(step)).read_text() for step in range(3))
-            write_text_whole(artefact.staging / "text.txt", text)
+            atomic_write_text(artefact.staging / "text.txt", text)
             artefact.finish(results={"steps": 3})
 
     def content() -> dict[str, bytes]:

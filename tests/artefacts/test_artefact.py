@@ -14,7 +14,7 @@ from killed_artefacts import made, names
 
 from hf_paraphrase.artefacts import artefact as module
 from hf_paraphrase.artefacts.artefact import Artefact, check_early, incomplete_runs
-from hf_paraphrase.artefacts.files import write_text_whole
+from hf_paraphrase.artefacts.files import atomic_write_text
 from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
 from hf_paraphrase.errors import InputError, OutputError
 
@@ -78,7 +78,7 @@ def incomplete(folder, settings, *, resume=False, **options):
         pytest.raises(KeyboardInterrupt),
         Artefact(folder / "out", command="toy", settings=settings, resume=resume, **options) as artefact,
     ):
-        write_text_whole(artefact.checkpoint("state"), "half")
+        atomic_write_text(artefact.checkpoint("state"), "half")
         raise KeyboardInterrupt
 
 
@@ -172,5 +172,5 @@ def test_what_another_run_removes_while_this_one_looks_at_it_is_not_there(tmp_pa
 def test_a_file_is_not_written_through_a_link(tmp_path):
     (tmp_path / "theirs.txt").write_text("theirs")
     (tmp_path / "out.txt").symlink_to(tmp_path / "theirs.txt")
-    write_text_whole(tmp_path / "out.txt", "ours")
+    atomic_write_text(tmp_path / "out.txt", "ours")
     assert (tmp_path / "theirs.txt").read_text() == "theirs" and not (tmp_path / "out.txt").is_symlink()

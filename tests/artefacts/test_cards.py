@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hf_paraphrase.artefacts import cards
-from hf_paraphrase.artefacts.card_heads import Measurement, read_card, set_results, split_card
+from hf_paraphrase.artefacts.card_metadata import Measurement, read_card, set_results, split_card
 from hf_paraphrase.artefacts.cards import Card, add_results, replace_section, template_path, write_card
 from hf_paraphrase.artefacts.provenance import read_provenance, write_provenance
 from hf_paraphrase.data.sample import BITEXT_FILE, PARAPHRASE_FILE

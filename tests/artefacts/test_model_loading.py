@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from tiny_encoders import change_json, write_average
 
 import hf_paraphrase
-from hf_paraphrase.artefacts.files import check_no_links, open_array, opening
+from hf_paraphrase.artefacts.files import check_no_links, open_array, wrap_load_errors
 from hf_paraphrase.artefacts.model_loading import check_model_type, load_model_folder
 from hf_paraphrase.artefacts.weights import check_finite
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
@@ -129,10 +129,10 @@ def test_whatever_a_library_raises_becomes_one_short_error_and_interrupts_pass()
         pass
 
     for raised in (ValueError("a\nb" * 1_000), PanicException("index out of bounds")):
-        with pytest.raises(ModelError) as caught, opening("the model", "x"):
+        with pytest.raises(ModelError) as caught, wrap_load_errors("the model", "x"):
             raise raised
         assert len(str(caught.value)) < 500 and "\n" not in str(caught.value)
-    with pytest.raises(KeyboardInterrupt), opening("the model", "x"):
+    with pytest.raises(KeyboardInterrupt), wrap_load_errors("the model", "x"):
         raise KeyboardInterrupt
 
 

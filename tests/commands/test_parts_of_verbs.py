@@ -54,7 +54,7 @@ def test_parts_in_any_order_one_twice_and_one_killed_leave_the_rows_of_one_run(w
         def die(*arguments):
             raise KeyboardInterrupt
 
-        context.setattr(shards_module, "write_text_whole", die)
+        context.setattr(shards_module, "atomic_write_text", die)
         assert run(words, by_parts, *size, "--shard", "2/3") == 130
     for part in ("3/3", "1/3", "3/3", "2/3"):
         assert not by_parts.exists()

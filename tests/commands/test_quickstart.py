@@ -6,7 +6,7 @@ import pytest
 from datasets import load_dataset
 from transformers import AutoModel, AutoModelForSeq2SeqLM
 
-from hf_paraphrase import quickstart_run
+from hf_paraphrase import quickstart_pipeline
 from hf_paraphrase.artefacts.provenance import write_provenance
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -79,7 +79,7 @@ def interrupted(monkeypatch):
         write_provenance(steps.output / "bitext", command="prepare bitext", settings={})
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(quickstart_run, "_make_data_and_models", first_step)
+    monkeypatch.setattr(quickstart_pipeline, "_make_data_and_models", first_step)
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hf_paraphrase.artefacts.card_heads import read_card, split_card
+from hf_paraphrase.artefacts.card_metadata import read_card, split_card
 from hf_paraphrase.hub.pushed_files import check_artefact, list_files, repo_type_of
 from hf_paraphrase.metrics import METRICS, load_metric, metric_path
 from hf_paraphrase.vectors.metrics import correlations

@@ -14,7 +14,7 @@ from tiny_encoders import write_average
 from tiny_transformers import write_transformer
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
-from hf_paraphrase.artefacts.card_heads import split_card
+from hf_paraphrase.artefacts.card_metadata import split_card
 from hf_paraphrase.classification.classifier import SentenceClassifierModel
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import UsageError

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...artefacts.remote_paths import to_path
+from ...artefacts.fsspec_path import to_path
 from ...errors import InputError, UsageError
 from ...settings import flag, seed_setting, setting
 from ...text.languages import check_language, primary_language

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...artefacts.remote_paths import to_path
+from ...artefacts.fsspec_path import to_path
 from ...errors import InputError, UsageError
 from ...settings import setting
 from ...text.hashing import draw_keys

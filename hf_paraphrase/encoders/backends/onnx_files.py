@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...artefacts.files import opening
+from ...artefacts.files import wrap_load_errors
 from ...errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,6 +40,6 @@ def open_session(path: Path, *, threads: int = 0) -> onnxruntime.InferenceSessio
     # A failure is raised, and would be reported twice.
     options.log_severity_level = _FATAL
     options.intra_op_num_threads = threads
-    with opening("the graph", path, _AGAIN):
+    with wrap_load_errors("the graph", path, _AGAIN):
         # It would try twice, and print what it met, with whatever a damaged graph has in its names.
         return onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"], enable_fallback=0)

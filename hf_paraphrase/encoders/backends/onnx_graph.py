@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from ...artefacts.files import opening
+from ...artefacts.files import wrap_load_errors
 from ...artefacts.model_loading import open_tokenizer_folder
 from ...errors import ModelError, UsageError
-from ...messages import shown_line
+from ...messages import sanitize_line
 from ...models.registry import SENTENCE_ENCODERS, config_class
 from .batch_tokenizer import InputProcessing, count_final_special
 from .onnx_files import ONNX_FILE, open_session, require_packages
@@ -50,7 +50,7 @@ class OnnxSession:
         try:
             (values,) = self.session.run([self.output], feed)
         except Exception as error:  # onnxruntime has a class of its own for each kind of failure
-            what = f"the graph fails: {shown_line(str(error), 300)}"
+            what = f"the graph fails: {sanitize_line(str(error), 300)}"
             raise ModelError(what, path=self.path, remedy=_AGAIN) from error
         vectors = torch.from_numpy(values)
         if not vectors.isfinite().all():
@@ -121,7 +121,7 @@ def open_onnx_folder(folder: Path) -> OnnxGraph:
     if not (folder / ONNX_FILE).is_file():
         what = f"the folder has no {ONNX_FILE}"
         raise ModelError(what, path=folder, remedy="export the model to ONNX, or leave backend out")
-    with opening("the model", folder, _AGAIN):
+    with wrap_load_errors("the model", folder, _AGAIN):
         model_type = PreTrainedConfig.get_config_dict(folder, local_files_only=True)[0].get("model_type")
         if model_type in SENTENCE_ENCODERS:
             config: Any = config_class(model_type).from_pretrained(folder, local_files_only=True)

@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ...artefacts.files import opening, quiet_transformers, read_json, read_json_object
+from ...artefacts.files import quiet_transformers, read_json, read_json_object, wrap_load_errors
 from ...artefacts.model_loading import check_complete, open_tokenizer_folder
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
@@ -188,7 +188,7 @@ def open_transformer(
     # A T5 without its decoder is a class of its own.
     auto_class: Any = AutoModelForTextEncoding if text_class.endswith("T5EncoderModel") else AutoModel
     given = {"dtype": dtype or torch.float32, "use_safetensors": True, **(model_kwargs or {})}
-    with opening("the sentence encoder", folder, REMEDY):
+    with wrap_load_errors("the sentence encoder", folder, REMEDY):
         model, loading = auto_class.from_pretrained(
             place,
             local_files_only=True,
@@ -316,7 +316,7 @@ def _read_layer(kind: str | None, folder: Path) -> VectorLayer | None:
     between = {settings.pop(key, None) for key in ("module_input_name", "module_output_name")}
     if between - {None, "sentence_embedding"} or settings.pop("use_residual", False):
         return None
-    with opening(f"the module {kind}", folder):
+    with wrap_load_errors(f"the module {kind}", folder):
         if kind == "Normalize":
             return VectorLayer(kind, settings, unit_length=_UnitLength())
         if kind == "Dropout":

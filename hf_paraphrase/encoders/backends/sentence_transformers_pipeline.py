@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
-from ...artefacts.files import opening, quiet_transformers
+from ...artefacts.files import quiet_transformers, wrap_load_errors
 from ...errors import ModelError, UsageError
 from ...tokenization.ragged_ids import TokenIds
 from .base import Backend, Finish
@@ -178,7 +178,7 @@ def open_pipeline(
     if pickle := next(pickles, None):
         raise ModelError("it has no model.safetensors", path=pickle.parent, remedy="convert it to safetensors first")
     given = {**({} if dtype is None else {"dtype": dtype}), **(model_kwargs or {})}
-    with opening("the sentence encoder", folder, "see whether sentence-transformers opens it"):
+    with wrap_load_errors("the sentence encoder", folder, "see whether sentence-transformers opens it"):
         from sentence_transformers import SentenceTransformer
 
         pipeline = SentenceTransformer(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...artefacts.files import opening, read_json, read_json_object
+from ...artefacts.files import read_json, read_json_object, wrap_load_errors
 from ...artefacts.model_loading import class_of_folder, load_tokenizer
 from ...artefacts.weights import DTYPE_KEY, INT8, TABLE, StoredMatrix, read_headers, read_table
 from ...errors import ModelError
@@ -212,7 +212,7 @@ def _own_table(folder: Path, model_type: str, config: dict[str, Any]) -> StaticT
         return None
     settings = read_json_object(settings_file, ModelError)
     vectors = read_table(folder / _WEIGHTS)
-    with opening("the model", folder, _AGAIN):
+    with wrap_load_errors("the model", folder, _AGAIN):
         sizes = config["vocab_sizes"] if is_joined else [config["vocab_size"]]
         shape = (sum(sizes), config["part_size" if is_joined else "hidden_size"])
         if vectors.values.shape != shape or (config.get(DTYPE_KEY) == INT8 and vectors.scales is None):
@@ -286,7 +286,7 @@ def _open_tokenizer(folder: Path) -> Tokenizer:
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise ModelError("no tokenizer.json", path=folder, remedy=_AGAIN)
-    with opening("damaged tokenizer: it", path, _AGAIN):
+    with wrap_load_errors("damaged tokenizer: it", path, _AGAIN):
         tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
-from ...artefacts.remote_paths import to_path
 from ...data.sentences import SentenceCorpus, naming
 from ...errors import InputError, UsageError
 from ...messages import log

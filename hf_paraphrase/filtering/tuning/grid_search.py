@@ -9,8 +9,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from ...artefacts.artefact import Artefact, Card
-from ...artefacts.files import write_text_whole
-from ...artefacts.remote_paths import to_path
+from ...artefacts.files import atomic_write_text
+from ...artefacts.fsspec_path import to_path
 from ...encoders.dev_sets.scorer import dev_sets, read_test_sets
 from ...encoders.train_settings import EncoderSettings
 from ...errors import InputError, UsageError
@@ -186,7 +186,7 @@ def tune(settings: TuneSettings) -> str:
             "grid_table": cells_table(every, bool(tests)),
             "ends_table": cells_table(ends, bool(tests), "first bin") if ends else "",
         }
-        write_text_whole(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
+        atomic_write_text(artefact.staging / "table.md", "\n".join(text for text in tables.values() if text))
         results = {
             "chosen": [item.record() for item in compared.values()],
             "tested": [item.record() for item in every],

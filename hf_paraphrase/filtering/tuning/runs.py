@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...artefacts.files import write_text_whole
+from ...artefacts.files import atomic_write_text
 from ...data.folder import DataFolder
 from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
 from ...encoders.dev_sets.scorer import dev_scorer
@@ -95,7 +95,7 @@ class TuningRuns:
             record = json.loads(path.read_text(encoding="utf-8"))
         else:
             record = self._train(cell, rows, seed)
-            write_text_whole(path, json.dumps(record))
+            atomic_write_text(path, json.dumps(record))
         return TuningRun(seed=seed, available=available, **record)
 
     def _train(self, cell: Cell, rows: NDArray[np.int64], seed: int) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...artefacts.fsspec_path import to_path
 from ...artefacts.hub_models import model_folder
 from ...artefacts.provenance import inherited_metadata
-from ...artefacts.remote_paths import to_path
 from ...classification.references import is_seen, read_seen
 from ...data.folder import DataFolder
 from ...data.sentences import lines_of_file

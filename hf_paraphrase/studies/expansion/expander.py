@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
+from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import inherited_metadata
-from ...artefacts.remote_paths import to_path
 from ...data.decontamination import DecontaminationSettings, Decontaminator
 from ...data.folder import DataFolder, write_split
 from ...data.sentences import SentenceCorpus

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...artefacts.remote_paths import to_path
+from ...artefacts.fsspec_path import to_path
 from ...data.sentences import lines_of_file, naming
 from ...data.text_blocks import check_readable
 from ...encoders.sentence_encoder import SentenceEncoder

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
-from ...artefacts.remote_paths import to_path
 from ...encoders.backends.torch_module import write_model_files
 from ...encoders.sentence_encoder import SentenceEncoder
 from ...errors import InputError

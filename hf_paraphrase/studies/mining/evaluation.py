@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...artefacts.artefact import Artefact, Card
-from ...artefacts.files import read_json_object, write_text_whole
-from ...artefacts.remote_paths import to_path
+from ...artefacts.files import atomic_write_text, read_json_object
+from ...artefacts.fsspec_path import to_path
 from ...classification.parallel_classifier import ParallelClassifier
 from ...errors import UsageError
 from ...messages import log
@@ -240,7 +240,7 @@ def _write_report(
             points = ([format(point[key], how) for key, how in columns.items()] for point in curve.points())
             report.table(f"curves/{group}/{name}", list(columns), points)
     text = json.dumps(results, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text_whole(artefact.staging / _RESULTS, text + "\n")
+    atomic_write_text(artefact.staging / _RESULTS, text + "\n")
     card = {
         "title": to_path(settings.task).name,
         "parts": results["parts"],

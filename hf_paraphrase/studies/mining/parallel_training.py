@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...artefacts.card_heads import Measurement
+from ...artefacts.card_metadata import Measurement
 from ...artefacts.files import quiet_transformers
+from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
-from ...artefacts.remote_paths import to_path
 from ...classification.parallel_classifier import SOURCE_TOKENIZER, TARGET_TOKENIZER, ParallelClassifier
 from ...data.sentences import naming
 from ...encoders.sentence_encoder import SentenceEncoder

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...artefacts.fsspec_path import to_path
 from ...artefacts.provenance import languages_read
-from ...artefacts.remote_paths import to_path
 from ...data.decontamination import DecontaminationSettings
 from ...data.folder import DataFolder
 from ...data.schema import columns_named

@@ -9,7 +9,7 @@ from small_runs import record, write
 from tiny_teachers import WORDS, sentences, write_teacher
 
 import hf_paraphrase
-from hf_paraphrase.artefacts.card_heads import split_card
+from hf_paraphrase.artefacts.card_metadata import split_card
 from hf_paraphrase.commands import main
 from hf_paraphrase.encoders.distillation import DistillationTrainer
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder

@@ -13,10 +13,10 @@ from typing import Any
 
 import hf_paraphrase as hp
 
-from .artefacts.artefact import check_output, is_ours
-from .artefacts.card_heads import CARD
+from .artefacts.artefact import check_output, has_own_provenance
+from .artefacts.card_metadata import CARD
 from .artefacts.cards import render_card
-from .artefacts.files import locked, read_json, write_text_whole
+from .artefacts.files import atomic_write_text, locked, read_json
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS, sample_bitext, sample_paraphrases
@@ -67,8 +67,8 @@ def quickstart(settings: QuickstartSettings) -> Path:
         _make_data_and_models(settings, steps)
         results = _measure(settings, steps)
         results["seconds"] = round(time.monotonic() - started, 1)
-        write_text_whole(output / "results.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
-        write_text_whole(output / CARD, _card(results, output))
+        atomic_write_text(output / "results.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+        atomic_write_text(output / CARD, _card(results, output))
         sample = {str(output / "sample"): fingerprint(output / "sample")}
         write_provenance(output, command="quickstart", settings=settings.record(), inputs=sample, results=results)
     return output
@@ -76,7 +76,7 @@ def quickstart(settings: QuickstartSettings) -> Path:
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
     """Prepares the output folder, which has our provenance from the start: only a folder of ours is ever emptied."""
-    if settings.resume and is_ours(output):
+    if settings.resume and has_own_provenance(output):
         before, now = read_provenance(output).get("settings", {}), settings.record()
         if changed := sorted(name for name in now if name != "output" and before.get(name) != now[name]):
             message = f"the run to continue had other settings: {', '.join(changed)}"
@@ -115,11 +115,11 @@ class _Steps:
 
 def _write_sample(settings: QuickstartSettings, folder: Path) -> None:
     for split, pairs in sample_bitext(settings.num_pairs, settings.seed).items():
-        write_text_whole(folder / f"{split}.fr", "\n".join(pair.french for pair in pairs) + "\n")
-        write_text_whole(folder / f"{split}.en", "\n".join(pair.english for pair in pairs) + "\n")
+        atomic_write_text(folder / f"{split}.fr", "\n".join(pair.french for pair in pairs) + "\n")
+        atomic_write_text(folder / f"{split}.en", "\n".join(pair.english for pair in pairs) + "\n")
     for split, judged in sample_paraphrases().items():
         rows = (f"{pair.sentence1}\t{pair.sentence2}\t{pair.label}\t{pair.label}" for pair in judged)
-        write_text_whole(folder / f"paraphrases.{split}.tsv", "\n".join(rows) + "\n")
+        atomic_write_text(folder / f"paraphrases.{split}.tsv", "\n".join(rows) + "\n")
 
 
 def _make_data_and_models(settings: QuickstartSettings, steps: _Steps) -> None:

@@ -9,19 +9,19 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 from ..errors import HfParaphraseError, InputError
-from ..messages import shown_line, without_secrets
+from ..messages import sanitize_line, without_secrets
 from ..settings import URL
 
 
 def to_path(name: str | os.PathLike[str]) -> Path:
     """Returns a path, or for a URL an object that reads like one, whose name has no credentials."""
-    if isinstance(name, RemotePath):
+    if isinstance(name, FsspecPath):
         return cast(Path, name)
     url = os.fspath(name)
-    return cast(Path, RemotePath(url)) if URL.fullmatch(url) else Path(name)
+    return cast(Path, FsspecPath(url)) if URL.fullmatch(url) else Path(name)
 
 
-class RemotePath(os.PathLike[str]):
+class FsspecPath(os.PathLike[str]):
     """A file or folder at a URL, with those methods of `pathlib.Path` that a data folder is read with."""
 
     def __init__(self, url: str, system_and_path: tuple[Any, str] | None = None) -> None:
@@ -37,21 +37,21 @@ class RemotePath(os.PathLike[str]):
 
     __str__ = __fspath__
 
-    def __lt__(self, other: RemotePath) -> bool:
+    def __lt__(self, other: FsspecPath) -> bool:
         return PurePosixPath(self._path) < PurePosixPath(other._path)
 
-    def __truediv__(self, name: str) -> RemotePath:
+    def __truediv__(self, name: str) -> FsspecPath:
         return self._below(self._system._strip_protocol(f"{self._path.rstrip('/')}/{name}"))
 
-    def _below(self, path: str) -> RemotePath:
-        return RemotePath(self._system.unstrip_protocol(path), (self._system, path))
+    def _below(self, path: str) -> FsspecPath:
+        return FsspecPath(self._system.unstrip_protocol(path), (self._system, path))
 
     @property
     def name(self) -> str:
         """The last part of the URL, without credentials, which are there if it has no path."""
         return PurePosixPath(without_secrets(f"://{self._path.lstrip('/')}")).name
 
-    def resolve(self) -> RemotePath:  # noqa: D102
+    def resolve(self) -> FsspecPath:  # noqa: D102
         return self
 
     def exists(self) -> bool:  # noqa: D102
@@ -63,15 +63,15 @@ class RemotePath(os.PathLike[str]):
     def is_file(self) -> bool:  # noqa: D102
         return self._type() == "file"
 
-    def glob(self, pattern: str) -> list[RemotePath]:  # noqa: D102
+    def glob(self, pattern: str) -> list[FsspecPath]:  # noqa: D102
         return [path for path in self.rglob(pattern) if len(path.relative_to(self).parts) == 1]
 
-    def rglob(self, pattern: str) -> list[RemotePath]:  # noqa: D102
+    def rglob(self, pattern: str) -> list[FsspecPath]:  # noqa: D102
         with self._errors_named():
             paths = [self._below(path) for path in self._system.find(self._path)]
         return [path for path in paths if PurePosixPath(path.name).match(pattern)]
 
-    def relative_to(self, folder: RemotePath) -> PurePosixPath:  # noqa: D102
+    def relative_to(self, folder: FsspecPath) -> PurePosixPath:  # noqa: D102
         return PurePosixPath(self._path.removeprefix(folder._path).lstrip("/"))
 
     def open(self, mode: str = "rb") -> BinaryIO:  # noqa: D102
@@ -93,6 +93,6 @@ class RemotePath(os.PathLike[str]):
         except HfParaphraseError:
             raise
         except Exception as error:
-            text = shown_line(str(error), 300) or type(error).__name__
+            text = sanitize_line(str(error), 300) or type(error).__name__
             remedy = "check the URL and its protocol, the network and your credentials"
             raise InputError(f"cannot be read: {text}", path=self._url, remedy=remedy) from error
