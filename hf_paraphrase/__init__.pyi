@@ -518,6 +518,8 @@ def evaluate(
     test_split: str = "test",
     seeds: int = 5,
     tasks: str | Sequence[str] = ...,
+    text_column: str = "text",
+    label_column: str = "label",
     batch_size: int = 256,
     truncate_dim: int | Sequence[int] = ...,
     output: _Path | None = None,

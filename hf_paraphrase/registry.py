@@ -208,7 +208,7 @@ SUITES = Registry(
         "senteval": "hf_paraphrase.evaluation.transfer:TRANSFER",
         "retrieval": "hf_paraphrase.evaluation.retrieval:RETRIEVAL",
         "classification": "hf_paraphrase.evaluation.transfer:CLASSIFICATION",
-        "translations": "hf_paraphrase.evaluation.translation_retrieval:TRANSLATIONS",
+        "translations": "hf_paraphrase.evaluation.translations:TRANSLATIONS",
     },
 )
 """Benchmarks of `evaluate`, `hf_paraphrase.evaluation.suite.Suite` objects; the first that knows data has them."""

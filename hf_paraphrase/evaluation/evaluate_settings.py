@@ -22,7 +22,7 @@ PROTOCOLS = {
     "mteb": "the same, with the whole of SICK; published figures are rho (MTEB)",
 }
 """The protocols by the names that `evaluate --protocols` takes."""
-_OF_SOME_SUITES = ("protocols", "split", "dev_split", "test_split", "seeds", "tasks")
+_OF_SOME_SUITES = ("text_column", "label_column", "protocols", "split", "dev_split", "test_split", "seeds", "tasks")
 """The settings that a suite must name to have them."""
 
 
@@ -79,6 +79,8 @@ class EvaluateSettings(DeviceSettings):
         at_least=0,
     )
     tasks: list[str] = setting("suite senteval: which tasks; by default all whose files exist", [], choices=TASKS)
+    text_column: str = setting("suite classification: the column of texts", "text")
+    label_column: str = setting("suite classification: the column of classes", "label")
     batch_size: int = setting("sentences per batch of the encoder", 256, at_least=1)
     truncate_dim: list[int] = setting(
         "also evaluate each model with the first N components of its embeddings, for encoders trained for it, e.g. "

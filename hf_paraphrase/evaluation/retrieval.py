@@ -105,15 +105,24 @@ def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> t
 
 
 def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
-    """Ranks the documents for each query by the cosine of the vectors; each distinct text is encoded once."""
+    """Ranks the documents for each query by the cosine of the vectors; each distinct text is encoded once.
+
+    A zero vector, of a text without known words, ranks nothing and is not ranked. Relevant documents come last among
+    documents of the same cosine, so that ties never count as hits.
+    """
     sides = (scorer.queries, data.queries), (scorer.documents, data.documents)
     queries, documents = (
         np.asarray(encode_once(encode or scorer.encode, texts.values())([*texts.values()]), dtype=np.float32)
         for encode, texts in sides
     )
     names = list(data.documents)
-    rows = find_nearest(queries, documents, min(DEPTH + 1, len(names)))[0]
-    return [_without(query, [names[row] for row in own]) for query, own in zip(data.queries, rows, strict=True)]
+    all_rows, cosines = find_nearest(queries, documents, min(DEPTH + 1, len(names)), skip_zero=True)
+    rankings = []
+    for (query, relevance), rows, own in zip(data.relevance.items(), all_rows, cosines.round(6), strict=True):
+        ranked = [(names[row], cosine) for row, cosine in zip(rows, own, strict=True) if row >= 0]
+        ranked.sort(key=lambda document: (-document[1], relevance.get(document[0], 0)))
+        rankings.append(_without(query, [name for name, _ in ranked]))
+    return rankings
 
 
 def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:

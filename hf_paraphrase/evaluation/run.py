@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from ..artefacts.provenance import fingerprint
 from ..messages import log
 from ..registry import SUITES
 from ..settings import recipe
-from .baselines import UNTRAINED_BASELINES, scorers, truncated_name
+from .baselines import UNTRAINED_BASELINES, Scorer, scorers, truncated_name
 from .evaluate_settings import EvaluateSettings
 from .suite import Benchmark, Scores, Suite
 
@@ -60,14 +60,10 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
             for folder in folders.values():
                 check_evaluated_card(folder)
         benchmarks: list[Benchmark] = [SUITES[part.suite or ""].read(part) for part in parts]
-        # All models are opened before the first one works: a wrong folder at the end of the list costs nothing.
-        how: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
-        models = [
-            scorer
-            for name, folder in folders.items()
-            for scorer in scorers(folder, name=name, sizes=settings.truncate_dim, **how)
-        ]
-        baselines = [UNTRAINED_BASELINES[name] for name in dict.fromkeys(settings.baseline)]
+        if len(folders) > 1:
+            # A wrong folder at the end of the list must not cost the work on the others.
+            for folder in folders.values():
+                scorers(folder, device=settings.device, batch_size=settings.batch_size)
         # Before the work, during which a file may change.
         records = [benchmark.record(part) for benchmark, part in zip(benchmarks, parts, strict=True)]
         fingerprints = {
@@ -75,7 +71,10 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
             for name, folder in folders.items()
             if fetched_folder(folder) is not None or Path(folder).is_dir()
         }
-        scores = [[benchmark.measure(scorer) for scorer in (*baselines, *models)] for benchmark in benchmarks]
+        scores: list[list[Scores]] = [[] for _ in benchmarks]
+        for scorer in _scorers(settings, folders):
+            for own, benchmark in zip(scores, benchmarks, strict=True):
+                own.append(benchmark.measure(scorer))
         if settings.update_card:
             _update_cards(settings, list(zip(parts, benchmarks, records, scores, strict=True)))
         for record, own in zip(records, scores, strict=True):
@@ -98,6 +97,14 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
             atomic_write_text(settings.output, text + "\n")
             log(f"results in {settings.output}")
         return evaluation
+
+
+def _scorers(settings: EvaluateSettings, folders: Mapping[str, str]) -> Iterator[Scorer]:
+    """Yields the baselines, and the scorers of each model, of which one at a time is in memory."""
+    yield from (UNTRAINED_BASELINES[name] for name in dict.fromkeys(settings.baseline))
+    for name, folder in folders.items():
+        options: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
+        yield from scorers(folder, name=name, sizes=settings.truncate_dim, **options)
 
 
 def _update_cards(

@@ -166,11 +166,13 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
     )
 
 
-def read_labelled_texts(path: Path, part: str = "train") -> tuple[list[str], list[str]]:
-    """Reads the columns `text` and `label` of a file, or of a part of a data folder."""
-    label = Field("label", pattern="(?s).+", example="a class")
-    _, table = read_columns(path, part, [Field("text", may_be_null=True), label])
-    return [text or "" for text in table["text"].to_pylist()], list(map(str, table["label"].to_pylist()))
+def read_labelled_texts(
+    path: Path, part: str = "train", text_column: str = "text", label_column: str = "label"
+) -> tuple[list[str], list[str]]:
+    """Reads the columns of texts and classes of a file, or of a part of a data folder; a null text is empty."""
+    label = Field(label_column, pattern="(?s).+", example="a class")
+    _, table = read_columns(path, part, [Field(text_column, may_be_null=True), label])
+    return [text or "" for text in table[text_column].to_pylist()], list(map(str, table[label_column].to_pylist()))
 
 
 def _parts_of(source: Path) -> dict[str, Path]:
@@ -190,7 +192,8 @@ def _read_texts(settings: EvaluateSettings) -> Benchmark:
     inputs: list[Path] = []
     for name, source in named_folders(settings).items():
         parts = _parts_of(source)
-        read = {part: read_labelled_texts(path, part) for part, path in parts.items()}
+        columns = settings.text_column, settings.label_column
+        read = {part: read_labelled_texts(path, part, *columns) for part, path in parts.items()}
         classes = sorted({label for _, labels in read.values() for label in labels})
         tasks[name] = {
             part: Examples((texts,), np.searchsorted(classes, labels)) for part, (texts, labels) in read.items()
@@ -208,4 +211,10 @@ def _read_texts(settings: EvaluateSettings) -> Benchmark:
 
 
 TRANSFER = Suite(_read_senteval, has_transfer_tasks, settings=("tasks",), heading="Evaluation: transfer tasks")
-CLASSIFICATION = Suite(_read_texts, has_columns("text", "label"), several=True, heading="Evaluation: classification")
+CLASSIFICATION = Suite(
+    _read_texts,
+    has_columns("text", "label"),
+    several=True,
+    settings=("text_column", "label_column"),
+    heading="Evaluation: classification",
+)

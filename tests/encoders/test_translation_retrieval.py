@@ -18,6 +18,9 @@ def test_a_sentence_whose_nearest_is_its_translation_counts():
     assert found == {"source_to_target": 50.0, "target_to_source": 50.0, "mean": 50.0, "pairs": 4}
     vectors = UNIT * [[0], [1], [1], [1]]  # of a sentence without known words: it finds nothing
     assert translation_retrieval(sources, targets, vectors, vectors)["mean"] == 75.0
+    for constant in (UNIT * 0, UNIT * 0 + 1):  # zero vectors and ties are no hits
+        lost = translation_retrieval(sources, targets, constant, constant)
+        assert (lost["mean"], lost["margin_error"]) == (0.0, 100.0)
     with pytest.raises(ValueError, match="no pairs"):
         translation_retrieval([], [], UNIT[:0], UNIT[:0])
 
@@ -44,6 +47,16 @@ def test_the_margin_error_is_that_of_the_formula():
     texts = [[f"{side}{n}" for n in range(40)] for side in "ab"]
     found = translation_retrieval(*texts, sources, targets)
     assert found["margin_error"] == pytest.approx(50 * sum(wrong)) != 100 - found["mean"]
+
+
+def test_evaluate_has_a_line_for_each_pair_of_languages_and_their_mean(tmp_path):
+    sides = {"source": ["a cat", "two dogs", "the sun"], "target": ["a cat", "two dogs", "rain"]}
+    folder = write(tmp_path / "mixed", "test", **sides, source_lang=["fr", "fr", "de"], target_lang=["en"] * 3)
+    found = hf_paraphrase.evaluate(data=folder, suite="translations")
+    bitexts = found.record["results"][0]["bitexts"]
+    assert {name: row["pairs"] for name, row in bitexts.items()} == {"mixed fr-en": 2, "mixed de-en": 1}
+    assert "| mean" in str(found)
+    assert found.record["results"][0]["means"]["mean"] == np.mean([row["mean"] for row in bitexts.values()])
 
 
 def test_evaluate_has_a_line_for_each_bitext_without_pairs_that_lack_a_side(tmp_path):

@@ -200,3 +200,26 @@ def test_a_suite_of_the_user_joins_by_a_file_and_has_a_table_a_record_and_its_pl
     assert result["dataset"]["name"] == "toy words" and result["metrics"][0]["value"] == value
     (kept,) = json.loads((tmp_path / "avg" / "provenance.json").read_text())["evaluations"].values()
     assert (kept["kind"], kept["sum"], kept["words"]) == ("evaluate-toy", value, 2)
+
+
+def test_one_model_at_a_time_is_in_memory_and_all_are_opened_before_the_work(sts, monkeypatch):
+    opened, alive = [], set()
+
+    class Model:
+        def __init__(self, name):
+            self.name = name
+            opened.append(name)
+            alive.add(self.name)
+
+        def __del__(self):
+            alive.discard(self.name)
+
+        def encode(self, texts, **options):
+            assert alive == {self.name} and opened[:2] == ["a", "b"]
+            return np.ones((len(texts), 2), np.float32)
+
+        encode_query = encode_document = encode
+
+    monkeypatch.setattr(SentenceEncoder, "from_pretrained", lambda name, **settings: Model(name))
+    found = hf_paraphrase.evaluate(data=sts, model=["a", "b"])
+    assert [scores.name for scores in found.scores] == ["a", "b"]

@@ -52,6 +52,26 @@ def test_documents_are_ranked_by_cosine_and_one_with_the_id_of_the_query_is_left
     assert {*first[:2]} == {"d1", "d2"} and second[0] == "d3" and "q2" not in second
 
 
+@pytest.mark.parametrize("value", [0, 1])
+def test_zero_vectors_rank_nothing_and_ties_are_no_hits(folder, value):
+    def encode(texts):
+        return np.full((len(texts), 3), value, dtype=np.float32)
+
+    ranked = rank_by_vectors(Scorer("m", "model", encode), read_retrieval_set(folder))
+    # Of equal documents the relevant ones, d1 and d3 for q1 and d3 for q2, are last.
+    assert ranked == ([["d2", "q2", "d3", "d1"], ["d1", "d2", "d3"]] if value else [[], []])
+
+
+def test_null_texts_are_empty_and_other_types_are_refused(folder):
+    with (folder / "corpus.jsonl").open("a") as file:
+        file.write('{"_id": "null", "title": null, "text": null}\n')
+    assert read_retrieval_set(folder).documents["null"] == ""
+    for row in ('{"_id": null, "text": "x"}', '{"_id": "n", "text": 5}'):
+        (folder / "queries.jsonl").write_text(row + "\n")
+        with pytest.raises(InputError, match="not JSON with _id and text"):
+            read_retrieval_set(folder)
+
+
 def test_bm25_is_the_formula_and_ranks_only_documents_with_a_common_word(folder):
     data = read_retrieval_set(folder)
     tokens = {name: text.split() for name, text in DOCUMENTS.items()}

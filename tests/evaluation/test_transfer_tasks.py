@@ -128,6 +128,11 @@ def test_a_data_folder_is_tested_on_its_test_split_and_the_f1_is_the_mean_over_t
         (tmp_path / f"{split}.jsonl").write_text("\n".join(lines) + "\n")
     files = hf_paraphrase.evaluate(data=tmp_path, suite="classification", baseline=["words"])
     assert files.record["results"][0]["tasks"][0]["metrics"] == task["metrics"]
+    for split, rows in (("train", train), ("test", test)):
+        write(tmp_path / "named", split, review=rows["text"], opinion=rows["label"])
+    names = {"text_column": "review", "label_column": "opinion"}
+    named = hf_paraphrase.evaluate(data=tmp_path / "named", suite="classification", baseline=["words"], **names)
+    assert named.record["results"][0]["tasks"][0]["metrics"] == task["metrics"]
 
 
 @pytest.mark.parametrize(

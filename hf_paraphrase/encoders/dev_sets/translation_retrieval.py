@@ -24,7 +24,8 @@ def translation_retrieval(
     """Looks for every sentence's translation among all sentences of the other side, by vectors (pairs, dim).
 
     The nearest sentence counts as right if some pair says that it is a translation; case and punctuation do not
-    matter for that. A zero vector, of a sentence without known words, finds nothing. The margin score of x and y is
+    matter for that. A zero vector, of a sentence without known words, finds nothing and is not found. Of several
+    equally near sentences all must be translations. The margin score of x and y is
 
         cos(x, y) / mean of the cosines of x and of y with their 4 nearest neighbours
 
@@ -45,17 +46,18 @@ def translation_retrieval(
     width = int(keys[1].max()) + 1
     pair_keys = np.unique(keys[0] * width + keys[1])
     sides = source_vectors, target_vectors
-    found = [find_nearest(sides[way], sides[1 - way], _NEIGHBOURS) for way in (0, 1)]
+    found = [find_nearest(sides[way], sides[1 - way], _NEIGHBOURS, skip_zero=True) for way in (0, 1)]
     scales = [cosines.mean(axis=1) for _, cosines in found]
     by_cosine: list[float] = []
     with_margin: list[float] = []
     for way, (rows, cosines) in enumerate(found):
         left, right = (keys[0] * width, keys[1]) if way == 0 else (keys[1], keys[0] * width)
-        is_text = sides[way].any(1)
+        is_translation = np.isin(left[:, None] + right[rows], pair_keys)
         margins = cosines / np.maximum((scales[way][:, None] + scales[1 - way][rows]) / 2, 1e-9)
-        by_margin = rows[np.arange(len(rows)), margins.argmax(1)]
-        for chosen, kept in ((rows[:, 0], by_cosine), (by_margin, with_margin)):
-            kept.append(100.0 * float((np.isin(left + right[chosen], pair_keys) & is_text).mean()))
+        for scores, percentages in ((cosines, by_cosine), (margins, with_margin)):
+            scores = np.where(rows >= 0, scores, -np.inf)
+            is_best = (rows >= 0) & (scores >= scores.max(1, keepdims=True) - 1e-9)
+            percentages.append(100.0 * float((is_best.any(1) & (is_translation | ~is_best).all(1)).mean()))
     forth, back = by_cosine
     return {
         "source_to_target": forth,

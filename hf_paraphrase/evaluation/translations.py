@@ -10,6 +10,7 @@ import numpy as np
 from ..artefacts.card_metadata import Measurement
 from ..data.folder import DataFolder
 from ..encoders.dev_sets.pair_sets import encode_once
+from ..encoders.dev_sets.pair_tables import chosen_split
 from ..encoders.dev_sets.translation_retrieval import translation_retrieval
 from ..errors import InputError
 from ..text.normalization import is_blank
@@ -20,17 +21,26 @@ if TYPE_CHECKING:
     from .evaluate_settings import EvaluateSettings
 
 _COLUMNS = ["source", "target", "source_lang", "target_lang"]
+_MEASURES = ("source_to_target", "target_to_source", "margin_error")
 
 
 def _read(settings: EvaluateSettings) -> Benchmark:
     folders = named_folders(settings)
     bitexts: dict[str, list[list[str]]] = {}
     for name, folder in folders.items():
-        columns = [column.to_pylist() for column in DataFolder(folder).table(settings.split, _COLUMNS).columns]
-        pairs = [pair for pair in zip(*columns[:2], strict=True) if not any(is_blank(text or "") for text in pair)]
-        if not pairs:
+        opened = DataFolder(folder)
+        columns = opened.table(chosen_split(opened, settings.split), _COLUMNS).columns
+        pairs = zip(*(column.to_pylist() for column in columns), strict=True)
+        found = False
+        for source, target, source_lang, target_lang in pairs:
+            if is_blank(source or "") or is_blank(target or ""):
+                continue
+            found = True
+            sides = bitexts.setdefault(f"{name} {source_lang or 'und'}-{target_lang or 'und'}", [[], []])
+            sides[0].append(source)
+            sides[1].append(target)
+        if not found:
             raise InputError(f"split `{settings.split}` has no pair of texts", path=folder, remedy="give another")
-        bitexts[f"{name} {columns[2][0]}-{columns[3][0]}"] = [list(side) for side in zip(*pairs, strict=True)]
 
     def measure(scorer: Scorer) -> Scores:
         vectors = encode_once(scorer.encode, (text for sides in bitexts.values() for side in sides for text in side))
@@ -42,15 +52,18 @@ def _read(settings: EvaluateSettings) -> Benchmark:
             Measurement("translation-retrieval", name, "accuracy", row["mean"], "translation found (%)", "Retrieval")
             for name, row in record.items()
         )
-        return Scores(scorer.name, scorer.kind, {"bitexts": record}, measurements)
+        means = {key: float(np.mean([row[key] for row in record.values()])) for key in (*_MEASURES, "mean")}
+        return Scores(scorer.name, scorer.kind, {"bitexts": record, "means": means}, measurements)
 
     def report(scores: Sequence[Scores]) -> str:
-        columns = ("source_to_target", "target_to_source", "margin_error")
         rows = [
-            ([name, str(len(sides[0]))], [item.record["bitexts"][name][key] for item in scores for key in columns])
+            ([name, str(len(sides[0]))], [each.record["bitexts"][name][key] for each in scores for key in _MEASURES])
             for name, sides in bitexts.items()
         ]
-        text = side_by_side(["bitext", "pairs"], rows, [item.name for item in scores], "→,←,margin error")
+        if len(rows) > 1:
+            pairs = sum(len(sides[0]) for sides in bitexts.values())
+            rows.append((["mean", str(pairs)], [each.record["means"][key] for each in scores for key in _MEASURES]))
+        text = side_by_side(["bitext", "pairs"], rows, [each.name for each in scores], "→,←,margin error")
         return f"{text}→, ←: the nearest sentence is a translation (%), from source to target and back.\n"
 
     return Benchmark(
