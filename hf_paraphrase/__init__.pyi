@@ -235,7 +235,7 @@ def train_classifier(
     """Trains a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
 
 def fingerprint(*, output: _Path, data: _Input | Sequence[_Input], overwrite: bool = False) -> Fingerprints:
-    """Writes a list of fingerprints of evaluation sets, and returns those of each set."""
+    """Write a list of fingerprints of evaluation sets, and return those of each set."""
 
 def prepare_bitext(
     *,
