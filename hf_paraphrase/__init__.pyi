@@ -281,6 +281,9 @@ def prepare_pairs(
     *,
     output: _Path,
     overwrite: bool = False,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
     header: str = "auto",
     license: str | None = None,
     url: str | None = None,
@@ -299,7 +302,6 @@ def prepare_pairs(
     columns: str = "sentence1,sentence2",
     keep_columns: bool = False,
     positive_label: str | None = None,
-    encoding: str | None = None,
     split: str = "train",
     lang: str = "en",
 ) -> DataFolder:
@@ -326,6 +328,9 @@ def deduplicate_files(
     *,
     input: _Input | Sequence[_Input],
     output: _Path,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
     device: str = "cpu",
     against: _Input | Sequence[_Input] = ...,
     by: str | Sequence[str] = ...,
@@ -715,6 +720,9 @@ def quickstart(
 
 def search(
     *,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
     device: str = "cpu",
     model: _Input | None = None,
     corpus: _Input | None = None,

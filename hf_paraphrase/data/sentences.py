@@ -37,10 +37,10 @@ def naming(path: StrPath) -> Iterator[None]:
         raise
 
 
-def lines_of_file(source: Path) -> Iterator[list[str]]:
+def lines_of_file(source: Path, encoding: str | None = None) -> Iterator[list[str]]:
     """Stream the lines of a file in lists of at most 20,000; refuse one that holds records with columns."""
     refuse_records(source)
-    yield from _in_lists(lines_of_text(source))
+    yield from _in_lists(lines_of_text(source, encoding))
 
 
 def lines_of_standard_input() -> Iterator[list[str]]:
@@ -56,10 +56,15 @@ def _in_lists(blocks: Iterable[list[str]]) -> Iterator[list[str]]:
 
 
 class SentenceCorpus:
-    """A file with one sentence per line, or the text columns of rows that :func:`~.rows.open_rows` opens."""
+    """A file with one sentence per line, or the text columns of rows that :func:`~.rows.open_rows` opens.
 
-    def __init__(self, source: Any, columns: Sequence[str] = (), split: str | None = None) -> None:
-        self.path, self.split = source, split or "train"
+    The `options` are those of :class:`~.text_blocks.FormatSettings`.
+    """
+
+    def __init__(
+        self, source: Any, columns: Sequence[str] = (), split: str | None = None, **options: str | None
+    ) -> None:
+        self.path, self.split, self._options = source, split or "train", options
         self.columns: list[str] = []
         is_file = isinstance(source, str | os.PathLike) and Path(source).is_file()
         if not is_file or kind_of_rows(Path(source)) is not None:
@@ -75,7 +80,7 @@ class SentenceCorpus:
         from .rows import open_rows
         from .schema import columns_named, columns_there, require_texts
 
-        self._rows = open_rows(self.path, split)
+        self._rows = open_rows(self.path, split, **self._options)
         present = self._rows.columns
         columns = columns_named(columns, present)
         self._rows.require(*columns)
@@ -89,8 +94,11 @@ class SentenceCorpus:
     def blocks(self) -> Iterator[list[str | None]]:
         """Stream the texts row by row, the columns of a row after each other."""
         if not self.columns:
-            return map(list, lines_of_file(Path(self.path)))
+            return map(list, self._lines())
         return map(self._texts, self._rows.batches(self.columns))
+
+    def _lines(self) -> Iterator[list[str]]:
+        return lines_of_file(Path(self.path), self._options.get("encoding"))
 
     def _texts(self, batch: Any) -> list[str | None]:
         sides = [batch.column(name).to_pylist() for name in self.columns]
@@ -104,7 +112,7 @@ class SentenceCorpus:
         from .schema import holds_values, int64_array
 
         if not self.columns:
-            yield from (pa.table({"sentence": lines}) for lines in lines_of_file(Path(self.path)))
+            yield from (pa.table({"sentence": lines}) for lines in self._lines())
             return
         taken = {*self.columns, "sentence", "position", ""}
         others = [field.name for field in self._rows.schema if holds_values(field.type) and field.name not in taken]

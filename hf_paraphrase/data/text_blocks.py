@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import InputError, UsageError
+from ..settings import Settings, setting
 
 BLOCK_BYTES = 4 << 20
 DEFAULT_COLUMNS = ("sentence", "text", "sentence1", "sentence2")
@@ -46,6 +47,22 @@ _PACKED = {
 """How files that are no text begin."""
 _UTF_16 = re.compile(rb"\xff\xfe|\xfe\xff|(?:\0[\t\n\r -~]){4}|(?:[\t\n\r -~]\0){4}")
 """How it begins: with its byte order mark, or with four characters of ASCII."""
+
+
+@dataclass(kw_only=True)
+class FormatSettings(Settings):
+    """How CSV, JSON lines and text files are read."""
+
+    encoding: str | None = setting("encoding of CSV, JSON lines and text files, such as cp1252 [default: utf-8]", None)
+    decimal: str | None = setting(
+        "decimal mark in CSV files, such as a comma; with it or --thousands, columns of numbers are read as numbers",
+        None,
+    )
+    thousands: str | None = setting("separator of thousands in CSV files, such as a point", None)
+
+    def format_options(self) -> dict[str, str | None]:
+        """Return these settings as arguments of `open_rows`."""
+        return {"encoding": self.encoding, "decimal": self.decimal, "thousands": self.thousands}
 
 
 @dataclass
@@ -79,9 +96,9 @@ StrictLines = partial(LineErrors, "strict")
 """A malformed line ends the work: leaving it out would shift the rows against the lines."""
 
 
-def lines_of_text(path: Path) -> Iterator[list[str]]:
+def lines_of_text(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
     """Stream the lines of a plain or compressed file as strings, a block of a few megabytes at a time."""
-    return lines_of_blocks(read_blocks(path), path)
+    return lines_of_blocks(read_blocks(path, encoding or "utf-8"), path)
 
 
 def lines_of_blocks(blocks: Iterable[bytes], path: str | Path) -> Iterator[list[str]]:

@@ -74,9 +74,9 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in all_lines(path, StrictLines()) if line.strip(" \t"))
 
 
-def first_line_of(path: Path) -> str:
+def first_line_of(path: Path, encoding: str = "utf-8") -> str:
     """Return the first line of a file; an empty text where it is not UTF-8."""
-    return next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"))), "")
+    return next((block[0].as_py() or "" for block in read_lines(path, LineErrors("skip"), encoding)), "")
 
 
 def read_aligned(paths: Sequence[Path], names: Sequence[str], errors: LineErrors) -> Iterator[Block]:
@@ -113,13 +113,14 @@ def read_fields(
     header_lines: int = 0,
     remedy: str = "fix the line, or name the fields with --columns (`_` for one to leave out)",
     may_be_quoted: bool = False,
+    encoding: str = "utf-8",
 ) -> Iterator[Block]:
     """Stream the named fields of a tab-separated file without header, quoting or escapes.
 
     A field named `_` is left out, and may be absent at the end. Lines that can only be CSV with tabs and quotes are
     malformed if they `may_be_quoted`.
     """
-    blocks = read_lines(path, errors)
+    blocks = read_lines(path, errors, encoding)
     first_line = 1
     for texts in _without_quoted(blocks, path, columns, errors) if may_be_quoted else blocks:
         lines = np.arange(first_line, first_line + len(texts))
@@ -155,21 +156,27 @@ def count_fields(lines: pa.Array, separator: str) -> np.ndarray:
 
 
 def read_tsv(
-    path: Path, columns: Sequence[str], errors: LineErrors, *, header: str, names: Iterable[str] = ()
+    path: Path,
+    columns: Sequence[str],
+    errors: LineErrors,
+    *,
+    header: str,
+    names: Iterable[str] = (),
+    encoding: str = "utf-8",
 ) -> Iterator[Block]:
     """Stream the named fields of a tab-separated file; a header is left out, logged and counted as `header`."""
-    header_names = header_of(path, [*columns, *names]) if header == "auto" else None
+    header_names = header_of(path, [*columns, *names], encoding) if header == "auto" else None
     if header_names is not None:
         names_shown = " | ".join(header_names)
         log(f"{path}: the first line, `{names_shown}`, is a header and is left out (--header no keeps it)")
     lines = int(header == "yes" or header_names is not None)
     errors.left_out["header"] += lines
-    yield from read_fields(path, columns, errors, header_lines=lines, may_be_quoted=True)
+    yield from read_fields(path, columns, errors, header_lines=lines, may_be_quoted=True, encoding=encoding)
 
 
-def header_of(path: Path, names: Iterable[str] = ()) -> list[str] | None:
+def header_of(path: Path, names: Iterable[str] = (), encoding: str = "utf-8") -> list[str] | None:
     """Return the names in the first line of a file, if both sides have usual names or all fields are among `names`."""
-    fields = [field.strip().strip('"') for field in first_line_of(path).split("\t")]
+    fields = [field.strip().strip('"') for field in first_line_of(path, encoding).split("\t")]
     plain = [plain_name(field) for field in fields]
     named = len(plain) > 1 and {*map(plain_name, names)}.issuperset(plain)
     sides = ({"source", "target"}, {"src", "tgt"}, {"src", "trg"})

@@ -18,6 +18,7 @@ from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
 from ..data.rows import Rows, open_rows
 from ..data.schema import columns_named
+from ..data.text_blocks import FormatSettings
 from ..errors import InputError, UsageError
 from ..inputs import copied_inputs
 from ..messages import log, sanitize_line
@@ -38,7 +39,7 @@ _EXAMPLES = 5
 
 
 @dataclass(kw_only=True)
-class DeduplicateSettings(DeviceSettings):
+class DeduplicateSettings(DeviceSettings, FormatSettings):
     """Remove the rows whose text is the same as, or similar to, that of an earlier row.
 
     The kept rows are the split `train` of the output, with all their columns; the others are the split `removed`, with
@@ -196,7 +197,8 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
         inputs=[*local, settings.encoder],
         overwrite=settings.overwrite,
     ) as artefact:
-        opened = [open_rows(source, settings.split, subset=settings.subset, roles=()) for source in sources]
+        options = {"subset": settings.subset, "roles": (), **settings.format_options()}
+        opened = [open_rows(source, settings.split, **options) for source in sources]
         work = _Work(settings, opened, [source[0] for source in sources])
         if not len(work.texts[0]):
             raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")

@@ -17,7 +17,7 @@ from ..artefacts.hub_models import BUILTIN, model_folder
 from ..artefacts.provenance import inherited_metadata
 from ..data.folder import DataFolder, write_split
 from ..data.sentences import SentenceCorpus, naming
-from ..data.text_blocks import PLAIN_OR_COMPRESSED
+from ..data.text_blocks import PLAIN_OR_COMPRESSED, FormatSettings
 from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import is_given, recipe, setting
@@ -34,7 +34,7 @@ _PAIRS_PER_BATCH = 100_000
 
 
 @dataclass(kw_only=True)
-class SearchSettings(DeviceSettings):
+class SearchSettings(DeviceSettings, FormatSettings):
     """Find sentences by meaning.
 
     Build an index: --corpus FILE --output INDEX. Search it: --index INDEX --query TEXT. Mine paraphrases: --index
@@ -355,7 +355,7 @@ def _encoder(settings: SearchSettings) -> SentenceEncoder:
 
 
 def _corpus(settings: SearchSettings, source: str) -> SentenceCorpus:
-    return SentenceCorpus(Path(source), settings.columns, settings.split)
+    return SentenceCorpus(Path(source), settings.columns, settings.split, **settings.format_options())
 
 
 def _artefact(settings: SearchSettings, inputs: list[str | Path]) -> Artefact:

@@ -18,6 +18,7 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, IterableDataset, Value, load_dataset
 
 from hf_paraphrase import filter, prepare_pairs
+from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.data.rows import open_rows
 from hf_paraphrase.errors import InputError, UsageError
@@ -253,6 +254,21 @@ def test_encodings_and_numbers_of_other_countries_are_read_on_request(tmp_path):
     assert rows == {"name": ["café", "thé"], "price": [12_000.0, 7.9], "code": ["007", "x"]}
     with pytest.raises(UsageError, match="--encoding `klingon` is unknown"):
         open_rows(path, encoding="klingon").read()
+
+
+def test_commands_take_the_encoding_and_the_numbers_of_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--encoding", "cp1252", "--decimal", ","]
+    Path("a.csv").write_bytes("text1;text2;score\ncafé;un café;0,5\n".encode("cp1252"))
+    assert main(["prepare", "pairs", "--csv", "a.csv", *words, "--output", "pairs"]) == 0
+    assert DataFolder("pairs").table().to_pylist() == [{"sentence1": "café", "sentence2": "un café", "score": 0.5}]
+    Path("b.csv").write_bytes("text;price\na café;1200,5\na house;7,9\n".encode("cp1252"))
+    assert main(["deduplicate", "--input", "b.csv", *words, "--output", "unique"]) == 0
+    assert DataFolder("unique").table()["price"].to_pylist() == [1200.5, 7.9]
+    query = ["--query", "coffee", "--filter", "price>=1000"]
+    assert main(["search", "--corpus", "b.csv", *words, *query]) == 0
+    shown = capsys.readouterr().out
+    assert "café" in shown and "house" not in shown
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from ..readers import LINE
 from ..records import require_once
 from ..rows import Rows, open_rows
 from ..schema import PAIRS, is_number, is_text, require_columns, usual_pair_columns
-from ..text_blocks import LineErrors
+from ..text_blocks import FormatSettings, LineErrors
 from ..text_files import Field, HeaderSettings, header_of, parse_column, read_tsv, without_returns
 from .preparation import recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
@@ -40,7 +40,9 @@ _NAME_IT = "name it with --columns, e.g. --columns sentence1=…,sentence2=…"
 
 
 @dataclass(kw_only=True)
-class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings):
+class PairsSource(
+    Source, SampleSettings, LineErrorSettings, DecontaminationSettings, OriginSettings, HeaderSettings, FormatSettings
+):
     """Make a paraphrase data folder from a TSV, CSV, JSON lines or Parquet file, or a dataset on the Hub.
 
     Text is UTF-8, plain or .gz, .bz2, .xz, .zst.
@@ -80,7 +82,6 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         "or entailment; other labels become 0",
         None,
     )
-    encoding: str | None = setting("the encoding of CSV and JSON lines files, such as cp1252 [default: utf-8]", None)
     split: str = setting("the name of the split", "train")
     lang: str = setting("language code of the sentences", "en", names=["--lang", "--language"])
 
@@ -131,9 +132,9 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
     @cached_property
     def _rows(self) -> Rows:
         if self.kind == "dataset":
-            return open_rows(self.dataset, self.split, subset=self.subset, roles=(), encoding=self.encoding)
+            return open_rows(self.dataset, self.split, subset=self.subset, roles=(), **self.format_options())
         errors = LineErrors(self.on_error)
-        return open_rows(self.path, roles=(), kind=self.kind, encoding=self.encoding, errors=errors)
+        return open_rows(self.path, roles=(), kind=self.kind, errors=errors, **self.format_options())
 
     @cached_property
     def _header(self) -> list[str] | None:
@@ -141,7 +142,7 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
         names = [name for name, _ in self._entries()]
         if self.kind != "tsv" or self.header == "no":
             return None
-        return header_of(self.path, names)
+        return header_of(self.path, names, self.encoding or "utf-8")
 
     @cached_property
     def _names(self) -> dict[str, str]:
@@ -218,7 +219,8 @@ class PairsSource(Source, SampleSettings, LineErrorSettings, DecontaminationSett
             fields = [ours.get(name, "_") for name in self._header or ()]
             if self._header is None or is_given(self, "columns"):
                 fields = [name for name, _ in self._entries()]
-            for lines, columns in read_tsv(self.path, fields, errors, header=self.header):
+            tsv = read_tsv(self.path, fields, errors, header=self.header, encoding=self.encoding or "utf-8")
+            for lines, columns in tsv:
                 for name in {*columns} - {*PAIRS.names}:
                     columns[name] = pc.if_else(pc.equal(columns[name], ""), None, columns[name])
                 yield lines, columns
