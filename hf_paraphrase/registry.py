@@ -154,6 +154,9 @@ LOSSES = Registry(
     {
         "margin": "hf_paraphrase.encoders.losses:MarginLoss",
         "ranking": "hf_paraphrase.encoders.losses:RankingLoss",
+        "symmetric-ranking": "hf_paraphrase.encoders.losses:SymmetricRankingLoss",
+        "cosent": "hf_paraphrase.encoders.losses:CosentLoss",
+        "triplet": "hf_paraphrase.encoders.losses:TripletLoss",
         "labelled": "hf_paraphrase.encoders.losses:ContrastiveLoss",
         "contrastive": "hf_paraphrase.encoders.losses:ContrastiveLoss",
     },

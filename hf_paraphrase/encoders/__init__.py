@@ -1,10 +1,9 @@
-"""Sentence encoders: trained on pairs with a margin loss, and put to use.
+"""Sentence encoders: opened, used and trained.
 
-Pairs of sentences go in, an encoder comes out: `train` is the recipe, `trainer` the Trainer below it (paper 000,
-section 4.2), `kinds` and `losses` what can be trained and with what. From the
-encoders of others and plain text one comes out, too: `distillation`; and `join` puts averages side by side. Texts go
-in, embeddings come out: `sentence_encoder` opens every encoder, as `static_tables`, `pooled_transformer` or
-`onnx_encoder`.
+Texts go in and embeddings come out of `sentence_encoder`, over one of the `backends`. Pairs of sentences go in and an
+encoder comes out of `train`, by the Trainer in `trainer`; `architectures` and `losses` say what is trained and how.
+`distillation` trains an encoder on plain text and other encoders, and `join` puts averages side by side. Start
+reading at `sentence_encoder`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,15 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "encoded_pairs": ["EncodedPairs", "encode_pairs"],
         "encoder_vocabulary": ["EncoderVocabulary", "word_level_vocabulary"],
         "architectures": ["Architecture", "new_encoder"],
-        "losses": ["ContrastiveLoss", "MarginLoss", "RankingLoss"],
+        "losses": [
+            "ContrastiveLoss",
+            "CosentLoss",
+            "MarginLoss",
+            "MatryoshkaLoss",
+            "RankingLoss",
+            "SymmetricRankingLoss",
+            "TripletLoss",
+        ],
         "negatives": ["mine_hard_negatives"],
         "sentence_encoder": ["SentenceEncoder"],
         "train": ["train_encoder"],

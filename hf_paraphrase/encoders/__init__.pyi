@@ -6,7 +6,15 @@ from .architectures import Architecture, new_encoder
 from .distillation import DistillationTrainer, DistillationTrainingArguments
 from .encoded_pairs import EncodedPairs, encode_pairs
 from .encoder_vocabulary import EncoderVocabulary, word_level_vocabulary
-from .losses import ContrastiveLoss, MarginLoss, RankingLoss
+from .losses import (
+    ContrastiveLoss,
+    CosentLoss,
+    MarginLoss,
+    MatryoshkaLoss,
+    RankingLoss,
+    SymmetricRankingLoss,
+    TripletLoss,
+)
 from .negatives import mine_hard_negatives
 from .sentence_encoder import SentenceEncoder
 from .trainer import EncoderTrainer, EncoderTrainingArguments
@@ -14,6 +22,7 @@ from .trainer import EncoderTrainer, EncoderTrainingArguments
 __all__ = [
     "Architecture",
     "ContrastiveLoss",
+    "CosentLoss",
     "DistillationTrainer",
     "DistillationTrainingArguments",
     "EncodedPairs",
@@ -21,8 +30,11 @@ __all__ = [
     "EncoderTrainingArguments",
     "EncoderVocabulary",
     "MarginLoss",
+    "MatryoshkaLoss",
     "RankingLoss",
     "SentenceEncoder",
+    "SymmetricRankingLoss",
+    "TripletLoss",
     "encode_pairs",
     "mine_hard_negatives",
     "new_encoder",

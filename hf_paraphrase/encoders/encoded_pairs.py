@@ -275,9 +275,18 @@ class PairCollator:
         sentences = self.sentences([epoch for epoch, _ in items], pairs)
         ids, mask = sentences.padded(np.arange(len(sentences.keys)), self.pad_token_id)
         batch = {"input_ids": ids, "attention_mask": mask, "keys": sentences.keys, "pairs": len(pairs)}
+        if self.pairs.negative_offsets is not None:
+            batch["given_negatives"] = self._first_negatives(pairs)
         if self.pairs.labels is not None:
             batch["labels"] = torch.from_numpy(self.pairs.labels[pairs].astype(np.float32))
         return batch
+
+    def _first_negatives(self, pairs: NDArray[np.int64]) -> Tensor:
+        """Return the row of the first negative of each pair in its batch (pairs,), or -1."""
+        offsets = self.pairs.negative_offsets
+        assert offsets is not None
+        counts = offsets[pairs + 1] - offsets[pairs]
+        return torch.from_numpy(np.where(counts > 0, 2 * len(pairs) + ends_of(counts)[:-1], -1))
 
     def sentences(self, epochs: Sequence[int], pairs: NDArray[np.int64]) -> Sentences:
         """Looks up the sentences of some pairs, scrambles the chosen ones, and appends given negatives."""

@@ -7,6 +7,7 @@ parameters, `negatives`, `candidates` and `labels`; see :func:`loss_requires`.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,8 +16,8 @@ from torch import Tensor, nn
 from ..errors import UsageError
 from .negatives import NO_NEGATIVE, normalize_rows
 
-NEGATIVES, CANDIDATES, LABELS = "negatives", "candidates", "labels"
-_GIVEN = (NEGATIVES, CANDIDATES, LABELS)
+NEGATIVES, CANDIDATES, LABELS, GIVEN_NEGATIVES = "negatives", "candidates", "labels", "given_negatives"
+_GIVEN = (NEGATIVES, CANDIDATES, LABELS, GIVEN_NEGATIVES)
 
 
 def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
@@ -28,9 +29,12 @@ def loss_requires(loss: nn.Module | type[nn.Module], name: str) -> bool:
     * `negatives` (2 * pairs,): the index of each sentence's negative among the vectors, or
       :data:`~.negatives.NO_NEGATIVE`. The settings say how negatives are searched;
     * `candidates` (2 * pairs, all vectors): booleans, which of the vectors may be a negative of which sentence;
+    * `given_negatives` (pairs,): the index of the first negative that each pair was given in a column of the data;
     * `labels` (pairs,): how much of a paraphrase a pair is, from the column `label` (1 or 0) or `score` (0 to 1) of
       the pairs, which is then needed. Without it pairs labelled 0 are left out.
     """
+    if isinstance(loss, MatryoshkaLoss):
+        return loss_requires(loss.loss, name)
     _, *parameters = inspect.signature((loss if isinstance(loss, type) else type(loss)).forward).parameters.values()
     for parameter in parameters[1:]:
         is_variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
@@ -50,6 +54,7 @@ def described_loss(loss: nn.Module) -> dict[str, Any]:
 
     A class without a description of its own is called by its name.
     """
+    loss = loss.loss if isinstance(loss, MatryoshkaLoss) else loss
     is_described = "description" in vars(type(loss))
     return {
         "loss": loss.description if is_described else type(loss).__name__,
@@ -142,3 +147,78 @@ class RankingLoss(nn.Module):
         counts = candidates[:pairs, pairs:].clone()
         counts[own, own] = True
         return nn.functional.cross_entropy((self.scale * cosines).masked_fill(~counts, -torch.inf), own)
+
+
+class SymmetricRankingLoss(RankingLoss):
+    """The mean of the ranking losses in both directions: the loss `symmetric-ranking`.
+
+    Negatives that were given serve in the first direction only, as in sentence-transformers.
+    """
+
+    description = "cross-entropy over the scaled cosines of the batch, in both directions"
+    source = "Henderson et al. 2017, section 4"
+
+    def forward(self, vectors: Tensor, candidates: Tensor) -> Tensor:
+        """Compute the loss, a scalar; see :func:`loss_requires`."""
+        pairs = len(candidates) // 2
+        turned = torch.cat([vectors[pairs : 2 * pairs], vectors[:pairs]])
+        both = candidates[: 2 * pairs, : 2 * pairs].roll((pairs, pairs), (0, 1))
+        return (super().forward(vectors, candidates) + super().forward(turned, both)) / 2
+
+
+class CosentLoss(nn.Module):
+    """Ranks the cosines of pairs like their labels or scores: the loss `cosent`.
+
+    With cosines c and labels y, it is log(1 + sum of exp(scale * (c_i - c_j)) over all i, j with y_i < y_j).
+    """
+
+    description = "CoSENT: cosines of pairs ranked like their labels or scores"
+    source = "Su 2022, CoSENT"
+
+    def __init__(self, scale: float = 20.0) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, vectors: Tensor, labels: Tensor) -> Tensor:
+        """Compute the loss, a scalar; see :func:`loss_requires`."""
+        first, second = normalize_rows(vectors[: 2 * len(labels)]).chunk(2)
+        scores = self.scale * (first * second).sum(1)
+        differences = (scores[:, None] - scores)[labels[:, None] < labels]
+        return torch.cat([differences.new_zeros(1), differences]).logsumexp(0)
+
+
+class TripletLoss(nn.Module):
+    """The hinge of Euclidean distances to the partner and to the negative that a pair was given: the loss `triplet`.
+
+    The mean over the triplets (a, p, n) of max(0, |a - p| - |a - n| + margin); pairs without a negative add nothing.
+    """
+
+    description = "triplet loss on the negatives of the data"
+    source = "Schroff, Kalenichenko and Philbin 2015"
+
+    def __init__(self, margin: float = 5.0) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def forward(self, vectors: Tensor, given_negatives: Tensor) -> Tensor:
+        """Compute the loss, a scalar; see :func:`loss_requires`."""
+        pairs = len(given_negatives)
+        anchor, partner = vectors[:pairs], vectors[pairs : 2 * pairs]
+        distance = nn.functional.pairwise_distance
+        hinges = distance(anchor, partner) - distance(anchor, vectors[given_negatives.clamp_min(0)]) + self.margin
+        exists = given_negatives != NO_NEGATIVE
+        return (hinges.clamp_min(0.0) * exists).sum() / exists.sum().clamp_min(1)
+
+
+class MatryoshkaLoss(nn.Module):
+    """The mean of a loss on whole vectors and on their first components (Kusupati et al. 2022)."""
+
+    def __init__(self, loss: nn.Module, dims: Sequence[int]) -> None:
+        super().__init__()
+        self.loss, self.dims = loss, sorted(set(dims))
+
+    def forward(self, vectors: Tensor, **given: Tensor) -> Tensor:
+        """Compute the loss, a scalar; `given` is what :func:`loss_requires` says of the inner loss."""
+        sizes = [size for size in self.dims if size < vectors.shape[1]] + [vectors.shape[1]]
+        losses = [self.loss(vectors[:, :size], **given) for size in sizes]
+        return torch.stack(losses).mean()

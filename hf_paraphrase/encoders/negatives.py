@@ -16,6 +16,7 @@ from torch import Tensor
 from ..data.pair_rows import PairRows, PairSource
 from ..data.schema import with_column
 from ..messages import log
+from ..vectors.checks import check_counts
 from ..vectors.exact_search import find_nearest
 from ..vectors.similarity import unit_rows
 from .sentence_encoder import SentenceEncoder
@@ -27,10 +28,8 @@ NO_NEGATIVE = -1
 """The index that stands for "no admissible negative"."""
 BLOCK_CELLS = 1 << 22
 """The most cosines held at a time (16 MiB in float32), as long as a single row has fewer."""
-_NEIGHBOURS = 33
-"""So many are searched for a hard negative, because related sentences stand among the nearest."""
-_SHARE = 0.95
-"""The greatest cosine of a hard negative, as a share of that of the pair."""
+_NUM_CANDIDATES = 33
+"""The number of nearest sentences to search for one hard negative."""
 
 
 def normalize_rows(vectors: Tensor) -> Tensor:
@@ -130,16 +129,45 @@ def choose_negatives(
     return chosen
 
 
-def mine_hard_negatives(pairs: PairSource, encoder: Any, *, max_pairs: int | None = None, seed: int = 0) -> Dataset:
-    """Adds a column with a hard negative of each pair, `negative_1`, or the next number, to pairs.
+def mine_hard_negatives(
+    pairs: PairSource,
+    encoder: Any,
+    *,
+    range_min: int = 0,
+    range_max: int | None = None,
+    max_score: float | None = None,
+    min_score: float | None = None,
+    absolute_margin: float | None = None,
+    relative_margin: float | None = 0.05,
+    num_negatives: int = 1,
+    max_pairs: int | None = None,
+    seed: int = 0,
+) -> Dataset:
+    """Add columns with hard negatives of each pair: the sentences that are nearest to the first one.
 
-    It is the sentence that is nearest to the first one, by any encoder with `encode`, or the name of one. No negative
-    of a pair is a sentence that stands in a pair with one of its two sentences, or whose cosine with the first one is
-    above 95 % of the pair's own: it may be a paraphrase that nobody listed. A missing one is None. `max_pairs` is the
-    size of a random sample of the pairs.
+    No negative is a sentence that shares a pair with one of the two sentences. The options are those of
+    `sentence_transformers.util.mine_hard_negatives`.
+
+    Args:
+        pairs: The pairs.
+        encoder: Any encoder with `encode`, or the name of one.
+        range_min: Number of nearest candidates to skip.
+        range_max: Rank of the last candidate; None for as many as are searched.
+        max_score: Maximum cosine of a negative.
+        min_score: Minimum cosine of a negative.
+        absolute_margin: A negative must be this much less similar than the pair.
+        relative_margin: A negative may be at most 1 minus this fraction as similar as the pair, because it may be a
+            paraphrase that is not listed.
+        num_negatives: Number of negatives per pair.
+        max_pairs: Size of a random sample of the pairs.
+        seed: Seed of the sample.
+
+    Returns:
+        The pairs with the columns `negative_1` to `negative_n`, or the next free numbers; None where none is found.
     """
     from datasets import Dataset
 
+    check_counts(num_negatives=num_negatives)
     if isinstance(encoder, str | os.PathLike):
         encoder = SentenceEncoder.from_pretrained(encoder)
     rows = PairRows(pairs)
@@ -155,13 +183,29 @@ def mine_hard_negatives(pairs: PairSource, encoder: Any, *, max_pairs: int | Non
         np.unique(np.array(side, object), return_inverse=True) for side in (first, second)
     )
     query_vectors, corpus_vectors = (unit_rows(encoder.encode(side.tolist())) for side in (queries, corpus))
-    nearest, cosines = find_nearest(query_vectors, corpus_vectors, _NEIGHBOURS)
-    limits = _SHARE * (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)
-    negatives: list[str | None] = []
+    # Related sentences are among the nearest.
+    num_candidates = max(range_max or 0, range_min + num_negatives + _NUM_CANDIDATES - 1)
+    nearest, cosines = find_nearest(query_vectors, corpus_vectors, num_candidates)
+    own = (query_vectors[query_of] * corpus_vectors[row_of]).sum(1)
+    limits = np.full(len(own), np.inf, np.float32 if max_score is None else np.float64)
+    limits = limits if max_score is None else np.minimum(limits, max_score)
+    limits = limits if absolute_margin is None else np.minimum(limits, own - absolute_margin)
+    # For a negative cosine a fraction of it would be larger.
+    limits = limits if relative_margin is None else np.minimum(limits, (1 - relative_margin) * own)
+    lowest = -np.inf if min_score is None else min_score
+    negatives: list[list[str | None]] = []
     for one, other, query, limit in zip(first, second, query_of, limits, strict=True):
         excluded = related[one] | related[other]
-        texts = corpus[nearest[query][(nearest[query] >= 0) & (cosines[query] <= limit)]].tolist()
-        negatives.append(next((text for text in texts if text not in excluded), None))
-    log(f"hard negatives: {sum(text is not None for text in negatives)} of {len(negatives)} pairs have one")
-    number = next(number for number in count(1) if f"negative_{number}" not in rows.columns)
-    return Dataset(pa.Table.from_batches(blocks).append_column(f"negative_{number}", pa.array(negatives, pa.string())))
+        candidates = [
+            (text, cosine)
+            for text, row, cosine in zip(corpus[nearest[query]].tolist(), nearest[query], cosines[query], strict=True)
+            if row >= 0 and text not in excluded
+        ][range_min:range_max]
+        texts = [text for text, cosine in candidates if lowest <= cosine <= limit][:num_negatives]
+        negatives.append([*texts, *[None] * (num_negatives - len(texts))])
+    log(f"hard negatives: {sum(row[0] is not None for row in negatives)} of {len(negatives)} pairs have one")
+    table = pa.Table.from_batches(blocks)
+    free = (f"negative_{number}" for number in count(1) if f"negative_{number}" not in rows.columns)
+    for column, name in zip(zip(*negatives, strict=True), free, strict=False):
+        table = table.append_column(name, pa.array(column, pa.string()))
+    return Dataset(table)

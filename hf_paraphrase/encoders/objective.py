@@ -22,7 +22,7 @@ from ..training.batches import EpochBatches, Item
 from ..training.processes import gather_rows, joint_sides, mean_over_processes, num_processes, process_index
 from .backends.padded_batches import evaluation_mode
 from .encoded_pairs import PairCollator, Sentences
-from .losses import CANDIDATES, LABELS, NEGATIVES, loss_requires
+from .losses import CANDIDATES, GIVEN_NEGATIVES, LABELS, NEGATIVES, loss_requires
 from .negatives import NO_NEGATIVE, PairGroups, admissible_negatives, choose_negatives
 
 _FILE = "objective.safetensors"
@@ -115,13 +115,18 @@ class PairObjective(Objective):
         self.collator = collator
         self.loss = loss
         self.args = args
-        self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS) if loss_requires(loss, name)}
+        self.asked = {name for name in (NEGATIVES, CANDIDATES, LABELS, GIVEN_NEGATIVES) if loss_requires(loss, name)}
         self.batches = EpochBatches(len(collator.pairs), args.per_device_train_batch_size, args.seed, args.world_size)
         self._initial = None if start is None else start.detach().clone()
         if args.mega_batch_size > 1 and (NEGATIVES not in self.asked or CANDIDATES in self.asked):
             raise UsageError("the loss searches no negatives: mega_batch_size must be 1", remedy="leave it out")
         if LABELS in self.asked and collator.pairs.labels is None:
             raise InputError("the loss needs labels, but the pairs have none", remedy="give labelled pairs")
+        if GIVEN_NEGATIVES in self.asked and collator.pairs.negatives is None:
+            remedy = "give a column `negative`, or --hard-negatives"
+            raise InputError("the loss needs negatives, but the pairs have none", remedy=remedy)
+        if GIVEN_NEGATIVES in self.asked and num_processes() > 1:
+            raise UsageError("this loss trains in one process only", remedy="start one process, or use another loss")
 
     def collate(self, items: Sequence[Item]) -> dict[str, Any]:
         """Makes a batch from the epoch and the number of each pair."""
@@ -175,6 +180,8 @@ class PairObjective(Objective):
         given: dict[str, Tensor] = {}
         if LABELS in self.asked:
             given[LABELS] = gather_rows(inputs["labels"][:counted])
+        if GIVEN_NEGATIVES in self.asked:
+            given[GIVEN_NEGATIVES] = inputs[GIVEN_NEGATIVES].to(vectors.device)
         if CANDIDATES in self.asked:
             relations = PairGroups(keys, joint_pairs)
             given[CANDIDATES] = admissible_negatives(

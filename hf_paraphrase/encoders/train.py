@@ -74,7 +74,23 @@ def trainer_settings(settings: EncoderSettings) -> dict[str, Any]:
         "max_grad_norm": settings.max_grad_norm,
         "gradient_accumulation_steps": settings.gradient_accumulation_steps,
         "bf16": settings.precision == "bf16",
+        **_schedule(settings),
     }
+
+
+def _schedule(settings: EncoderSettings) -> dict[str, Any]:
+    """Return the arguments of the Trainer for the learning rate and for what happens every so many updates."""
+    is_warm = settings.lr_scheduler == "constant" and settings.warmup > 0
+    options: dict[str, Any] = {
+        "lr_scheduler_type": "constant_with_warmup" if is_warm else settings.lr_scheduler,
+        "warmup_steps": settings.warmup,
+        "weight_decay": settings.weight_decay,
+    }
+    if settings.logging_steps is not None:
+        options |= {"logging_strategy": "steps", "logging_steps": settings.logging_steps}
+    if (steps := settings.eval_steps) is not None:
+        options |= {"eval_strategy": "steps", "save_strategy": "steps", "eval_steps": steps, "save_steps": steps}
+    return options
 
 
 def _train(settings: EncoderSettings, run: TrainingRun) -> None:

@@ -27,16 +27,20 @@ class LossSettings(Settings):
     GROUP: ClassVar[str] = "loss"
 
     loss: str = setting(
-        "margin (paper 000, with searched negatives), ranking (cross-entropy over the scaled cosines of the batch) or "
-        "labelled, also contrastive (paper 003: pairs with a label, 1 or 0, or a score from 0 to 1)",
+        "margin (Wieting et al. 2017, with searched negatives), ranking (cross-entropy over the scaled cosines of the "
+        "batch) or symmetric-ranking (in both directions), triplet (negatives of the data); for pairs with a label, 1 "
+        "or 0, or a score from 0 to 1: labelled, also called contrastive (Sjöblom et al. 2018), or cosent",
         "margin",
         choices=LOSSES,
         group=Settings.GROUP,
     )
     margin: float | None = setting(
-        "margin of the loss, a difference of cosines [default: 0.4; 0.5 for the labelled loss]", None, at_least=0
+        "margin of the loss, a difference of cosines, of distances for triplet [default: 0.4; 0.5 for labelled, 5 for "
+        "triplet]",
+        None,
+        at_least=0,
     )
-    scale: float | None = setting("factor of the cosines in the ranking loss [default: 20]", None, above=0)
+    scale: float | None = setting("factor of the cosines in ranking and cosent losses [default: 20]", None, above=0)
     negatives_from: str = setting(
         "take negatives from both sides of other pairs, or from the opposite side",
         "both",
@@ -50,6 +54,9 @@ class LossSettings(Settings):
     )
     scramble: float = setting(
         "probability of scrambling the words of a pair, drawn in each epoch", 0.0, at_least=0, at_most=1
+    )
+    matryoshka: list[int] = setting(
+        "also train the first N components alone, so that vectors can be cut to them, e.g. 32 64 128", [], at_least=1
     )
     lambda_c: float = setting(
         "weight of half the squared norm of all parameters except the word vectors", 0.0, at_least=0
@@ -230,8 +237,34 @@ class EncoderSettings(NewEncoderSettings, LossSettings, TrainingRunSettings):
     )
     batch_size: int = setting("pairs per batch and process", 100, at_least=1)
     gradient_accumulation_steps: int = setting("batches per update", 1, at_least=1, group="training")
-    learning_rate: float | None = setting(
-        "learning rate of Adam, constant [default: 0.001; 2e-5 for a transformer]", None, above=0
+    learning_rate: float | None = setting("learning rate [default: 0.001; 2e-5 for a transformer]", None, above=0)
+    lr_scheduler: str = setting(
+        "schedule of the learning rate after the warm-up",
+        "constant",
+        choices=["constant", "linear", "cosine", "polynomial", "inverse_sqrt"],
+        group="training",
+    )
+    warmup: float = setting(
+        "updates in which the learning rate grows from zero; below 1 a fraction of all",
+        0.0,
+        at_least=0,
+        group="training",
+    )
+    weight_decay: float = setting(
+        "weight decay; above 0 AdamW updates the whole table of word vectors in every step",
+        0.0,
+        at_least=0,
+        group="training",
+    )
+    logging_steps: int | None = setting(
+        "log the loss every N updates [default: once per epoch]", None, at_least=1, group="training"
+    )
+    eval_steps: int | None = setting(
+        "score the dev data and write a checkpoint every N updates [default: once per epoch]",
+        None,
+        at_least=1,
+        only_with="dev_data",
+        group="training",
     )
     max_grad_norm: float = setting(
         "clip the norm of the gradient to this; 0 does not clip", 0.0, at_least=0, group="training"

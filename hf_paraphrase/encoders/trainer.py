@@ -16,13 +16,13 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+from transformers import EvalPrediction, PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
 
 from ..artefacts.cards import Card, write_card
 from ..artefacts.provenance import fingerprint, write_provenance
 from ..data.labels import require_label
 from ..data.pair_rows import PairRows, PairSource
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from ..messages import log
 from ..registry import ENCODERS, LOSSES
 from ..training.epoch_trainer import EpochTrainer, EpochTrainingArguments
@@ -35,7 +35,7 @@ from .backends.pooled_transformer import PooledTransformer
 from .backends.torch_module import write_model_files
 from .encoded_pairs import EncodedPairs, PairCollator, encode_pairs
 from .encoder_vocabulary import as_trainable_encoder, untrained_encoder
-from .losses import LABELS, loss_options, loss_requires
+from .losses import LABELS, MatryoshkaLoss, loss_options, loss_requires
 from .model_folder import card_of_source, card_values, sizes_of
 from .objective import Objective, PairObjective
 from .sentence_encoder import SentenceEncoder
@@ -48,6 +48,8 @@ DEV_SCORE = "dev_mean"
 """The score that chooses the weights, where an evaluator gives several and none is named."""
 Evaluator = Callable[[SentenceEncoder], Mapping[str, float] | float]
 """Gets an encoder; returns scores by name, or one number."""
+Metrics = Callable[[EvalPrediction], Mapping[str, float]]
+"""Computes scores from cosines (`predictions`) and labels or scores (`label_ids`), as `Trainer` takes it."""
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 _LOGGER = logging.getLogger(__name__)
 
@@ -95,7 +97,9 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
             :func:`~.encoded_pairs.encode_pairs`.
         processing_class: A fast tokenizer; None for that of the encoder, or for one over the words of the pairs.
         loss: Any module, see :func:`~.losses.loss_requires`; None for the one that `args` names.
-        eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation.
+        eval_dataset: Pairs with a column `label` or `score`, which are scored by average precision or by correlation;
+            or several such data sets by name.
+        compute_metrics: Computes more scores from an `EvalPrediction` of the cosines and labels of `eval_dataset`.
         optimizers: Word vectors get dense gradients with an optimizer of the user's, unless it is `RowAdam` or
             `torch.optim.SparseAdam`.
         objective: What to minimise in the place of the loss of pairs; then there is no `train_dataset`.
@@ -117,12 +121,14 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         loss: nn.Module | None = None,
         evaluator: Evaluator | None = None,
         *,
-        eval_dataset: Dataset | Sequence[Mapping[str, Any]] | None = None,
+        eval_dataset: Dataset | Sequence[Mapping[str, Any]] | Mapping[str, Any] | None = None,
         callbacks: list[TrainerCallback] | None = None,
         optimizers: tuple[torch.optim.Optimizer | None, Any] = (None, None),
         report: Callable[[str], None] | None = None,
         objective: Objective | None = None,
+        compute_metrics: Metrics | None = None,
     ) -> None:
+        self.pair_metrics = compute_metrics
         args = copy.copy(args)
         self.criterion = str(args.metric_for_best_model or DEV_SCORE).removeprefix("eval_")
         if isinstance(model, str) and model in ENCODERS:
@@ -259,7 +265,7 @@ class EncoderTrainer(SparseGradientTrainer, EpochTrainer):
         scores: dict[str, float] = {}
         with evaluation_mode(self.model), self.trained_encoder() as encoder:
             if pairs is not None:
-                scores |= pair_scores(encoder, pairs)
+                scores |= pair_scores(encoder, pairs, self.pair_metrics)
             if self.evaluator is not None:
                 scores |= scores_of(self.evaluator, encoder)
         if not scores:
@@ -347,22 +353,34 @@ def scores_of(evaluator: Evaluator, encoder: SentenceEncoder) -> dict[str, float
     return {str(name).removeprefix("eval_"): float(value) for name, value in result.items()}
 
 
-def pair_scores(encoder: SentenceEncoder, pairs: Any) -> dict[str, float]:
-    """Scores the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100)."""
+def pair_scores(encoder: SentenceEncoder, pairs: Any, compute_metrics: Metrics | None = None) -> dict[str, float]:
+    """Score the cosines of pairs against their `label` (average precision × 100) or `score` (Pearson × 100).
+
+    Pairs without a label or score are left out. Of several named data sets each score has the name before it, and the
+    mean of the main scores is the main score.
+    """
     from ..vectors.metrics import average_precision, pearson
 
+    if isinstance(pairs, Mapping):
+        named = {name: pair_scores(encoder, part, compute_metrics) for name, part in pairs.items()}
+        scores = {f"{name}_{score}": value for name, part in named.items() for score, value in part.items()}
+        return {DEV_SCORE: float(np.mean([part[DEV_SCORE] for part in named.values()])), **scores}
     rows = PairRows(pairs)
     column = require_label(rows.columns, "the pairs of eval_dataset")
     batches = []
     for _, batch in rows.batches([*rows.sides, column]):
         grades = rows.read_labels(batch) if column == rows.label else batch.column(column)
-        # Pairs without a label or score cannot be scored.
         batches.append((batch.filter(grades.is_valid()), grades.drop_null().to_pylist()))
     texts, labels = (rows.texts(batch) for batch, _ in batches), [grades for _, grades in batches]
-    sides = [[*chain(*side)] for side in zip(*texts, strict=True)] or [[], []]
-    first, second = (unit_rows(encoder.encode(side)) for side in sides)
+    known = np.array([*chain(*labels)])
+    if not len(known):
+        what = f"no pair of eval_dataset has a {column}"
+        raise InputError(what, path=rows.path, remedy="give labelled or scored pairs, or leave eval_dataset out")
+    first, second = (unit_rows(encoder.encode([*chain(*side)])) for side in zip(*texts, strict=True))
+    cosines = (first * second).sum(1)
     measure = average_precision if column == rows.label else pearson
-    return {DEV_SCORE: 100 * float(measure((first * second).sum(1), np.array([*chain(*labels)])))}
+    more = {} if compute_metrics is None else compute_metrics(EvalPrediction(cosines, known))
+    return {DEV_SCORE: 100 * float(measure(cosines, known)), **more}
 
 
 def _pair_objective(
@@ -380,6 +398,8 @@ def _pair_objective(
         given = {"margin": args.margin, "scale": args.scale}
         names = loss_options(LOSSES[args.loss])
         loss = LOSSES[args.loss](**{name: given[name] for name in names if given.get(name) is not None})
+    if args.matryoshka and not isinstance(loss, MatryoshkaLoss):
+        loss = MatryoshkaLoss(loss, args.matryoshka)
     if not isinstance(pairs, EncodedPairs):
         pairs = encode_pairs(pairs, encoder, labelled=loss_requires(loss, LABELS))
     pad_token_id = encoder.tokenizer.pad_token_id

@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_negatives import chosen_negative
 
-from hf_paraphrase.encoders.losses import ContrastiveLoss, MarginLoss, RankingLoss
+from hf_paraphrase.encoders.losses import (
+    ContrastiveLoss,
+    CosentLoss,
+    MarginLoss,
+    MatryoshkaLoss,
+    RankingLoss,
+    SymmetricRankingLoss,
+    TripletLoss,
+)
 from hf_paraphrase.encoders.negatives import NO_NEGATIVE, PairGroups, admissible_negatives, choose_negatives
 
 
@@ -93,3 +101,38 @@ def test_the_ranking_loss_is_a_cross_entropy_without_related_partners_and_with_g
     loss = RankingLoss()
     torch.testing.assert_close(loss(vectors, candidates), expected / 3)
     assert torch.autograd.gradcheck(lambda x: loss(x, candidates), (vectors,))
+
+
+class Given(torch.nn.Module):
+    """Gives a loss of sentence-transformers the embeddings that are its features."""
+
+    def forward(self, features):
+        return {"sentence_embedding": features["vectors"]}
+
+
+@pytest.mark.parametrize("name", ["ranking", "symmetric", "cosent", "triplet", "matryoshka"])
+def test_losses_are_those_of_sentence_transformers(name):
+    theirs = pytest.importorskip("sentence_transformers.sentence_transformer.losses")
+    vectors = torch.randn(15, 6, generator=torch.Generator().manual_seed(0))
+    first, second, negatives = ({"vectors": part} for part in vectors.chunk(3))
+    candidates = admissible_negatives(
+        PairGroups(np.arange(15), 5), 15, 0, 10, negatives_from="both", device=torch.device("cpu")
+    )
+    labels, rows, model = torch.tensor([0.1, 0.9, 0.5, 0.5, 0.0]), torch.arange(10, 15), Given()
+    ours, expected = {
+        "ranking": lambda: (
+            RankingLoss()(vectors, candidates),
+            theirs.MultipleNegativesRankingLoss(model)([first, second, negatives], None),
+        ),
+        "symmetric": lambda: (
+            SymmetricRankingLoss()(vectors, candidates),
+            theirs.MultipleNegativesSymmetricRankingLoss(model)([first, second, negatives], None),
+        ),
+        "cosent": lambda: (CosentLoss()(vectors, labels), theirs.CoSENTLoss(model)([first, second], labels)),
+        "triplet": lambda: (TripletLoss()(vectors, rows), theirs.TripletLoss(model)([first, second, negatives], None)),
+        "matryoshka": lambda: (
+            2 * MatryoshkaLoss(CosentLoss(), [3])(vectors, labels=labels),
+            CosentLoss()(vectors, labels) + CosentLoss()(vectors[:, :3], labels),
+        ),
+    }[name]()
+    torch.testing.assert_close(ours, expected)

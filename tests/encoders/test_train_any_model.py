@@ -241,6 +241,14 @@ def test_hard_negatives_are_the_nearest_sentences_that_no_pair_relates(bert):
     found = mine_hard_negatives(rows_of(first, second), Fixed())
     assert found["negative_1"] == ["red van", "red van", "crimson auto", "crimson auto"]
     assert found.column_names == ["sentence1", "sentence2", "negative_1"]
+    options = {"num_negatives": 2, "relative_margin": None}
+    found = mine_hard_negatives(rows_of(first, second), Fixed(), **options)
+    assert found["negative_1"][0] == "red van" and found["negative_2"][0] == "azure ocean"
+    for limit in ({"max_score": 0.5}, {"absolute_margin": 0.5}, {"range_min": 1, "range_max": 2}):
+        found = mine_hard_negatives(rows_of(first, second), Fixed(), relative_margin=None, **limit)
+        assert found["negative_1"][0] == "azure ocean"
+    found = mine_hard_negatives(rows_of(first, second), Fixed(), min_score=0.95)
+    assert found["negative_1"][0] is None
 
 
 def test_a_model_of_transformers_with_a_method_encode_is_not_taken_for_one_of_sentence_transformers(tmp_path, bert):

@@ -11,8 +11,10 @@ from torch import nn
 
 from hf_paraphrase.data.folder import write_split
 from hf_paraphrase.data.schema import PAIRS
-from hf_paraphrase.encoders import EncoderTrainer, MarginLoss, encode_pairs
+from hf_paraphrase.encoders import EncoderTrainer, EncoderTrainingArguments, MarginLoss, encode_pairs
 from hf_paraphrase.encoders.negatives import NO_NEGATIVE
+from hf_paraphrase.encoders.train import trainer_settings
+from hf_paraphrase.encoders.train_settings import EncoderSettings
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.models.modeling_avg import AvgModel
 
@@ -122,3 +124,36 @@ def test_a_class_that_takes_the_configuration_of_another_is_refused(tmp_path, ro
 
     with pytest.raises(UsageError, match="Unnamed has the model type `avg` of AvgModel"):
         EncoderTrainer(Unnamed(make().config), arguments(tmp_path), rows, tokenizer)
+
+
+@pytest.mark.parametrize("loss", ["symmetric-ranking", "cosent", "triplet"])
+def test_losses_by_name_train_with_truncated_vectors_and_named_evaluation_sets(tmp_path, rows, tokenizer, loss):
+    extra = {"cosent": {"score": 0.5}, "triplet": {"negative": "a9 a8"}}.get(loss, {})
+    given = [{**row, **extra} for row in rows]
+    graded = [{**row, "score": number / len(rows)} for number, row in enumerate(rows)]
+    seen = []
+    trainer = EncoderTrainer(
+        make(),
+        arguments(tmp_path, num_train_epochs=1, loss=loss, matryoshka=[2]),
+        given,
+        tokenizer,
+        eval_dataset={"one": graded, "other": [*graded[:5], {**graded[5], "score": None}]},
+        compute_metrics=lambda found: seen.append(found) or {"pairs": float(len(found.predictions))},
+    )
+    trainer.train()
+    scores = trainer.scores()[-1]
+    assert scores["one_pairs"] == len(graded) and scores["other_pairs"] == 5
+    assert scores["dev_mean"] == pytest.approx((scores["one_dev_mean"] + scores["other_dev_mean"]) / 2)
+    with pytest.raises(InputError, match="no pair of eval_dataset has a score"):
+        trainer.evaluate([{**graded[0], "score": None}])
+
+
+def test_schedule_and_steps_of_train_encoder_reach_the_trainer(tmp_path):
+    options = {"warmup": 0.1, "weight_decay": 0.01, "logging_steps": 2, "eval_steps": 5, "dev_data": "dev"}
+    for scheduler, expected in (("linear", "linear"), ("constant", "constant_with_warmup")):
+        settings = EncoderSettings(pairs="pairs", output=str(tmp_path), lr_scheduler=scheduler, **options)
+        settings.check()
+        args = EncoderTrainingArguments(output_dir=str(tmp_path), use_cpu=True, **trainer_settings(settings))
+        assert args.lr_scheduler_type == expected and args.get_warmup_steps(100) == 10 and args.weight_decay == 0.01
+        assert (args.logging_steps, args.eval_steps, args.save_steps) == (2, 5, 5)
+        assert {args.logging_strategy, args.eval_strategy, args.save_strategy} == {"steps"}

@@ -9,6 +9,7 @@ from typing import ClassVar
 from ...data.decontamination import DecontaminationSettings
 from ...data.text_blocks import PLAIN_OR_COMPRESSED
 from ...errors import UsageError
+from ...registry import ENCODERS
 from ...settings import Settings, setting
 from ...text.languages import check_language
 from ...training.run import TrainingRunSettings
@@ -195,6 +196,11 @@ class StudentSettings(NewEncoderSettings, ObjectiveSettings, TeacherSettings, Tr
     def check(self) -> None:
         """Checks that the settings fit together."""
         super().check()
+        if self.model_type not in ENCODERS:
+            what = f"a model of type {self.model_type} cannot be a student: it has no table of token vectors"
+            raise UsageError(
+                what, path=self.initial_model, remedy="continue from an encoder of this package, or from none"
+            )
         if self.letters and not self.kind.words:
             raise UsageError(f"--letters: --model-type {self.model_type} has no words", remedy="leave it out")
         if self.principal_components is not None and self.model_type not in ("avg", "trigram"):

@@ -185,3 +185,9 @@ def test_a_teacher_of_one_language_teaches_through_bitext_and_a_multilingual_one
         assert np.corrcoef(student.similarity(texts, texts)[pairs], wanted[pairs])[0, 1] > least
     card = (tmp_path / "out" / "README.md").read_text()
     assert "many" in card and "- en\n- fr\n" in card
+
+
+def test_a_student_without_a_table_is_refused_before_the_teachers_encode(work, tmp_path, capsys):
+    words = ["--teacher", work / "small", "--text", work / "text.txt", "--initial-model", work / "bert"]
+    assert main(["distill", *map(str, words), "--output", str(tmp_path / "student")]) == 2
+    assert "a model of type bert cannot be a student" in capsys.readouterr().err and not any(tmp_path.iterdir())
