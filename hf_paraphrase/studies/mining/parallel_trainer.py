@@ -1,9 +1,8 @@
-"""Trains the classifier of parallel sentences on the Trainer of transformers, with negatives drawn in every epoch."""
+"""What a classifier of parallel sentences is trained on: pairs, with negatives that are drawn in every epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -13,75 +12,64 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from ...classification.parallel_classifier import encode_sentences, score_pairs
+from ...classification.trainer import Examples
 from ...mining.curves import Curve
-from ...training.batches import EpochBatches, Item
-from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
-from ...training.sparse_gradients import SparseGradientTrainer
+from ...training.batches import Item
 from .parallel_examples import NOTHING, TRAIN, VALIDATION, NegativeDraw, ParallelExamples
 
-DEV_SCORE = "best_f1"
-"""The key of the criterion by which the epoch is chosen."""
-# Beside the epochs' own draws, which are numbered from 0.
+# The epochs' own draws are numbered from 0.
 _DEV_DRAW = 1 << 32
 
 
-class ParallelTrainer(SparseGradientTrainer, EpochTrainer):
-    """Trains a classifier of parallel sentences by cross-entropy (paper 002, sections 2.1 and 3.2).
+class ParallelBatches(Examples):
+    """Parallel pairs and their negatives (Grégoire & Langlais 2017, sections 2.1 and 3.2).
 
-    An epoch sees every parallel pair once, with negatives that are drawn again. A batch is
-    `per_device_train_batch_size` labelled pairs on each process, negatives included. With a validation part the
-    weights of the epoch with the best F1 over all thresholds are kept, else those of the last. Word vectors have
-    sparse gradients unless the arguments name an optimizer.
+    An epoch has every parallel pair once, with negatives that are drawn again. With a validation part the epoch with
+    the best F1 over all thresholds is kept, else the last one.
+
+    Attributes:
+        dev: The sentence numbers of the labelled dev pairs and their labels; None without a validation part.
     """
 
-    criterion = DEV_SCORE
+    criterion = "best_f1"
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        args: EpochTrainingArguments,
-        examples: ParallelExamples,
-        draw: NegativeDraw,
-        report: Callable[[str], None] | None = None,
-    ) -> None:
-        self.examples = examples
-        self.draw = draw
+    def __init__(self, examples: ParallelExamples, draw: NegativeDraw, seed: int) -> None:
+        self.examples, self.draw = examples, draw
         self.dev: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
         if VALIDATION in examples.pairs:
-            self.dev = draw.labelled(examples.pairs[VALIDATION], [args.seed, _DEV_DRAW])
-        pairs_in_batch = max(1, args.per_device_train_batch_size // (1 + draw.negatives))
-        batches = EpochBatches(len(examples.pairs[TRAIN]), pairs_in_batch, args.seed, args.world_size)
-        dev_size = None if self.dev is None else len(self.dev[1])
-        self.sparse_gradients = model.sparse_gradients = not args.names_optimizer
-        super().__init__(model, args, batches, self._collate, dev_size=dev_size, report=report)
+            self.dev = draw.labelled(examples.pairs[VALIDATION], [seed, _DEV_DRAW])
+            self.dev_size = len(self.dev[1])
 
-    def _collate(self, items: list[Item]) -> dict[str, Tensor]:
-        """Makes a batch of parallel pairs and of their negatives, with every different sentence once."""
-        pairs = self.examples.pairs[TRAIN][np.array([number for _, number in items], np.int64)]
-        drawn = self.draw(pairs, [self.args.seed, *items[0]])
-        rows, places = np.nonzero(drawn != NOTHING)
+    def __len__(self) -> int:
+        return len(self.examples.pairs[TRAIN])
+
+    def pairs_per_batch(self, batch_size: int) -> int:
+        """Returns the number of parallel pairs in a batch of so many labelled pairs, negatives included."""
+        return max(1, batch_size // (1 + self.draw.negatives))
+
+    def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:
+        """Makes a batch of parallel pairs and their negatives, with every different sentence once."""
+        pairs = self.examples.pairs[TRAIN][np.array([index for _, index in items], np.int64)]
+        drawn = self.draw(pairs, [seed, *items[0]])
+        rows, columns = np.nonzero(drawn != NOTHING)
         sources, source_rows = np.unique(np.concatenate([pairs[:, 0], pairs[rows, 0]]), return_inverse=True)
-        targets, target_rows = np.unique(np.concatenate([pairs[:, 1], drawn[rows, places]]), return_inverse=True)
+        targets, target_rows = np.unique(np.concatenate([pairs[:, 1], drawn[rows, columns]]), return_inverse=True)
         labels = np.repeat(np.array([1, 0]), [len(pairs), len(rows)])
         batch = {"source_rows": source_rows, "target_rows": target_rows, "labels": labels}
-        pad = self.model.config.pad_token_id or 0
-        for name, side, numbers in (
+        for name, side, sentences in (
             ("source", self.examples.source, sources),
             ("target", self.examples.target, targets),
         ):
-            ids, mask = side.ids.padded(numbers, pad)
+            ids, mask = side.ids.padded(sentences, model.config.pad_token_id or 0)
             batch |= {f"{name}_input_ids": ids, f"{name}_attention_mask": mask.astype(np.int64)}
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """Measures the classifier on the dev part and reports it."""
+    def dev_scores(self, model: PreTrainedModel, seed: int) -> tuple[dict[str, float], str]:
+        """Scores the labelled dev pairs."""
         assert self.dev is not None
-        scores = measure(self.accelerator.unwrap_model(self.model), self.examples, *self.dev)
-        return self.report_scores(
-            {f"eval_{name}": value for name, value in scores.items()},
-            f"epoch {self.state.epoch or 0:g}: dev loss {scores['loss']:.4f}, best F1 {scores['best_f1']:.2f} from a "
-            f"probability of {scores['threshold']:.3f} on",
-        )
+        scores = measure(model, self.examples, *self.dev)
+        line = f"dev loss {scores['loss']:.4f}, best F1 {scores['best_f1']:.2f} from a probability of "
+        return scores, f"{line}{scores['threshold']:.3f} on"
 
 
 def measure(

@@ -90,8 +90,9 @@ def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelC
 
 
 def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
+    from ...classification.trainer import ClassifierTrainer
     from ...training.epoch_trainer import EpochTrainingArguments
-    from .parallel_trainer import ParallelTrainer
+    from .parallel_trainer import ParallelBatches
 
     names = settings.encoder_names()
     # One that cannot be opened is reported before the bitext is read.
@@ -111,7 +112,9 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
     # "To a value of 5": the norm over all parameters, as in the authors' later code.
     arguments = run.arguments(EpochTrainingArguments, max_grad_norm=5.0)
     draw = NegativeDraw(examples, settings.negatives, candidates)
-    trainer = ParallelTrainer(model, arguments, examples, draw, report=log)
+    batches = ParallelBatches(examples, draw, settings.seed)
+    batch_size = batches.pairs_per_batch(settings.batch_size)
+    trainer = ClassifierTrainer(model, arguments, batches, batch_size=batch_size, report=log)
     run.train(trainer)
     if not run.writes:
         return

@@ -12,6 +12,7 @@ from tiny_encoders import new_model
 from tiny_training import on_cpu
 from torch.nn import functional
 
+from hf_paraphrase.classification.trainer import ClassifierTrainer
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.studies.mining.parallel_examples import (
@@ -22,7 +23,7 @@ from hf_paraphrase.studies.mining.parallel_examples import (
     ParallelExamples,
     word_level_tokenizers,
 )
-from hf_paraphrase.studies.mining.parallel_trainer import ParallelTrainer, measure
+from hf_paraphrase.studies.mining.parallel_trainer import ParallelBatches, measure
 from hf_paraphrase.studies.mining.parallel_training import hard_candidates
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer, sentence_vocabulary
 from hf_paraphrase.training.epoch_trainer import EpochTrainingArguments
@@ -138,12 +139,12 @@ def test_the_loss_of_a_batch_is_that_of_its_pairs_scored_one_by_one(tmp_path):
     # The numbers of sentences differ from those of their translations.
     examples = examples_of([(many(1)[0][0], "t7 v1"), *many(40)])
     args = on_cpu(EpochTrainingArguments, tmp_path, seed=3)
-    trainer = ParallelTrainer(new_classifier(), args, examples, NegativeDraw(examples, 3))
+    trainer = ClassifierTrainer(new_classifier(), args, ParallelBatches(examples, NegativeDraw(examples, 3), 3))
     items = [(0, row) for row in (4, 9, 2, 30)]
     batch = trainer._collate(items)
     loss = trainer.compute_loss(trainer.model, batch)
     pairs = examples.pairs[TRAIN][[4, 9, 2, 30]]
-    drawn = trainer.draw(pairs, [3, *items[0]])
+    drawn = trainer.examples.draw(pairs, [3, *items[0]])
     losses = []
     for (source, target), others in zip(pairs, drawn, strict=True):
         for number, label in [(target, 1.0), *((other, 0.0) for other in others)]:
