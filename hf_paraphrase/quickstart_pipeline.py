@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shlex
 import shutil
@@ -16,7 +15,7 @@ import hf_paraphrase as hp
 from .artefacts.artefact import check_output, has_own_provenance
 from .artefacts.card_metadata import CARD
 from .artefacts.cards import render_card
-from .artefacts.files import atomic_write_text, locked, read_json
+from .artefacts.files import atomic_write_text, locked, read_json, write_json
 from .artefacts.provenance import fingerprint, read_provenance, write_provenance
 from .data.folder import DataFolder
 from .data.sample import FEWEST_PAIRS, TOTAL_PAIRS, sample_bitext, sample_paraphrases
@@ -67,7 +66,7 @@ def quickstart(settings: QuickstartSettings) -> Path:
         _make_data_and_models(settings, steps)
         results = _measure(settings, steps)
         results["seconds"] = round(time.monotonic() - started, 1)
-        atomic_write_text(output / "results.json", json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+        write_json(output / "results.json", results)
         atomic_write_text(output / CARD, _card(results, output))
         sample = {str(output / "sample"): fingerprint(output / "sample")}
         write_provenance(output, command="quickstart", settings=settings.record(), inputs=sample, results=results)

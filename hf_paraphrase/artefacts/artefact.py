@@ -25,15 +25,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from .. import __version__
 from ..errors import HfParaphraseError, OutputError
 from ..messages import as_given, log
 from ..settings import Settings
 from .cards import Card, write_card
-from .files import atomic_write_text, locked, read_json_object, shortened
+from .files import atomic_write_text, give_usual_modes, locked, read_json_object, shortened
 from .provenance import PROVENANCE, fingerprint, write_provenance
 
 JOB = "job.json"
 """The file in an incomplete run that says what determines its result."""
+_VERSION = "hf_paraphrase_version"
 _NOT_THE_RESULT = frozenset({"output", "license", "report_to"})
 _AT_CWD, _EXCHANGE = -100, 2
 
@@ -73,6 +75,12 @@ class Artefact:
         self._work: Path | None = None
 
     def __enter__(self) -> Self:
+        if not self.shared:
+            with locked(self.target):  # refuses at once what would be refused after the inputs are read
+                if not self.resume:
+                    check_early(self.output, overwrite=self.overwrite)
+        # Before the work, which may change an input, and not under the lock, for which other parts of a job wait.
+        _ = self.fingerprints
         with ExitStack() as stack:
             stack.enter_context(locked(self.target, wait=self.shared))
             self._begin()
@@ -117,7 +125,8 @@ class Artefact:
         return self.work / name
 
     def _described(self) -> str:
-        return json.dumps(self.described_job(), indent=2, ensure_ascii=False) + "\n"
+        job = {**self.described_job(), _VERSION: __version__}
+        return json.dumps(job, indent=2, ensure_ascii=False) + "\n"
 
     def described_job(self) -> dict[str, Any]:
         """Returns all that determines the result: settings with the fingerprints of the inputs in place of names."""
@@ -156,6 +165,7 @@ class Artefact:
         try:
             for path in self.staging.rglob(".*.partial"):
                 path.unlink(missing_ok=True)  # what a killed run was writing, or another part has just written
+            give_usual_modes(self.staging)
             check_output(self.output, overwrite=self.overwrite)
             _replace_folder(self.staging, self.target, self.work / "previous")
         except OSError as error:
@@ -196,10 +206,8 @@ class Artefact:
         for work in runs:
             if work != self._work:
                 shutil.rmtree(work, ignore_errors=True)
-        if not self.finished:
-            _ = self.fingerprints  # before the work, which may change an input
-            if self._work is None and not self.shared:
-                self._work = self._new_work()
+        if not self.finished and self._work is None and not self.shared:
+            self._work = self._new_work()
 
     def _new_work(self) -> Path:
         work = self.target.with_name(f".{shortened(self.target.name)}.{os.urandom(8).hex()}.partial")
@@ -208,12 +216,15 @@ class Artefact:
 
     def _was_finished(self) -> bool:
         record = self.target / PROVENANCE
-        known = read_json_object(record, OutputError).get("job") if record.is_file() else None
+        made = read_json_object(record, OutputError) if record.is_file() else {}
+        known = made.get("job")
         is_same = known is not None and known == fingerprint_of_job(self.described_job())
         if known is not None and not is_same and not self.overwrite:
             problem = "the output is finished and was made with other settings or inputs"
             remedy = "give another --output, or --overwrite without --resume"
             raise OutputError(problem, path=self.output, remedy=remedy)
+        if is_same and (version := made.get(_VERSION)) != __version__:
+            log(f"warning: the output was made by version {version or 'before 0.3'} of hf-paraphrase", warning=True)
         return is_same
 
     def _continued(self, runs: Sequence[Path]) -> Path | None:
@@ -230,6 +241,10 @@ class Artefact:
             before = read_json_object(work / JOB, OutputError)
         except OutputError as error:
             raise OutputError("the state of the incomplete run is damaged", path=work / JOB, remedy=remedy) from error
+        if (version := before.pop(_VERSION, "an earlier one")) != __version__:
+            problem = f"the incomplete run was begun by version {version} of hf-paraphrase, and this is {__version__}"
+            remedy = f"continue it with that version, or {remedy.rpartition(', or ')[2]}"
+            raise OutputError(problem, path=self.output, remedy=remedy)
         now = self.described_job()
         if changed := sorted(name for name in {*before, *now} if before.get(name) != now.get(name)):
             problem = f"the incomplete run had other settings: {', '.join(changed)}"

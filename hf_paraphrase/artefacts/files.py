@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -123,8 +124,11 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = path.with_name(f".{shortened(path.name)}.{os.urandom(8).hex()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
+        os.close(descriptor)
         yield temporary
+        temporary.chmod(mode)  # a library may have put a private file in its place
         temporary.replace(path)
     except OSError as error:
         if error.filename not in {None, str(path), str(temporary), str(path.parent)}:
@@ -135,10 +139,25 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def give_usual_modes(folder: Path) -> None:
+    """Gives all files below a folder the mode that the umask left to the folder; safetensors writes private files."""
+    allowed = stat.S_IMODE(folder.stat().st_mode) & 0o666
+    for parent, _, names in os.walk(folder):
+        for path in (Path(parent) / name for name in names):
+            with suppress(FileNotFoundError):  # another part of a job removes what it was writing
+                if not path.is_symlink() and stat.S_IMODE(path.stat().st_mode) & 0o666 != allowed:
+                    path.chmod(allowed)
+
+
 def atomic_write_text(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
     """Writes a UTF-8 text file from a text or its parts, of which one at a time is in memory."""
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines([text] if isinstance(text, str) else text)
+
+
+def write_json(path: str | os.PathLike[str], value: Any) -> None:
+    """Writes a JSON file, indented by two spaces."""
+    atomic_write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 @contextmanager

@@ -22,7 +22,9 @@ FETCHED = ("*.json", "*.safetensors", "*.txt", "*.tsv", "*.model", "*.spm", "REA
 NOT_FETCHED = ("*checkpoint*/*", "data/*")
 BUILTIN_FOLDERS = {name: Path(__file__).parents[1] / "encoders" / name for name in BUILTINS}
 _FOLDERS: dict[tuple[str, str | None], Path] = {}
-"""The folders that this process fetched, by name and revision."""
+"""The folders in the cache of the Hub's client that this process fetched, by name and revision."""
+_WITH_CODE: set[Path] = set()
+"""Those of them whose code was fetched too."""
 
 
 def model_folder(

@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..errors import HfParaphraseError, InputError
 from ..messages import INPUT_COPIES, as_given, printable, without_secrets
 from ..tables import harmless_markdown
@@ -106,7 +107,7 @@ def write_provenance(
             for item, sha256 in (inputs or {}).items()
         ],
         "results": dict(results or {}),
-        **({} if job is None else {"job": job}),
+        **({} if job is None else {"job": job, "hf_paraphrase_version": __version__}),
     }
     atomic_write_text(Path(folder) / PROVENANCE, record_text(record))
     return record

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.artefact import Artefact, Card
-from ..artefacts.files import quiet_transformers
+from ..artefacts.files import quiet_transformers, write_json
 from ..artefacts.hub_models import model_folder
 from ..artefacts.model_loading import check_model_type, load_model_folder
 from ..artefacts.provenance import read_provenance
@@ -23,7 +23,6 @@ from ..data.text_blocks import PLAIN_OR_COMPRESSED
 from ..encoders.backends.onnx_files import ONNX_FILE, is_onnx_folder, require_packages
 from ..encoders.backends.sentence_transformers_files import (
     optional_json,
-    write_json,
     write_module_files,
     write_package_module,
 )

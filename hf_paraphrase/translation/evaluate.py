@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from contextlib import ExitStack
@@ -15,7 +14,7 @@ from tqdm import tqdm
 from ..artefacts.artefact import output_file
 from ..artefacts.card_metadata import Measurement
 from ..artefacts.cards import add_results, check_evaluated_card
-from ..artefacts.files import atomic_write_text
+from ..artefacts.files import atomic_write_text, write_json
 from ..artefacts.fsspec_path import to_path
 from ..artefacts.provenance import fingerprint, read_provenance, versions
 from ..data.folder import DataFolder
@@ -108,7 +107,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
         measured = {"num_beams": num_beams, "sentences": len(sources), "sources_cut": cut}
         scores.append(measured | corpus_scores(translations, references, **conventions))
     if settings.output is not None:
-        atomic_write_text(settings.output, json.dumps(scores, indent=2) + "\n")
+        write_json(settings.output, scores)
         log(f"scores saved to {settings.output}")
     if settings.translations is not None:
         atomic_write_text(settings.translations, "".join(f"{line}\n" for line in translations))

@@ -14,7 +14,7 @@ from killed_artefacts import made, names
 
 from hf_paraphrase.artefacts import artefact as module
 from hf_paraphrase.artefacts.artefact import Artefact, check_early, incomplete_runs
-from hf_paraphrase.artefacts.files import atomic_write_text
+from hf_paraphrase.artefacts.files import atomic_write, atomic_write_text, locked
 from hf_paraphrase.artefacts.provenance import fingerprint, read_provenance
 from hf_paraphrase.errors import InputError, OutputError
 
@@ -174,3 +174,43 @@ def test_a_file_is_not_written_through_a_link(tmp_path):
     (tmp_path / "out.txt").symlink_to(tmp_path / "theirs.txt")
     atomic_write_text(tmp_path / "out.txt", "ours")
     assert (tmp_path / "theirs.txt").read_text() == "theirs" and not (tmp_path / "out.txt").is_symlink()
+
+
+def test_a_run_that_another_version_began_is_not_continued_and_a_finished_one_warns(tmp_path, monkeypatch, caplog):
+    incomplete(tmp_path, {"text": "new"})
+    monkeypatch.setattr(module, "__version__", "9.9")
+    with pytest.raises(OutputError, match=r"begun by version 0\.\d.* this is 9\.9 .*start again with --overwrite"):
+        made(tmp_path / "out", resume=True)
+    monkeypatch.undo()
+    made(tmp_path / "done", resume=False)
+    monkeypatch.setattr(module, "__version__", "9.9")
+    assert made(tmp_path / "done", resume=True).finished
+    assert "made by version 0." in caplog.text
+
+
+def test_inputs_are_hashed_while_other_runs_may_lock_the_output(tmp_path, monkeypatch):
+    (tmp_path / "data").write_text("text")
+
+    def hash_unlocked(path):
+        with locked(tmp_path / "out"):
+            return fingerprint(path)
+
+    monkeypatch.setattr(module, "fingerprint", hash_unlocked)
+    for shared in (False, True):
+        with Artefact(tmp_path / "out", "toy", {}, [tmp_path / "data"], resume=shared or None, shared=shared):
+            pass
+
+
+def test_files_have_the_modes_of_the_umask_whatever_a_library_gave_them(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with Artefact(tmp_path / "out", "toy", {}) as artefact:
+            (artefact.staging / "inner").mkdir()
+            (artefact.staging / "inner" / "model.safetensors").touch(mode=0o600)
+            artefact.finish()
+        with atomic_write(tmp_path / "table.safetensors") as path:
+            path.chmod(0o600)
+    finally:
+        os.umask(before)
+    files = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in [*files, tmp_path / "table.safetensors"]} == {0o640}

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 
 from hf_paraphrase.artefacts import hub_models
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.encoders.model_folder import write_model_files
+from hf_paraphrase.encoders.backends.torch_module import write_model_files
 
 RECORD = json.dumps({"command": "hf-paraphrase prepare pairs", "settings": {}})
 TYPES = ("avg", "trigram", "word_trigram", "gran", "recurrent", "sdae")
@@ -26,6 +26,7 @@ def hub(tmp_path, monkeypatch):
     monkeypatch.setattr(huggingface_hub, "HfApi", hub)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", hub.snapshot_download)
     monkeypatch.setattr(hub_models, "_FOLDERS", {})
+    monkeypatch.setattr(hub_models, "_WITH_CODE", set())
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", "/nonexistent/token")
     return hub

@@ -57,6 +57,15 @@ def test_a_model_gives_the_vectors_of_its_folder_and_no_code_pickle_or_checkpoin
     assert set(published.fetched) == {name for name in own if not name.endswith(".py")} | parts
 
 
+def test_a_second_attempt_that_trusts_the_code_fetches_it(published):
+    folder = model_folder("ann/avg")
+    assert not list(folder.glob("*.py"))
+    assert model_folder("ann/avg", with_code=True) == folder and (folder / "modeling_avg.py").is_file()
+    fetched = len(published.fetched)
+    assert model_folder("ann/avg", with_code=True) == model_folder("ann/avg") == folder
+    assert len(published.fetched) == fetched
+
+
 @pytest.mark.parametrize(("inner", "settings"), [("", b'{"model_type": "llama"}'), ("[it]/", b"{")])
 def test_of_a_model_of_another_type_only_the_settings_are_fetched_and_the_error_is_that_of_a_folder(
     published, tmp_path, inner, settings

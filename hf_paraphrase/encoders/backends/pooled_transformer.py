@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from ...artefacts.files import quiet_transformers, read_json, read_json_object, wrap_load_errors
+from ...artefacts.files import quiet_transformers, read_json, read_json_object, wrap_load_errors, write_json
 from ...artefacts.model_loading import check_complete, open_tokenizer_folder
 from ...artefacts.weights import read_headers
 from ...errors import ModelError
@@ -28,7 +28,6 @@ from .sentence_transformers_files import (
     module_folder,
     module_kind,
     optional_json,
-    write_json,
     write_modules,
     write_pooling,
     write_processing,

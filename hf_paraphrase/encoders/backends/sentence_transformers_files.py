@@ -6,12 +6,11 @@ the pooling), because old and new versions read it: 5.2 as it is, and 6.2 turns 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...artefacts.files import read_json, read_json_object
+from ...artefacts.files import read_json, read_json_object, write_json
 from ...errors import ModelError
 from .batch_tokenizer import InputProcessing
 
@@ -143,12 +142,6 @@ def write_options(folder: Path, options: Mapping[str, Any]) -> None:
     defaults: dict[str, Any] = {"prompts": {}, "default_prompt_name": None, "similarity_fn_name": "cosine"}
     chosen = {name: value for name, value in options.items() if value is not None}
     write_json(folder / OPTIONS_FILE, {**defaults, **chosen})
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write a file of settings."""
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_modules(folder: Path, kinds: Sequence[str], options: Mapping[str, Any] | None = None) -> list[Path]:

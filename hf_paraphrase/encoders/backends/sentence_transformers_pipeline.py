@@ -16,13 +16,13 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import PreTrainedConfig, PreTrainedTokenizerFast
 
-from ...artefacts.files import quiet_transformers, wrap_load_errors
+from ...artefacts.files import quiet_transformers, wrap_load_errors, write_json
 from ...errors import ModelError, UsageError
 from ...tokenization.ragged_ids import TokenIds
 from .base import Backend, Finish
 from .batch_tokenizer import InputProcessing, count_final_special
 from .pooled_transformer import PooledTransformer
-from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE, optional_json, write_json
+from .sentence_transformers_files import MODULES_FILE, OPTIONS_FILE, optional_json
 from .torch_module import TorchModule
 
 _BATCHES_PER_STEP = 16
