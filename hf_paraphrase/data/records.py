@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import InputError
-from .schema import columns_there, holds_values, is_text
+from .schema import columns_there, is_text
 from .text_blocks import DEFAULT_COLUMNS
 from .text_files import LONGEST_RECORD_LINES, Block, LineErrors, all_lines, without_returns
 
@@ -120,33 +120,24 @@ def read_objects(
     path: Path,
     columns: Mapping[str, str],
     errors: LineErrors,
-    *,
-    optional: Sequence[str] = (),
 ) -> Iterator[Block]:
-    """Stream values of numbered JSON objects as texts; `optional` ones may be absent."""
+    """Stream values of numbered JSON objects as texts, null for absent ones, lists and objects."""
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
         for number, value in objects:
             try:
-                yield number, [_json_text(name, value, key, name in optional) for name, key in columns.items()]
+                yield number, [_json_text(name, value.get(key)) for name, key in columns.items()]
             except ValueError as error:
                 errors.handle(f"not the expected object: {error}", path, number, "fix the line")
 
     return blocks_of(list(columns), rows())
 
 
-def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool) -> str | None:
-    value = values.get(key)
-    if value is None:
-        if key not in values and not is_optional:
-            raise ValueError(f"no key `{key}` among {', '.join(map(str, values)) or 'none'}")
-        return None
-    if name in DEFAULT_COLUMNS and not isinstance(value, str):
-        raise ValueError(f"the value of `{key}` is not text")
+def _json_text(name: str, value: object) -> str | None:
+    if value is not None and name in DEFAULT_COLUMNS and not isinstance(value, str):
+        raise ValueError(f"the value of `{name}` is not text")
     if not isinstance(value, str | int | float):
-        if is_optional:
-            return None
-        raise ValueError(f"{name} is a list or an object")
+        return None
     text = value if isinstance(value, str) else json.dumps(value)
     try:
         text.encode()
@@ -155,22 +146,9 @@ def _json_text(name: str, values: Mapping[str, Any], key: str, is_optional: bool
     return text
 
 
-def numbered_texts(
-    tables: Iterable[pa.Table | pa.RecordBatch], columns: Mapping[str, str], path: str | Path, remedy: str
-) -> Iterator[Block]:
-    """Stream columns of tables as texts, with the numbers of the rows from 1."""
-    row = 1
-    for table in tables:
-        texts = {name: _column_text(name, table.column(theirs), path, remedy) for name, theirs in columns.items()}
-        yield np.arange(row, row + table.num_rows), texts
-        row += table.num_rows
-
-
-def _column_text(name: str, column: pa.Array | pa.ChunkedArray, path: str | Path, remedy: str) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    fits = is_text(column.type) or pa.types.is_null(column.type)
-    if not fits and (name in DEFAULT_COLUMNS or not holds_values(column.type)):
+def texts_of_column(name: str, column: pa.Array, path: str | Path, remedy: str) -> pa.Array:
+    """Return a column of sentences as strings with one kind of line end."""
+    if not is_text(column.type) and not pa.types.is_null(column.type):
         raise InputError(f"column for {name} is of type {column.type}, not text", path=path, remedy=remedy)
     return without_returns(column.cast(pa.string()))
 

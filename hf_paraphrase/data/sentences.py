@@ -61,9 +61,7 @@ class SentenceCorpus:
     The `options` are those of :class:`~.text_blocks.FormatSettings`.
     """
 
-    def __init__(
-        self, source: Any, columns: Sequence[str] = (), split: str | None = None, **options: str | None
-    ) -> None:
+    def __init__(self, source: Any, columns: Sequence[str] = (), split: str | None = None, **options: Any) -> None:
         self.path, self.split, self._options = source, split or "train", options
         self.columns: list[str] = []
         is_file = isinstance(source, str | os.PathLike) and Path(source).is_file()

@@ -60,7 +60,7 @@ class FormatSettings(Settings):
     )
     thousands: str | None = setting("separator of thousands in CSV files, such as a point", None)
 
-    def format_options(self) -> dict[str, str | None]:
+    def format_options(self) -> dict[str, Any]:
         """Return these settings as arguments of `open_rows`."""
         return {"encoding": self.encoding, "decimal": self.decimal, "thousands": self.thousands}
 

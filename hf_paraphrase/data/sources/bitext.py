@@ -19,7 +19,7 @@ from ...text.languages import check_language, primary_language
 from ...text.normalization import are_visible, normalize_texts
 from ...text.words import count_words
 from ..decontamination import DecontaminationSettings
-from ..records import numbered_texts
+from ..records import texts_of_column
 from ..rows import open_rows
 from ..schema import BITEXT, columns_there
 from ..text_blocks import LineErrors
@@ -214,8 +214,13 @@ class BitextSource(Source, SampleSettings, LineErrorSettings, DecontaminationSet
                 raise InputError(what, path=dataset, remedy="give the two languages of the data set")
         # A column `translation` is an object with the languages as its keys.
         needed = [name for name in rows.columns if name == "translation" or name in columns.values()]
-        tables = (pa.Table.from_batches([batch]).flatten() for batch in rows.batches(needed))
-        yield from numbered_texts(tables, columns, dataset, "it needs text in both languages")
+        row = 1
+        for batch in rows.batches(needed):
+            flat, remedy = pa.Table.from_batches([batch]).flatten(), "it needs text in both languages"
+            sides = {side: flat.column(name).combine_chunks() for side, name in columns.items()}
+            texts = {side: texts_of_column(side, column, dataset, remedy) for side, column in sides.items()}
+            yield np.arange(row, row + flat.num_rows), texts
+            row += flat.num_rows
 
 
 prepare_bitext = recipe_of("bitext", BitextSource)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...errors import InputError, UsageError
+from ...errors import UsageError
 from ...messages import log
 from ...settings import is_given, setting
 from ..decontamination import DecontaminationSettings
@@ -21,11 +21,11 @@ from ..folder import check_split_name
 from ..labels import LABEL, SCORE, PairLabels, find_label, find_score
 from ..pair_rows import NEGATIVES
 from ..readers import LINE
-from ..records import require_once
+from ..records import require_once, texts_of_column
 from ..rows import Rows, open_rows
-from ..schema import PAIRS, is_number, is_text, require_columns, usual_pair_columns
+from ..schema import PAIRS, is_number, require_columns, usual_pair_columns
 from ..text_blocks import FormatSettings, LineErrors
-from ..text_files import Field, HeaderSettings, header_of, parse_column, read_tsv, without_returns
+from ..text_files import Field, HeaderSettings, header_of, parse_column, read_tsv
 from .preparation import recipe_of
 from .source import LineErrorSettings, OriginSettings, Part, SampleSettings, Source
 
@@ -190,7 +190,7 @@ class PairsSource(
         for lines, columns in self._blocks(errors):
             good = np.ones(len(lines), bool)
             for name in PAIRS.names:
-                columns[name] = self._texts(name, columns[name])
+                columns[name] = texts_of_column(name, columns[name], self.path, _NAME_IT)
             for name in (LABEL, SCORE):
                 if name not in columns:
                     continue
@@ -233,12 +233,6 @@ class PairsSource(
             row += batch.num_rows
             columns = dict(zip(self._names, batch.columns[reader.has_lines :], strict=True))
             yield batch.column(0).to_numpy() if reader.has_lines else lines, columns
-
-    def _texts(self, name: str, column: pa.Array) -> pa.Array:
-        if not is_text(column.type) and not pa.types.is_null(column.type):
-            problem = f"column for {name} is of type {column.type}, not text"
-            raise InputError(problem, path=self.path, remedy=_NAME_IT)
-        return without_returns(column.cast(pa.string()))
 
 
 prepare_pairs = recipe_of("pairs", PairsSource)

@@ -121,7 +121,7 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
         config["data_files"].append({"split": part.split, "path": f"data/{name}-*"})
         numbers = {key: sizes[name][key] for key in ("num_bytes", "num_examples")}
         info["splits"].append({"name": part.split, **numbers})
-    license = getattr(source, "license", source.LICENSE or None)
+    license = source.license or source.LICENSE or None
     header = {
         "language": list(dict.fromkeys(source.languages)),
         **({"license": license} if license else {}),
@@ -137,7 +137,7 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
         "command": command,
         "title": source.title,
         "description": source.DESCRIPTION or source.SUMMARY,
-        "url": getattr(source, "url", source.URL or None),
+        "url": source.url or source.URL or None,
         "license": license,
         "languages": source.languages,
         "settings": source.record(),
@@ -145,8 +145,8 @@ def _card_values(command: str, source: Any, folder: DataFolder, rows: SourceRows
         "files": source.origins(),
         "example": printable(json.dumps(example, ensure_ascii=False)),
         "skipped": bool(rows.skipped),
-        "ngrams": getattr(source, "decontaminate_ngrams", None),
-        "similarity": getattr(source, "decontaminate_similarity", None),
+        "ngrams": source.decontaminate_ngrams,
+        "similarity": source.decontaminate_similarity,
         "checked": list(dict.fromkeys([*rows.checked, *rows.contamination])),
     }
 

@@ -70,8 +70,8 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         self.source = source
         parts = [part for part in source.parts() if configuration in {None, part.configuration}]
         if not parts:
-            path = getattr(source, "data_dir", None)
-            raise InputError(f"no data for the configuration `{configuration}`", path=path, remedy="add its files")
+            problem = f"no data for the configuration `{configuration}`"
+            raise InputError(problem, path=source.data_dir, remedy="add its files")
         self.parts = {part.name: part for part in parts}
         self._drawn_from: dict[str, Part] = {}
         for part in parts:
@@ -86,9 +86,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         decontaminator = source.decontaminator() if isinstance(source, DecontaminationSettings) else None
         self._evaluation_sets = None if decontaminator is None else decontaminator.fingerprints
         self.checked = [] if self._evaluation_sets is None else list(self._evaluation_sets.sets)
-        self._most: int | None = getattr(source, "max_pairs", None)
-        self._on_error: str = getattr(source, "on_error", "raise")
-        self._seed: int = getattr(source, "seed", 0)
+        self._most, self._on_error, self._seed = source.max_pairs, source.on_error, source.seed
         self._work, self._progress = work, progress
         self._stack = ExitStack()
         self._stores: dict[str, RowStore] = {}

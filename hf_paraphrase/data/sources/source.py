@@ -68,6 +68,21 @@ class Part:
         return self.split if self.configuration == "default" else f"{self.configuration}.{self.split}"
 
 
+class SourceOptions(Settings):
+    """What the preparation of a source asks for; a source that can set it has a field of the same name."""
+
+    data_dir: str | None = None
+    dataset: str | None = None
+    lang: str = "en"
+    license: str | None = None
+    url: str | None = None
+    on_error: str = "raise"
+    max_pairs: int | None = None
+    seed: int = 0
+    decontaminate_ngrams: int | None = None
+    decontaminate_similarity: float | None = None
+
+
 @dataclass(kw_only=True)
 class OutputSettings(Settings):
     """Where a data folder is made."""
@@ -102,7 +117,7 @@ class TrainingSettings(SampleSettings, LineErrorSettings, DecontaminationSetting
 
 
 @dataclass(kw_only=True)
-class OriginSettings(Settings):
+class OriginSettings(SourceOptions):
     """What a card says of data that the user brings along."""
 
     license: str | None = setting(
@@ -116,14 +131,14 @@ class OriginSettings(Settings):
         """Refuse what cannot stand on a card."""
         super().check()
         check_license(self.license)
-        if (dataset := getattr(self, "dataset", None)) and not Path(dataset).exists() and self.url is None:
-            self.url = f"https://huggingface.co/datasets/{dataset}"
+        if self.dataset and not Path(self.dataset).exists() and self.url is None:
+            self.url = f"https://huggingface.co/datasets/{self.dataset}"
         if self.url is not None and not is_url(self.url):
             raise UsageError(f"--url `{self.url}` is not a URL", remedy="give one with http:// or https://")
 
 
 @dataclass(kw_only=True)
-class Source(Settings, ABC):
+class Source(SourceOptions, ABC):
     """Base class of sources: settings and raw files.
 
     `SUMMARY` is its line in the list of `prepare --help`, `DESCRIPTION` what it is for the card, the summary if empty,
@@ -147,7 +162,7 @@ class Source(Settings, ABC):
     @property
     def languages(self) -> tuple[str, ...]:
         """The codes of the languages."""
-        return (getattr(self, "lang", "en"),)
+        return (self.lang,)
 
     @abstractmethod
     def parts(self) -> list[Part]:
@@ -159,22 +174,21 @@ class Source(Settings, ABC):
 
     def inputs(self) -> list[str | Path]:
         """List everything that is read, for `provenance.json`."""
-        dataset = getattr(self, "dataset", None)
-        given = [*([dataset] if dataset and Path(dataset).exists() else []), *getattr(self, "decontaminate", [])]
+        given = [self.dataset] if self.dataset and Path(self.dataset).exists() else []
+        given += self.decontaminate if isinstance(self, DecontaminationSettings) else []
         return list(dict.fromkeys([*self.files(), *map(Path, given)]))
 
     def check(self) -> None:
         """Check everything that can be checked before reading."""
         super().check()
-        if hasattr(self, "lang"):
-            check_language(self.lang, "--lang")
+        check_language(self.lang, "--lang")
         for path in self.files():
             check_readable(path)
 
     def origins(self) -> list[str]:
         """Return the names of the raw data, for the card."""
-        if dataset := getattr(self, "dataset", None):
-            return [Path(dataset).name if Path(dataset).exists() else dataset]
+        if self.dataset:
+            return [Path(self.dataset).name if Path(self.dataset).exists() else self.dataset]
         return list(dict.fromkeys(path.name for path in self.files()))
 
 

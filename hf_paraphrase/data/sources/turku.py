@@ -7,8 +7,7 @@ same. The files are lists of JSON that are read whole; items are counted from 1 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,10 +16,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...errors import InputError
 from ...settings import setting
-from ..records import read_objects
-from ..text_blocks import LineErrors, read_blocks
+from ..records import json_objects, read_objects
+from ..text_blocks import LineErrors
 from ..text_files import Field, read_tables, typed
 from .rows import fitted
 from .source import LineErrorSettings, Part, Source, find_files, folder_setting
@@ -91,7 +89,7 @@ def _read(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Tab
         fields = [_FIELDS[name] for name in ("grade", "source", "lexical_similarity", "sentence1", "sentence2")]
         tables = read_tables(path, fields, errors, header_lines=1, remedy=_REMEDY)
     else:
-        tables = _tables(_items(path, errors), path, list(_FIELDS), errors)
+        tables = _tables(json_objects(path, errors), path, list(_FIELDS), errors)
     for table in tables:
         graded = table.filter(pc.not_equal(table.column("grade"), "x"))
         errors.left_out["no_grade"] += table.num_rows - graded.num_rows
@@ -100,11 +98,11 @@ def _read(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Tab
 
 
 def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
-    def pairs() -> Iterator[tuple[int, dict[str, Any]]]:
-        for number, item in _items(path, errors):
+    def pairs() -> Iterator[tuple[int, Mapping[str, Any]]]:
+        for number, item in json_objects(path, errors):
             rewrites = item.get("rewrites") or []
             if isinstance(rewrites, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in rewrites):
-                yield from ((number, item | {"txt1": first, "txt2": second}) for first, second in rewrites)
+                yield from ((number, {**item, "txt1": first, "txt2": second}) for first, second in rewrites)
             else:
                 errors.handle(f"item {number}: rewrites are not pairs of texts", path, number, _REMEDY)
 
@@ -112,24 +110,8 @@ def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
 
 
 def _tables(
-    items: Iterator[tuple[int, dict[str, Any]]], path: Path, columns: list[str], errors: LineErrors
+    items: Iterator[tuple[int, Mapping[str, Any]]], path: Path, columns: list[str], errors: LineErrors
 ) -> Iterator[pa.Table]:
     names = {name: _ITEM[name] for name in columns}
-    blocks = read_objects(items, path, names, errors, optional=columns)
+    blocks = read_objects(items, path, names, errors)
     return (table for _, table in typed(blocks, [_FIELDS[name] for name in columns], path, errors, _REMEDY))
-
-
-def _items(path: Path, errors: LineErrors) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Read the objects of a JSON list with their numbers."""
-    try:
-        items = json.loads(b"".join(read_blocks(path)).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-        raise InputError(f"not JSON: {error}", path=path, line=line, remedy=_REMEDY) from error
-    if not isinstance(items, list):
-        raise InputError("not a JSON list", path=path, line=1, remedy="expected `[` at the beginning")
-    for number, item in enumerate(items, start=1):
-        if isinstance(item, dict):
-            yield number, item
-        else:
-            errors.handle(f"item {number} is not an object", path, number, "fix the item")

@@ -92,7 +92,7 @@ HEADERS = {"msrp": MSRP, "csv": "sentence1,sentence2\n"}
         ("turku", item(txt1=None), "sentence1 `None` is not of the form text"),
         ("turku", item(fold="one"), "fold `one` is not a whole number"),
         ("turku", item(txt2="\ud800"), "surrogate"),
-        ("turku", 1, "not an object"),
+        ("turku", 1, "not a JSON object"),
         ("csv", "a\n", "1 field where the header has 2"),
         ("csv", '"a"b,c\n', "',' expected after"),
         ("jsonl", json.dumps(PAIR | {"sentence1": 1}) + "\n", "`sentence1` is not text"),
@@ -146,7 +146,7 @@ def test_turku_grades_become_scores_ungraded_pairs_go_and_rewrites_are_pairs_of_
 
 
 def test_json_that_is_no_list_of_objects_is_refused(tmp_path):
-    for text, message in (("{}", "not a JSON list"), ("[\n{},\n{]", "not JSON")):
+    for text, message in (("{}", "is not of the form"), ("[\n{},\n{]", "not a JSON list")):
         with pytest.raises(InputError, match=message):
             turku(tmp_path, text)
 
