@@ -11,7 +11,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any, TypeVar
 
@@ -33,14 +33,14 @@ def available_threads() -> int:
 
 
 def mapped_in_order(
-    function: Callable[[Block], Result], blocks: Iterable[Block], threads: int
+    function: Callable[[Block], Result], blocks: Iterable[Block], threads: int, pool: Executor | None = None
 ) -> Generator[Result, None, None]:
-    """Yields a function's results for blocks, in their order, from so many threads.
+    """Yields a function's results for blocks, in their order, from so many threads, or the workers of a `pool`.
 
     At most twice as many blocks as threads are read ahead. An interrupt does not wait for the blocks under way.
     """
     pending: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="blocks", initializer=_begin_thread)
+    pool = pool or ThreadPoolExecutor(threads, thread_name_prefix="blocks", initializer=_begin_thread)
     try:
         for block in blocks:
             pending.append(pool.submit(function, block))

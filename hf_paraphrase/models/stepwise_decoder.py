@@ -152,6 +152,12 @@ class StepwiseDecoder:
         decoder.of_output = weight.index_select(0, decoder.candidates), bias.index_select(0, decoder.candidates)
         return decoder
 
+    @property
+    def num_outputs(self) -> int:
+        """The number of tokens that have logits."""
+        assert self.of_output is not None
+        return len(self.of_output[0])
+
     def start(self, annotations: Tensor) -> Tensor:
         """Computes s_0 = tanh(W h←_1 + b) (batch, hidden) from the backward state at the first source position."""
         first = annotations[:, 0, self.hidden_size :].to(self.dtype)
@@ -177,7 +183,8 @@ class StepwiseDecoder:
 
     def next_state(self, previous: AttentionStep, word_gates: Tensor) -> Tensor:
         """Makes one GRU step with the chosen words' part of the pre-activations (rows, 3 * hidden)."""
-        return self.gru.step(previous.gates + word_gates, None, previous.state, self.weight_candidate)  # type: ignore[no-any-return]
+        state: Tensor = self.gru.step(previous.gates + word_gates, None, previous.state, self.weight_candidate)
+        return state
 
     def attend(self, state: Tensor, source: SourceProjections) -> AttentionStep:
         """Attends from states (batch * width, hidden), as many for every sentence, to their sentences."""

@@ -213,7 +213,7 @@ class TrainingRun:
 
 
 def run_on_main_process(work: Callable[[], T]) -> T:
-    """Does work in the first of several processes, and returns its result, or raises its error, in all of them."""
+    """Runs a function on the first of several processes; all return its result, or raise its error."""
     if process_count() == 1:
         return work()
     from accelerate.utils import broadcast_object_list

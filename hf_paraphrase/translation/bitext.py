@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -29,27 +29,49 @@ class BitextSides(NamedTuple):
     left_out: int
 
 
-def read_bitext(folder: str, split: str) -> pa.Table:
-    """Reads a split of a bitext: the columns `source`, `target`, `source_lang` and `target_lang`."""
-    bitext = DataFolder(folder)
-    bitext.require(*COLUMNS, split=bitext.splits[0])
-    if split not in bitext.splits:
-        remedy = "prepare bitext --validation-size N makes a split `validation`"
-        raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
-    return bitext.table(split, COLUMNS)
+class BitextFolder:
+    """A split of a bitext, with its columns `source`, `target`, `source_lang` and `target_lang`.
+
+    Raises:
+        InputError: If the folder has no such split, or the split no such columns.
+    """
+
+    def __init__(self, folder: str, split: str) -> None:
+        self.data, self.split = DataFolder(folder), split
+        self.data.require(*COLUMNS, split=self.data.splits[0])
+        if split not in self.data.splits:
+            remedy = "prepare bitext --validation-size N makes a split `validation`"
+            raise InputError(f"no split `{split}`", path=folder, remedy=remedy)
+
+    @property
+    def num_rows(self) -> int:
+        """The number of its pairs."""
+        return self.data.count(self.split)
+
+    def tables(self, batch_size: int, max_rows: int | None = None) -> Iterator[pa.Table]:
+        """Yields its pairs, so many at a time; with `max_rows` the first ones alone."""
+        stop = self.num_rows if max_rows is None else min(max_rows, self.num_rows)
+        for table in self.data.row_range(self.split, 0, stop, batch_size=batch_size):
+            yield table.select(COLUMNS)
+
+    def head(self, max_rows: int) -> pa.Table:
+        """Returns its first pairs."""
+        tables = list(self.tables(max_rows, max_rows))
+        return pa.concat_tables(tables) if tables else self.data.schema(self.split).empty_table().select(COLUMNS)
 
 
-def languages_of(tables: Mapping[str, pa.Table]) -> tuple[str, str]:
-    """Returns the languages of the sides, which must be those of all bitexts."""
-    found: list[tuple[str, str]] = []
-    for folder, table in tables.items():
-        if not table.num_rows:
-            raise InputError("no training pairs", path=folder, remedy="give another --bitext")
-        found.append((table["source_lang"][0].as_py(), table["target_lang"][0].as_py()))
-        if found[-1] != found[0]:
-            problem = f"this bitext is {'→'.join(found[-1])}, but the first one is {'→'.join(found[0])}"
-            raise InputError(problem, path=folder, remedy="mix bitext of the same two languages")
-    return found[0]
+def languages_of(bitexts: Sequence[BitextFolder]) -> tuple[str, str]:
+    """Returns the languages of the first bitext, which must be those of all; variants of a language are one."""
+    languages: list[tuple[str, str]] = []
+    for bitext in bitexts:
+        if not bitext.num_rows:
+            raise InputError("no training pairs", path=bitext.data.path, remedy="give another --bitext")
+        (row,) = bitext.head(1).to_pylist()
+        languages.append((row["source_lang"], row["target_lang"]))
+        if any(map(are_different, languages[-1], languages[0])):
+            problem = f"this bitext is {'→'.join(languages[-1])}, but the first one is {'→'.join(languages[0])}"
+            raise InputError(problem, path=bitext.data.path, remedy="mix bitext of the same two languages")
+    return languages[0]
 
 
 @functools.lru_cache(maxsize=16)
@@ -69,25 +91,24 @@ def normalize_punctuation(texts: Iterable[str], language: str) -> list[str]:
     return [normalizer.normalize(text) for text in texts]
 
 
-def trainable_rows(table: pa.Table, *, max_words: int) -> BitextSides:
-    """Returns the sides of a bitext that can be trained on, Moses-normalised.
+def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> BitextSides:
+    """Returns the sides of a bitext that can be trained on.
 
-    Pairs with a side of more than `max_words` white-space separated words are left out.
+    Args:
+        table: The bitext; its first row tells the languages.
+        max_words: Pairs with a side of more white-space separated words are left out.
+        moses: Whether punctuation is normalized.
     """
     sides = []
     for side in ("source", "target"):
+        texts = [text or "" for text in table[side].to_pylist()]
         (language,) = table[f"{side}_lang"].slice(0, 1).to_pylist() or [None]
-        sides.append(normalize_punctuation((text or "" for text in table[side].to_pylist()), language or "en"))
+        sides.append(normalize_punctuation(texts, language or "en") if moses else texts)
     kept = [
         pair
         for pair in zip(*sides, strict=True)
         if all(not is_blank(side) and len(side.split()) <= max_words for side in pair)
     ]
-    if not kept:
-        raise InputError(
-            f"none of the {table.num_rows} sentence pairs has 1 to {max_words} words on both sides",
-            remedy="check the bitext; train-nmt also has --max-words",
-        )
     return BitextSides([source for source, _ in kept], [target for _, target in kept], table.num_rows - len(kept))
 
 

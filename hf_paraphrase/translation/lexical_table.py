@@ -9,21 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from ..artefacts.artefact import output_file
 from ..artefacts.files import atomic_write
-from ..data.folder import DataFolder
 from ..errors import InputError
 from ..messages import log
 from ..settings import Settings, recipe, setting
-from .bitext import COLUMNS, check_languages, trainable_rows
+from .bitext import BitextFolder, check_languages
 
 _NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
@@ -33,7 +33,11 @@ _MOST_TRANSLATIONS = 100
 """Translations of a source unit that are kept."""
 _ARRAYS = ("offsets", "targets", "probabilities", "target_counts")
 _SENTENCES_PER_BLOCK = 500
-"""Sentence pairs that are handled together; otherwise memory grows with the distinct pairs of units alone."""
+"""Sentence pairs that are handled together."""
+_MAX_ENTRIES = 1 << 25
+"""Distinct pairs of tokens in memory: 24 bytes each."""
+_MIN_PENDING = 1 << 20
+"""Keys that wait to be merged into the distinct ones."""
 
 
 @dataclass(frozen=True)
@@ -88,35 +92,70 @@ def unit_fingerprint(tokenizer: Any) -> str:
     return hashlib.sha256(json.dumps(units).encode()).hexdigest()
 
 
-def _blocks(
-    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], null: int, size: int, tension: float
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yields numbers of pairs of units and their priors, (sentences, target length, source length + 1) each.
+Batches = Callable[[], Iterable[tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]]]
+"""Iterates over the source and target tokens of a bitext, some sentence pairs at a time, as often as it is called."""
 
-    The first source unit is `null`, and `size` is how many target units there are. The prior is δ(a_i = j) of Dyer et
-    al. 2013 eq. 1, null or falling exponentially off the diagonal; it is 0 where a sentence has no such units.
+
+def _blocks(batches: Batches, null: int, size: int, tension: float) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields keys of token pairs and their priors, (sentences, target length, source length + 1) each.
+
+    The first source token is `null`, and `size` is the number of target tokens. The prior is δ(a_i = j) of Dyer et al.
+    2013 eq. 1, null or falling exponentially off the diagonal; it is 0 where a sentence has no such tokens.
     """
     from .loading import padded
 
-    order = sorted(range(len(sources)), key=lambda index: (len(sources[index]), len(targets[index])))
-    for start in range(0, len(order), _SENTENCES_PER_BLOCK):
-        chosen = order[start : start + _SENTENCES_PER_BLOCK]
-        source = padded([[null, *sources[index]] for index in chosen], 0).numpy()[:, None, :]
-        target = padded([targets[index] for index in chosen], 0).numpy()[:, :, None]
-        source_lengths = np.array([len(sources[index]) for index in chosen])[:, None, None]
-        target_lengths = np.array([len(targets[index]) for index in chosen])[:, None, None]
-        j, i = np.arange(source.shape[2])[None, None, :], np.arange(1, target.shape[1] + 1)[None, :, None]
-        prior = np.exp(-tension * np.abs(j / source_lengths - i / target_lengths))
-        prior *= (j > 0) & (j <= source_lengths)
-        prior *= (1 - _NULL_PROBABILITY) / prior.sum(axis=2, keepdims=True)
-        prior[:, :, 0] = _NULL_PROBABILITY
-        prior *= i <= target_lengths
-        yield source * size + target, prior
+    for sources, targets in batches():
+        filled = [index for index in range(len(sources)) if len(sources[index]) and len(targets[index])]
+        order = sorted(filled, key=lambda index: (len(sources[index]), len(targets[index])))
+        for start in range(0, len(order), _SENTENCES_PER_BLOCK):
+            chosen = order[start : start + _SENTENCES_PER_BLOCK]
+            source = padded([[null, *sources[index]] for index in chosen], 0).numpy()[:, None, :]
+            target = padded([targets[index] for index in chosen], 0).numpy()[:, :, None]
+            source_lengths = np.array([len(sources[index]) for index in chosen])[:, None, None]
+            target_lengths = np.array([len(targets[index]) for index in chosen])[:, None, None]
+            j, i = np.arange(source.shape[2])[None, None, :], np.arange(1, target.shape[1] + 1)[None, :, None]
+            prior = np.exp(-tension * np.abs(j / source_lengths - i / target_lengths))
+            prior *= (j > 0) & (j <= source_lengths)
+            prior *= (1 - _NULL_PROBABILITY) / prior.sum(axis=2, keepdims=True)
+            prior[:, :, 0] = _NULL_PROBABILITY
+            prior *= i <= target_lengths
+            yield source * size + target, prior
+
+
+def _cooccurring(blocks: Iterator[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Returns the keys of token pairs that occur in one sentence pair, ascending, without the rarest of too many."""
+    keys, counts = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    pending: list[tuple[np.ndarray, np.ndarray]] = []
+    size = 0
+
+    def merge() -> tuple[np.ndarray, np.ndarray]:
+        merged, place = np.unique(np.concatenate([keys, *(own for own, _ in pending)]), return_inverse=True)
+        weights = np.concatenate([counts, *(own for _, own in pending)])
+        totals = np.bincount(place, weights, len(merged)).astype(np.int64)
+        while len(merged) > _MAX_ENTRIES:
+            kept = totals > totals.min()
+            merged, totals = merged[kept], totals[kept]
+        return merged, totals
+
+    for entries, prior in blocks:
+        pending.append(np.unique(entries[prior > 0], return_counts=True))
+        size += len(pending[-1][0])
+        # So each key is merged a number of times that grows with the logarithm of the pairs.
+        if size > max(len(keys), _MIN_PENDING):
+            keys, counts = merge()
+            pending, size = [], 0
+    return merge()[0] if pending else keys
 
 
 def estimate_from_units(
-    sources: Sequence[Sequence[int]],
-    targets: Sequence[Sequence[int]],
+    sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], **settings: Any
+) -> LexicalTable:
+    """Estimates a table from token ids in memory; see :func:`estimate_from_batches` for the settings."""
+    return estimate_from_batches(lambda: [(sources, targets)], **settings)
+
+
+def estimate_from_batches(
+    batches: Batches,
     *,
     source_vocab_size: int,
     target_vocab_size: int,
@@ -125,42 +164,55 @@ def estimate_from_units(
     min_probability: float = 1e-6,
     units: str | None = None,
 ) -> LexicalTable:
-    """Estimates p(target unit | source unit) by expectation maximisation from uniform probabilities.
+    """Estimates p(target token | source token) by expectation maximisation from uniform probabilities.
 
-    Units are without special tokens. Time and memory grow with the pairs of units that stand in one sentence pair, the
-    latter with the distinct ones. `tension` says how strongly alignments prefer the diagonal (fast_align starts from
-    4; 0 is IBM model 1); of a source unit the 100 likeliest translations are kept, and no less likely ones.
+    Time grows with the pairs of tokens that occur in one sentence pair, memory with the distinct ones, up to 32
+    million: of more the rarest are left out. Of a source token the 100 likeliest translations are kept.
+
+    Args:
+        batches: Iterates over token ids without special tokens.
+        source_vocab_size: The number of source tokens.
+        target_vocab_size: The number of target tokens.
+        iterations: The rounds of expectation maximisation.
+        tension: How strongly alignments prefer the diagonal (fast_align starts from 4; 0 is IBM model 1).
+        min_probability: Less likely translations are not kept.
+        units: The fingerprint of the tokenizer.
+
+    Raises:
+        InputError: If no sentence pair has tokens on both sides.
     """
-    kept = [pair for pair in zip(sources, targets, strict=True) if all(map(len, pair))]
-    if not kept:
+    blocks = partial(_blocks, batches, source_vocab_size, target_vocab_size, tension)
+    keys = _cooccurring(blocks())
+    if not len(keys):
         raise InputError("no sentence pair has units on both sides", remedy="give another --bitext")
-    sources, targets = [pair[0] for pair in kept], [pair[1] for pair in kept]
-    blocks = partial(_blocks, sources, targets, source_vocab_size, target_vocab_size, tension)
-    keys = np.zeros(0, dtype=np.int64)
-    for entries, prior in blocks():
-        keys = np.union1d(keys, entries[prior > 0])
     rows = keys // target_vocab_size
     probabilities = 1.0 / np.bincount(rows)[rows]
     for _ in range(iterations):
         counts = np.zeros(len(keys))
         for entries, weight in blocks():
             real = weight > 0
-            entry = np.searchsorted(keys, entries[real])
-            weight[real] *= probabilities[entry]
+            wanted = entries[real]
+            entry = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+            weight[real] *= np.where(keys[entry] == wanted, probabilities[entry], 0.0)
             weight /= np.maximum(weight.sum(axis=2, keepdims=True), np.finfo(np.float64).tiny)
-            counts += np.bincount(entry, weight[real], minlength=len(keys))
-        probabilities = counts / np.bincount(rows, counts)[rows]
-    # Likeliest first in every row, the smaller unit first among equals; the null word's row is not kept.
+            np.add.at(counts, entry, weight[real])
+        probabilities = counts / np.maximum(np.bincount(rows, counts), np.finfo(np.float64).tiny)[rows]
+    # Likeliest first in every row, the smaller token first among equals; the null word's row is not kept.
     order = np.lexsort((keys, -probabilities, rows))
     order = order[rows[order] < source_vocab_size]
     first = np.searchsorted(rows[order], rows[order])
     order = order[(np.arange(len(order)) - first < _MOST_TRANSLATIONS) & (probabilities[order] >= min_probability)]
     lengths = np.bincount(rows[order], minlength=source_vocab_size)
+    target_counts = np.zeros(target_vocab_size, dtype=np.int64)
+    for sources, targets in batches():
+        for source, target in zip(sources, targets, strict=True):
+            if len(source) and len(target):
+                np.add.at(target_counts, target, 1)
     return LexicalTable(
         offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         targets=(keys[order] % target_vocab_size).astype(np.int32),
         probabilities=probabilities[order].astype(np.float32),
-        target_counts=np.bincount(np.concatenate(targets), minlength=target_vocab_size).astype(np.int64),
+        target_counts=target_counts,
         units=units,
     )
 
@@ -226,25 +278,32 @@ class LexicalTableSettings(Settings):
 def lexical_table(settings: LexicalTableSettings) -> LexicalTable:
     """Estimates how the source units of a translation model are translated, and writes it to a file."""
     with output_file(settings.output, overwrite=settings.overwrite) as output:
-        folders = [DataFolder(folder) for folder in settings.bitext]
-        tables = [folder.table(settings.split, COLUMNS).slice(0, settings.max_sentences) for folder in folders]
+        bitexts = [BitextFolder(folder, settings.split) for folder in settings.bitext]
 
         from .loading import load_translation_model
+        from .tokenized_bitext import ArrowRows, write_texts, write_tokens
 
         model, tokenizer = load_translation_model(settings.model, device="cpu")
-        for folder, rows in zip(folders, tables, strict=True):
-            if rows.num_rows:
-                check_languages(settings.model, model, folder, settings.split)
-        sources, targets, left_out = trainable_rows(pa.concat_tables(tables), max_words=_MOST_WORDS)
-        log(f"{len(sources):,} sentence pairs ({left_out:,} empty or too long)")
-        table = estimate_from_units(
-            tokenizer(sources, add_special_tokens=False)["input_ids"],
-            tokenizer(text_target=targets, add_special_tokens=False)["input_ids"],
-            source_vocab_size=int(model.config.source_vocab_size),
-            target_vocab_size=int(model.config.vocab_size),
-            iterations=settings.iterations,
-            units=unit_fingerprint(tokenizer),
-        )
+        for bitext in bitexts:
+            if bitext.num_rows:
+                check_languages(settings.model, model, bitext.data, settings.split)
+        # Beside the output, for a temporary folder may be memory.
+        with TemporaryDirectory(dir=Path(settings.output).resolve().parent) as folder:
+            paths = [Path(folder) / name for name in ("texts.arrow", "tokens.arrow")]
+            left_out = write_texts(
+                paths[0], bitexts, max_words=_MOST_WORDS, moses=True, max_rows=settings.max_sentences
+            )
+            texts = ArrowRows(paths[0])
+            log(f"{len(texts):,} sentence pairs ({left_out:,} empty or too long)")
+            write_tokens(paths[1], texts, tokenizer, special=False)
+            pairs = ArrowRows(paths[1])
+            table = estimate_from_batches(
+                lambda: zip(pairs.batches("input_ids"), pairs.batches("labels"), strict=True),
+                source_vocab_size=int(model.config.source_vocab_size),
+                target_vocab_size=int(model.config.vocab_size),
+                iterations=settings.iterations,
+                units=unit_fingerprint(tokenizer),
+            )
         table.save(output)
     log(f"lexical table of {len(table.targets):,} translations saved to {settings.output}")
     return table

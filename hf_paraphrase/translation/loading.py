@@ -107,11 +107,14 @@ def _set_languages(
     config: Any = model.config
     own: Any = tokenizer
     if codes := language_units(tokenizer):
-        source_lang = _checked_code(source_lang or own.init_kwargs.get("src_lang"), codes, "source")
+        # A folder that train-nmt made names what it translates.
+        source_lang = source_lang or getattr(config, "source_lang", None) or own.init_kwargs.get("src_lang")
+        source_lang = _checked_code(source_lang, codes, "source")
         settings: Any = model.generation_config
         forced = {settings.forced_bos_token_id, settings.decoder_start_token_id}
         of_model = (code for code, unit in codes.items() if unit in forced)
-        target_lang = target_lang or own.init_kwargs.get("tgt_lang") or next(of_model, None)
+        target_lang = target_lang or getattr(config, "target_lang", None) or own.init_kwargs.get("tgt_lang")
+        target_lang = target_lang or next(of_model, None)
         target_lang = _checked_code(target_lang, codes, "target")
         own.src_lang, own.tgt_lang = source_lang, target_lang
         start = settings.decoder_start_token_id
@@ -123,10 +126,13 @@ def _set_languages(
         # A Marian model of several target languages, of which a mark begins the source.
         prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
         if task_prefix is None:
+            target_lang = target_lang or getattr(config, "target_lang", None)
             task_prefix = prefixes[_checked_code(target_lang, prefixes, "target")]
         source_lang = source_lang or own.source_lang
     elif tasks := _tasks(config):
         if task_prefix is None:
+            source_lang = source_lang or getattr(config, "source_lang", None)
+            target_lang = target_lang or getattr(config, "target_lang", None)
             source_lang = _checked_code(source_lang, (source for source, _ in tasks), "source")
             targets = [target for source, target in tasks if source == source_lang]
             task_prefix = tasks[source_lang, _checked_code(target_lang, targets, "target")]

@@ -210,7 +210,7 @@ def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source
 
 def _log_probs(steps: StepwiseDecoder, readout: Tensor, rows: np.ndarray, units: np.ndarray) -> Tensor:
     """Computes the log-probabilities of units, (continuations,), after rows of readouts, which are ascending."""
-    size = max(1, _LOGITS_AT_ONCE // len(steps.of_output[0]))
+    size = max(1, _LOGITS_AT_ONCE // steps.num_outputs)
     parts: list[Tensor] = []
     for start in range(0, len(readout), size):
         logits = steps.logits(readout[start : start + size])

@@ -1,24 +1,25 @@
-"""The recipe of the verb `train-nmt`: a bitext in, the folder of an RNNsearch translation model out."""
+"""The command `train-nmt`: a bitext in, the folder of a translation model out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..artefacts.card_metadata import Measurement
-from ..artefacts.files import quiet_transformers
+from ..artefacts.files import quiet_transformers, read_json_object
 from ..artefacts.fsspec_path import to_path
-from ..errors import InputError, UsageError
+from ..artefacts.hub_models import model_folder
+from ..errors import InputError, ModelError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
-from ..training.run import TrainingRun, TrainingRunSettings
+from ..training.run import TrainingRun, TrainingRunSettings, run_on_main_process
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     from .bitext import BitextSides
-    from .trainer import TokenizedPair, TranslationTrainer
+    from .tokenized_bitext import ArrowRows
+    from .trainer import TranslationTrainer
 
 
 _CHANGEABLE = ("dropout", "label_smoothing")
@@ -26,15 +27,19 @@ _FIXED = ("hidden_size", "embedding_size", "initialization", "share_embeddings")
 """Settings of the model's configuration: those that a continued run may change, and those that it takes over."""
 _DEV_SPLIT = "validation"
 """The split for choosing the checkpoint."""
+_POSITIONS = 1_024
+"""Positions of a new transformer on either side; RNNsearch has any number."""
 _MOST_DEV_WORDS = 10_000
 """Words of the longest dev sentence that is translated."""
 LEARNING_RATES = {"adam": 1e-3, "adadelta": 1.0}
-"""The optimizers, with their usual learning rates."""
+"""The optimizers, with their usual learning rates for RNNsearch."""
+_TRANSFORMER_RATES = {"new": 5e-4, "initial": 5e-5}
+"""Adam's usual learning rates for a transformer with random weights, and for one that was trained."""
 
 
 @dataclass(kw_only=True)
 class TranslationTrainingSettings(TrainingRunSettings):
-    """Train an RNNsearch model (GRU encoder-decoder with attention, paper 000 §3) from source to target language."""
+    """Train a translation model on bitext: RNNsearch (paper 000), a transformer, or a model from the Hub."""
 
     bitext: list[str] = setting(
         "data folders with the columns source and target, from `prepare bitext`; several are mixed, a folder named "
@@ -43,7 +48,37 @@ class TranslationTrainingSettings(TrainingRunSettings):
         dataset=True,
     )
     initial_model: str | None = setting(
-        "a translation model to continue from; its units, casing and sizes override the flags", None, path=True
+        "a translation model to continue from: one from train-nmt, or any sequence-to-sequence model of transformers "
+        "(Marian, mBART, NLLB, M2M100, T5); its tokens, casing and sizes override the flags",
+        None,
+        path=True,
+    )
+    model_source_lang: str | None = setting(
+        "source language by its code in a multilingual initial model [default: the bitext's]",
+        None,
+        only_with="initial_model",
+    )
+    model_target_lang: str | None = setting(
+        "target language by its code in such a model [default: the bitext's]", None, only_with="initial_model"
+    )
+    task_prefix: str | None = setting(
+        "text before every source, as T5 models need it [default: the one for the languages]",
+        None,
+        only_with="initial_model",
+    )
+    architecture: str = setting(
+        "architecture of a new model: rnn_search (a GRU encoder-decoder with attention), or transformer (Marian's)",
+        "rnn_search",
+        choices=["rnn_search", "transformer"],
+    )
+    num_layers: int = setting(
+        "layers of a transformer's encoder, and of its decoder",
+        3,
+        at_least=1,
+        only_with={"architecture": "transformer"},
+    )
+    num_heads: int = setting(
+        "attention heads of a transformer", 8, at_least=1, only_with={"architecture": "transformer"}
     )
     vocab_size: int = setting(
         "number of BPE units, of both sides together or of each",
@@ -58,9 +93,14 @@ class TranslationTrainingSettings(TrainingRunSettings):
         False,
         formerly="lowercase",
     )
-    hidden_size: int = setting("size of the GRU states (paper: 1000)", 512, at_least=2)
-    embedding_size: int = setting("size of the word embeddings (paper: 620)", 320, at_least=1)
-    dropout: float = setting("dropout on embeddings, annotations and readout (paper: 0)", 0.3, at_least=0, below=1)
+    hidden_size: int = setting("size of the GRU states (paper: 1000), or of a transformer", 512, at_least=2)
+    embedding_size: int = setting("size of the word embeddings of RNNsearch (paper: 620)", 320, at_least=1)
+    dropout: float | None = setting(
+        "dropout (paper: 0) [default: 0.3; 0.1 for a new transformer, its own for an initial one]",
+        None,
+        at_least=0,
+        below=1,
+    )
     label_smoothing: float = setting("probability spread over all units (paper: 0)", 0.1, at_least=0, below=1)
     initialization: str = setting(
         "initial weights: reference (the paper's, normal and small) or xavier (Glorot's, which learn faster)",
@@ -76,12 +116,16 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "adam",
         choices=list(LEARNING_RATES),
     )
-    learning_rate: float | None = setting("peak learning rate [default: 0.001; 1 for Adadelta]", None, above=0)
+    learning_rate: float | None = setting(
+        "peak learning rate [default: 0.001; 5e-4 for a new transformer, 5e-5 for an initial one; 1 for Adadelta]",
+        None,
+        above=0,
+    )
     warmup_steps: int | None = setting(
         "steps of linear warm-up of Adam [default: 400, or a tenth of the run if that is shorter]", None, at_least=0
     )
     freeze_embeddings: bool = setting(
-        "do not train embeddings and output layer (second stage of paper 000)", False, only_with="initial_model"
+        "do not train the word embeddings (second stage of paper 000)", False, only_with="initial_model"
     )
     evaluations: int = setting("number of dev BLEU scores (greedy) and checkpoints", 20, at_least=1)
     max_words: int = setting("leave out pairs with a side of more words than this", 80, at_least=1)
@@ -94,18 +138,42 @@ class TranslationTrainingSettings(TrainingRunSettings):
     def check(self) -> None:
         """Checks that the settings are valid."""
         super().check()
-        self.learning_rate = self.learning_rate or LEARNING_RATES[self.optimizer]
         if self.hidden_size % 2:
             raise UsageError(f"--hidden-size {self.hidden_size} is odd", remedy="give an even number, for maxout")
+        if self.architecture == "transformer":
+            self._check_transformer()
         if not self.joint_vocabulary and self.share_embeddings:
             raise UsageError(
                 "sides with separate units cannot share embeddings", remedy="give --no-share-embeddings as well"
             )
 
+    def _check_transformer(self) -> None:
+        if self.initial_model is not None:
+            remedy = "leave out --architecture or --initial-model"
+            raise UsageError(
+                "--architecture transformer makes a new model, not one from --initial-model", remedy=remedy
+            )
+        if not (self.joint_vocabulary and self.share_embeddings):
+            problem = "--architecture transformer has one vocabulary and one matrix of embeddings"
+            raise UsageError(problem, remedy="leave out --no-joint-vocabulary and --no-share-embeddings")
+        if self.hidden_size % self.num_heads:
+            problem = f"--hidden-size {self.hidden_size} is no multiple of --num-heads {self.num_heads}"
+            raise UsageError(problem, remedy="give a multiple")
+
+    def fill_in(self) -> None:
+        """Fills in the dropout and the learning rate that are usual for the model."""
+        other = self.initial_model is not None and not _is_rnn_search(self.initial_model)
+        is_new_transformer = self.architecture == "transformer"
+        if self.dropout is None and not other:
+            self.dropout = 0.1 if is_new_transformer else 0.3
+        if self.learning_rate is None:
+            usual = _TRANSFORMER_RATES["initial" if other else "new"] if other or is_new_transformer else None
+            self.learning_rate = usual if usual and self.optimizer == "adam" else LEARNING_RATES[self.optimizer]
+
 
 @recipe(TranslationTrainingSettings)
 def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Trains an RNNsearch model on bitext (paper 000, section 3), with the weights of the best dev BLEU at the end.
+    """Trains a translation model on bitext, with the weights of the best dev BLEU at the end.
 
     The reference clips the gradient of the **sum** over a batch to 1, which cuts nearly every step to the same length;
     here it is that of the mean. Adadelta and Adam hardly depend on the scale of the gradient, but the two are not the
@@ -113,6 +181,7 @@ def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, P
 
     Returns the model, opened from its folder, and its tokenizer.
     """
+    settings.fill_in()
     inputs = [*settings.bitext, *([settings.initial_model] if settings.initial_model is not None else [])]
     with TrainingRun(settings, command="train-nmt", inputs=inputs) as run:
         if not run.is_finished:
@@ -125,31 +194,50 @@ def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, P
     return load_translation_model(settings.output)
 
 
+def _is_rnn_search(folder: str) -> bool:
+    """Returns whether a model folder holds RNNsearch."""
+    path = model_folder(folder, any_type=True) / "config.json"
+    return path.is_file() and read_json_object(path, ModelError).get("model_type") == "rnn_search"
+
+
 def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
-    import pyarrow as pa
+    from .bitext import BitextFolder, clean_rows, languages_of
 
-    from .bitext import languages_of, read_bitext, trainable_rows
-
-    dev_table = read_bitext(settings.bitext[0], _DEV_SPLIT).slice(0, settings.max_dev_pairs)
-    folders = {folder: read_bitext(folder, "train") for folder in dict.fromkeys(settings.bitext)}
-    languages = languages_of(folders)
+    dev_table = BitextFolder(settings.bitext[0], _DEV_SPLIT).head(settings.max_dev_pairs)
+    folders = {folder: BitextFolder(folder, "train") for folder in dict.fromkeys(settings.bitext)}
+    languages = languages_of(list(folders.values()))
     initial = None if settings.initial_model is None else _initial_model(settings, settings.initial_model, languages)
 
     from transformers import set_seed
 
     from ..artefacts.weights import check_finite
-    from .trainer import tokenize_bitext
+    from .tokenized_bitext import ArrowRows, write_texts, write_tokens
 
-    table = pa.concat_tables([folders[folder] for folder in settings.bitext])
-    sources, targets, left_out = trainable_rows(table, max_words=settings.max_words)
-    dev = trainable_rows(dev_table, max_words=_MOST_DEV_WORDS)
-    log(f"{len(sources):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
+    moses = settings.architecture == "rnn_search" and (initial is None or initial[0].config.model_type == "rnn_search")
+    dev = clean_rows(dev_table, max_words=_MOST_DEV_WORDS, moses=moses)
+    if not dev.sources:
+        problem = f"the split `{_DEV_SPLIT}` has no pairs with text on both sides"
+        raise InputError(problem, path=settings.bitext[0], remedy="give another --bitext")
+    work = run.begin() / "bitext"
+    bitexts = [folders[folder] for folder in settings.bitext]
+
+    def clean() -> int:
+        work.mkdir(exist_ok=True)
+        return write_texts(work / "texts.arrow", bitexts, max_words=settings.max_words, moses=moses)
+
+    left_out = run_on_main_process(clean)
+    texts = ArrowRows(work / "texts.arrow")
+    log(f"{len(texts):,} training pairs ({left_out:,} empty or too long), {len(dev.sources):,} dev pairs")
     set_seed(settings.seed)
-    model, tokenizer = initial or _new_model(settings, sources, targets, languages)
-    bitext = tokenize_bitext(tokenizer, sources, targets, max_units=settings.max_units)
-    if too_long := len(sources) - len(bitext):
+    model, tokenizer = initial or _new_model(settings, texts, languages)
+    prefix = getattr(model.config, "prefix", None) or ""
+    options: dict[str, Any] = {"max_tokens": settings.max_units, "prefix": prefix}
+    too_long = run_on_main_process(lambda: write_tokens(work / "tokens.arrow", texts, tokenizer, **options))
+    bitext = ArrowRows(work / "tokens.arrow")
+    if too_long:
         log(f"{too_long:,} pairs have too many units and are left out")
-    log(f"RNNsearch {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
+    name = "RNNsearch" if model.config.model_type == "rnn_search" else model.config.model_type
+    log(f"{name} {languages[0]}→{languages[1]}: {model.num_parameters():,} parameters, {len(tokenizer):,} units")
     trainer = _trainer(settings, run, model, tokenizer, bitext, dev)
     run.train(trainer)
     check_finite(model)
@@ -158,46 +246,97 @@ def _train(settings: TranslationTrainingSettings, run: TrainingRun) -> None:
         _write(settings, run, trainer, counts)
 
 
-def _new_model(
-    settings: TranslationTrainingSettings, sources: Sequence[str], targets: Sequence[str], languages: tuple[str, str]
-) -> tuple[Any, Any]:
-    """Learns the units of a bitext and makes a model of random weights for them."""
+def _new_model(settings: TranslationTrainingSettings, texts: ArrowRows, languages: tuple[str, str]) -> tuple[Any, Any]:
+    """Learns the tokens of a bitext and makes a model of random weights for them."""
+    from itertools import chain
+
     from ..models.configuration_rnn_search import RnnSearchConfig
     from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
     from ..tokenization.subword import train_bpe_tokenizer, train_separate_bpe_tokenizer
 
     tokenizer: Any
+    sources, targets = (chain.from_iterable(texts.batches(side)) for side in ("source", "target"))
     if settings.joint_vocabulary:
-        tokenizer = train_bpe_tokenizer([*sources, *targets], settings.vocab_size, lowercase=settings.lower_case)
+        tokenizer = train_bpe_tokenizer(chain(sources, targets), settings.vocab_size, lowercase=settings.lower_case)
     else:
         tokenizer = train_separate_bpe_tokenizer(sources, targets, settings.vocab_size, lowercase=settings.lower_case)
+    common = {
+        "vocab_size": len(tokenizer),
+        "source_lang": languages[0],
+        "target_lang": languages[1],
+        "decoder_start_token_id": tokenizer.bos_token_id,
+        **{f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")},
+    }
+    if settings.architecture == "transformer":
+        return _new_transformer(settings, common), tokenizer
     config = RnnSearchConfig(
-        vocab_size=len(tokenizer),
         source_vocab_size=None if settings.joint_vocabulary else tokenizer.source_vocab_size,
         tie_word_embeddings=settings.share_embeddings,
-        source_lang=languages[0],
-        target_lang=languages[1],
-        decoder_start_token_id=tokenizer.bos_token_id,
-        **{name: getattr(settings, name) for name in (*_CHANGEABLE, *_FIXED)},
         lowercase=settings.lower_case,
-        **{f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("pad", "bos", "eos")},
+        **common,
+        **{name: getattr(settings, name) for name in (*_CHANGEABLE, *_FIXED)},
     )
     return RnnSearchForConditionalGeneration(config), tokenizer
 
 
+def _new_transformer(settings: TranslationTrainingSettings, common: dict[str, Any]) -> PreTrainedModel:
+    """Makes a Marian model of random weights."""
+    from transformers import MarianConfig, MarianMTModel
+
+    sizes = {"layers": settings.num_layers, "attention_heads": settings.num_heads, "ffn_dim": 4 * settings.hidden_size}
+    config = MarianConfig(
+        d_model=settings.hidden_size,
+        max_position_embeddings=_POSITIONS,
+        dropout=settings.dropout,
+        scale_embedding=True,
+        share_encoder_decoder_embeddings=True,
+        tie_word_embeddings=True,
+        forced_eos_token_id=None,
+        init_std=settings.hidden_size**-0.5,
+        **{f"{side}_{name}": size for side in ("encoder", "decoder") for name, size in sizes.items()},
+        **common,
+    )
+    config.lowercase = settings.lower_case
+    return MarianMTModel(config)
+
+
 def _initial_model(settings: TranslationTrainingSettings, folder: str, languages: tuple[str, str]) -> tuple[Any, Any]:
     """Opens the model to continue from, with the dropout and the label smoothing of this run."""
-    from ..artefacts.model_loading import check_model_type, load_model_folder
-    from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+    from .bitext import are_different
+    from .loading import load_translation_model
 
-    check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
-    changed = {name: getattr(settings, name) for name in _CHANGEABLE}
-    model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
-    own = (model.config.source_lang, model.config.target_lang)
-    if own != languages:
-        problem = f"this model translates {own[0]}→{own[1]}, but the bitext is {'→'.join(languages)}"
-        raise InputError(problem, path=folder, remedy="give a model of the same two languages")
-    return model, tokenizer
+    if _is_rnn_search(folder):
+        from ..artefacts.model_loading import check_model_type, load_model_folder
+        from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
+
+        check_model_type(folder, ["rnn_search"], kind="translation model", verb="train-nmt")
+        changed = {name: getattr(settings, name) for name in _CHANGEABLE}
+        model, tokenizer = load_model_folder(folder, RnnSearchForConditionalGeneration, **changed)
+        own = (model.config.source_lang, model.config.target_lang)
+        if any(map(are_different, own, languages)):
+            problem = f"this model translates {own[0]}→{own[1]}, but the bitext is {'→'.join(languages)}"
+            raise InputError(problem, path=folder, remedy="give a model of the same two languages")
+        return model, tokenizer
+    known = [None if code == "und" else code for code in languages]
+    other, other_tokenizer = load_translation_model(
+        folder,
+        device="cpu",
+        source_lang=settings.model_source_lang or known[0],
+        target_lang=settings.model_target_lang or known[1],
+        task_prefix=settings.task_prefix,
+    )
+    if settings.dropout is not None:
+        names = [name for name in ("dropout", "dropout_rate") if hasattr(other.config, name)]
+        if not names:
+            raise UsageError(f"{folder} has no dropout to set", remedy="leave out --dropout")
+        # Its layers have read the configuration by now.
+        for module in other.modules():
+            if isinstance(getattr(module, "dropout", None), float):
+                module.dropout = settings.dropout
+            elif type(module).__name__ == "Dropout":
+                module.p = settings.dropout
+        setattr(other.config, names[0], settings.dropout)
+    return other, other_tokenizer
 
 
 def _trainer(
@@ -205,11 +344,11 @@ def _trainer(
     run: TrainingRun,
     model: Any,
     tokenizer: PreTrainedTokenizerFast,
-    bitext: list[TokenizedPair],
+    bitext: ArrowRows,
     dev: BitextSides,
 ) -> TranslationTrainer:
     import torch
-    from transformers import TrainingArguments
+    from transformers import Seq2SeqTrainingArguments
 
     from ..training.devices import is_bf16
     from .trainer import TranslationTrainer
@@ -217,8 +356,11 @@ def _trainer(
     is_adadelta = settings.optimizer == "adadelta"
     # A share of all steps; the Trainer would read 1 as every single step.
     interval = min(1 / settings.evaluations, 1 - 1e-9)
+    is_rnn_search = model.config.model_type == "rnn_search"
     arguments = run.arguments(
-        TrainingArguments,
+        Seq2SeqTrainingArguments,
+        # RNNsearch smooths its labels itself.
+        label_smoothing_factor=0.0 if is_rnn_search else settings.label_smoothing,
         gradient_accumulation_steps=settings.gradient_accumulation_steps,
         lr_scheduler_type="constant" if is_adadelta else "cosine",
         warmup_steps=0 if is_adadelta else settings.warmup_steps or 0,
@@ -239,7 +381,8 @@ def _trainer(
         ddp_find_unused_parameters=False,
     )
     if settings.freeze_embeddings:  # Jean et al. 2015, section 3.3
-        for module in (model.encoder.embeddings, model.decoder.embeddings, model.lm_head):
+        tables = [model.get_input_embeddings(), *([model.encoder.embeddings] if is_rnn_search else [])]
+        for module in tables:
             module.requires_grad_(False)
     return TranslationTrainer(
         model,
@@ -248,7 +391,7 @@ def _trainer(
         dev,
         tokenizer,
         usual_warmup=settings.warmup_steps is None and not is_adadelta,
-        optimizer_cls_and_kwargs=(torch.optim.Adadelta, {"lr": settings.learning_rate, "rho": 0.95, "eps": 1e-6})
+        optimizer=(torch.optim.Adadelta, {"lr": settings.learning_rate, "rho": 0.95, "eps": 1e-6})
         if is_adadelta
         else None,
     )
@@ -268,9 +411,13 @@ def _write(
     # A run that was resumed counts from there.
     seconds = max((entry["train_runtime"] for entry in history if "train_runtime" in entry), default=0.0)
     log(f"best dev BLEU (greedy) {best['eval_bleu']:.2f} at epoch {best['epoch']:.2f}; {seconds / 60:.1f} minutes")
-    model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
-    # What the last call left there differs where a run was resumed after its last evaluation.
-    tokenizer.backend_tokenizer.no_truncation()
+    is_rnn_search = model.config.model_type == "rnn_search"
+    if is_rnn_search or settings.initial_model is None:
+        model.generation_config.update(num_beams=5, max_length=256, length_penalty=1.0, early_stopping=False)
+    if (backend := getattr(tokenizer, "backend_tokenizer", None)) is not None:
+        # What the last call left there differs where a run was resumed after its last evaluation.
+        backend.no_truncation()
+        backend.no_padding()
     with quiet_transformers():
         model.to(dtype=torch.float32).save_pretrained(run.folder)
         tokenizer.save_pretrained(run.folder)
@@ -279,8 +426,10 @@ def _write(
     initial = settings.initial_model
     if initial is not None:
         # What the run has from the model that it continued from.
-        recorded |= {name: getattr(model.config, name) for name in (*_FIXED, "vocab_size")}
-        recorded["lower_case"] = model.config.lowercase
+        recorded |= {
+            name: getattr(model.config, name) for name in (*_FIXED, "vocab_size") if hasattr(model.config, name)
+        }
+        recorded["lower_case"] = bool(getattr(model.config, "lowercase", False))
         recorded["joint_vocabulary"] = not hasattr(tokenizer, "source_tokenizer")
     bitexts = " + ".join(to_path(folder).name for folder in settings.bitext)
     shown = {**recorded, "bitext": bitexts, "initial_model": to_path(initial).name if initial else None}

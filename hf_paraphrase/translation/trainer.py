@@ -1,26 +1,23 @@
-"""Trains a translation model: a tokenised bitext in length-bucketed batches, the checkpoint chosen by BLEU."""
+"""Trains any sequence-to-sequence model: batches of similar length, the checkpoint chosen by BLEU."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch.utils.data import DataLoader
 from transformers import (
     DataCollatorForSeq2Seq,
     PreTrainedModel,
     PreTrainedTokenizerBase,
-    Trainer,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
     TrainerControl,
     TrainerState,
-    TrainingArguments,
 )
 
-from ..errors import InputError
 from ..messages import log
 from ..training.batches import MaxiBatchSampler
 from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
@@ -29,35 +26,31 @@ from ..training.epoch_trainer import training_batches
 from .beam_search import translate
 from .bitext import BitextSides
 from .bleu import corpus_scores
+from .fast_search import is_rnn_search
+from .tokenized_bitext import ArrowRows
 
 _USUAL_WARMUP_STEPS = 400
-TokenizedPair = dict[str, list[int]]
-"""A sentence pair as unit numbers, `input_ids` and `labels`, both with the end token."""
 
 
-def tokenize_bitext(
-    tokenizer: PreTrainedTokenizerBase, sources: Sequence[str], targets: Sequence[str], *, max_units: int | None = None
-) -> list[TokenizedPair]:
-    """Turns sentence pairs into unit numbers.
+class _Shift:
+    """Shifts labels one to the right, behind the decoder's start, as a model does that is given labels."""
 
-    Pairs with a side of more than `max_units` (the reference: 50), the end token not counted, or of more than the
-    tokenizer's own limit are left out.
-    """
-    longest = min(tokenizer.model_max_length, tokenizer.model_max_length if max_units is None else max_units + 1)
-    input_ids = tokenizer(list(sources), verbose=False)["input_ids"]
-    labels = tokenizer(text_target=list(targets), verbose=False)["input_ids"]
-    pairs = [{"input_ids": source, "labels": target} for source, target in zip(input_ids, labels, strict=True)]
-    kept = [pair for pair in pairs if max(map(len, pair.values())) <= longest]
-    if not kept:
-        raise InputError(
-            f"none of the {len(labels)} sentence pairs has at most {longest - 1} units on both sides",
-            remedy="raise --max-units or --vocab-size",
-        )
-    return kept
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.own = getattr(model, "prepare_decoder_input_ids_from_labels", None)
+        self.start = model.generation_config.decoder_start_token_id
+        self.pad = model.config.pad_token_id
+
+    def prepare_decoder_input_ids_from_labels(self, labels: torch.Tensor) -> torch.Tensor:
+        """Returns the decoder's inputs (batch, target length)."""
+        if self.own is not None:
+            shifted: torch.Tensor = self.own(labels=labels)
+            return shifted
+        shifted = torch.cat([torch.full_like(labels[:, :1], self.start), labels[:, :-1]], dim=1)
+        return shifted.masked_fill(shifted == -100, self.pad)
 
 
-class TranslationTrainer(Trainer):
-    """A Trainer with length-bucketed batches of a tokenised bitext, whose evaluation is BLEU of greedy translations.
+class TranslationTrainer(Seq2SeqTrainer):
+    """A Trainer with batches of pairs of similar length, whose evaluation is BLEU of greedy translations.
 
     BLEU is sacrebleu's for the target language; it ignores case where the model writes lower case alone. With
     `usual_warmup` the rate rises for 400 steps, or for a tenth of the run if that is shorter.
@@ -66,18 +59,17 @@ class TranslationTrainer(Trainer):
     def __init__(
         self,
         model: PreTrainedModel,
-        args: TrainingArguments,
-        bitext: list[TokenizedPair],
+        args: Seq2SeqTrainingArguments,
+        bitext: ArrowRows,
         dev: BitextSides,
         tokenizer: PreTrainedTokenizerBase,
         *,
         usual_warmup: bool = False,
-        **settings: Any,
+        optimizer: tuple[type[torch.optim.Optimizer], dict[str, Any]] | None = None,
     ) -> None:
         take_one_gpu(args)
         size, processes = args.per_device_train_batch_size, args.world_size
-        lengths = np.array([max(map(len, pair.values())) for pair in bitext])
-        self.batches = MaxiBatchSampler(lengths, size, seed=args.seed, processes=processes)
+        self.batches = MaxiBatchSampler(bitext.lengths(), size, seed=args.seed, processes=processes)
         updates = math.ceil(len(self.batches) // processes / args.gradient_accumulation_steps)
         if usual_warmup:
             # A run that ends in its warm-up has hardly learned.
@@ -85,13 +77,15 @@ class TranslationTrainer(Trainer):
         super().__init__(
             model=model,
             args=args,
-            data_collator=DataCollatorForSeq2Seq(tokenizer),
+            # With label smoothing by the Trainer the model sees no labels, and needs what precedes them.
+            data_collator=DataCollatorForSeq2Seq(tokenizer, model=None if is_rnn_search(model) else _Shift(model)),
             train_dataset=bitext,
             eval_dataset=dev,
             processing_class=tokenizer,
             callbacks=[LastStep(), EpochOfBatches(self.batches.set_epoch, updates)],
-            **settings,
         )
+        # Seq2SeqTrainer has no argument for it.
+        self.optimizer_cls_and_kwargs = optimizer
         keep_standard_output(self)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:

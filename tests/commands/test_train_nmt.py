@@ -10,6 +10,7 @@ import sys
 import pytest
 import sacrebleu
 import torch
+from seq2seq_models import LANGUAGES, save_model
 from small_runs import command, number_pairs, record, train, write_bitext
 from transformers import AutoModelForSeq2SeqLM
 
@@ -106,10 +107,48 @@ def test_a_run_that_goes_on_with_frozen_embeddings_keeps_those_of_the_model_and_
     assert train(tiny_bitext, tmp_path / "model", *words) == 0
     before, after = (load_translation_model(folder)[0].state_dict() for folder in (tiny_model, tmp_path / "model"))
     same = {name for name, tensor in before.items() if torch.equal(tensor, after[name])}
-    frozen = {name for name in before if "embeddings" in name or name.startswith("lm_head")}
+    frozen = {name for name in before if "embeddings" in name}
+    assert "lm_head.weight" not in same
     assert frozen and frozen <= same and len(same) < len(before)
     card = (tmp_path / "model" / "README.md").read_text()
     assert f"began with the weights and the units of `{tiny_model.name}`" in card
+
+
+def test_a_new_transformer_learns_and_is_a_marian_model_for_everybody(tiny_bitext, tmp_path):
+    words = ["--architecture", "transformer", "--hidden-size", "32", "--num-layers", "1", "--num-heads", "2"]
+    assert train(tiny_bitext, tmp_path / "model", *words, "--lower-case") == 0
+    scores = measured(tmp_path / "model")
+    assert scores[-1][1] > scores[0][1]
+    model, tokenizer = load_translation_model(tmp_path / "model")
+    assert model.config.model_type == "marian" and (model.config.source_lang, model.config.target_lang) == ("fr", "en")
+    sources = DataFolder(tiny_bitext).table("validation")["source"].to_pylist()
+    plain = AutoModelForSeq2SeqLM.from_pretrained(tmp_path / "model")
+    batch = tokenizer(sources, return_tensors="pt", padding=True)
+    texts = tokenizer.batch_decode(plain.generate(**batch, num_beams=1), skip_special_tokens=True)
+    # Ours end at three times the length of the source.
+    found = translate(model, tokenizer, sources, num_beams=1)
+    assert all(map(str.startswith, texts, found)) and any(found)
+    assert "transformer" in (tmp_path / "model" / "README.md").read_text()
+    made = record(tmp_path / "model")["settings"]
+    assert (made["dropout"], made["learning_rate"]) == (0.1, 0.01)
+
+
+@pytest.mark.parametrize("kind", ["nllb", "mbart", "t5"])
+def test_a_model_of_the_hub_is_fine_tuned_between_its_own_languages(kind, tiny_bitext, tmp_path):
+    save_model(kind, tmp_path / "initial")
+    words = command(tiny_bitext, tmp_path / "model", "--initial-model", str(tmp_path / "initial"), "--epochs", "2")
+    assert main([*words, "--evaluations", "2", "--dropout", "0"]) == 0
+    losses = [entry["loss"] for entry in record(tmp_path / "model")["results"]["log"] if "loss" in entry]
+    assert losses and losses[-1] < losses[0]
+    # It opens without languages, which its configuration names.
+    (before, _), (after, tokenizer) = (
+        load_translation_model(tmp_path / name, **languages)
+        for name, languages in (("initial", LANGUAGES[kind]), ("model", {}))
+    )
+    assert after.config.source_lang == before.config.source_lang and after.config.prefix == before.config.prefix
+    assert any(not torch.equal(old, new) for old, new in zip(before.parameters(), after.parameters(), strict=True))
+    assert translate(after, tokenizer, ["un deux"], num_beams=1)
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["model_type"] == before.config.model_type
 
 
 def evaluate(model, bitext, *words):
@@ -136,7 +175,7 @@ def test_scores_equal_sacrebleu_on_the_translations_and_case_split_and_limit_are
     assert len(lines) == 5 and re.match(r"beam   1(  (BLEU|chrF2|TER) +\d+\.\d\d){3}$", lines[0])
     assert lines[2].startswith("BLEU  nrefs:1|case:mixed") and lines[3].startswith("chrF2 nrefs:1")
     assert "scores saved to " in err and "8/8" not in out
-    words = ["--split", "validation", "--max-sentences", "3", "--lowercase", "--output", str(tmp_path / "lc.json")]
+    words = ["--split", "validation", "--max-sentences", "3", "--lower-case", "--output", str(tmp_path / "lc.json")]
     assert evaluate(tiny_model, tiny_bitext, *words) == 0
     (entry,) = json.loads((tmp_path / "lc.json").read_text())
     assert entry["sentences"] == 3 and "case:lc" in entry["bleu_signature"] and entry["num_beams"] == 5

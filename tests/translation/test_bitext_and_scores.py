@@ -1,22 +1,60 @@
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sacrebleu
-from small_runs import bitext_of
+from small_runs import bitext_of, write_bitext
 
 from hf_paraphrase.errors import InputError, UsageError
 from hf_paraphrase.jobs.pair_output import merge_reports
-from hf_paraphrase.translation.bitext import trainable_rows
+from hf_paraphrase.translation import tokenized_bitext
+from hf_paraphrase.translation.bitext import BitextFolder, clean_rows, languages_of
 from hf_paraphrase.translation.bleu import bleu_tokenizer, corpus_scores, translation_table
+from hf_paraphrase.translation.tokenized_bitext import ArrowRows, write_texts, write_tokens
 
 
 def test_empty_and_too_long_pairs_are_left_out_and_each_side_is_normalised_by_its_language():
     rows = [("un", "one"), ("", "two"), ("trois", None), ("a b c d", "four"), ("  ", "x")]
     # English puts the comma inside the quotes, other languages leave it outside.
     rows += [("«oui», dit", "“yes”, he says")]
-    assert trainable_rows(bitext_of(rows), max_words=3) == (["un", '"oui", dit'], ["one", '"yes," he says'], 4)
-    with pytest.raises(InputError, match="none of the 1 sentence pairs has 1 to 3 words"):
-        trainable_rows(bitext_of([("un deux trois quatre", "one")]), max_words=3)
+    assert clean_rows(bitext_of(rows), max_words=3) == (["un", '"oui", dit'], ["one", '"yes," he says'], 4)
+    assert clean_rows(bitext_of(rows), max_words=3, moses=False).sources == ["un", "«oui», dit"]
+
+
+def test_a_bitext_of_several_batches_is_written_as_one_of_one_batch_would_be(tmp_path, monkeypatch, tiny_tokenizer):
+    pairs = [(f"un deux {number}", f"one two {number}") for number in range(25)] + [("un " * 9, "one"), ("", "x")]
+    bitext = BitextFolder(str(write_bitext(tmp_path / "bitext", train=pairs)), "train")
+    written = []
+    for rows in (100, 4):
+        monkeypatch.setattr(tokenized_bitext, "_ROWS_PER_BATCH", rows)
+        monkeypatch.setattr(tokenized_bitext, "_ROWS_WORTH_A_PROCESS", 10 if rows == 4 else 1_000)
+        monkeypatch.setattr(tokenized_bitext, "available_cores", lambda: 2)
+        assert write_texts(tmp_path / "texts", [bitext, bitext], max_words=5, moses=True) == 4
+        texts = ArrowRows(tmp_path / "texts")
+        assert write_tokens(tmp_path / "tokens", texts, tiny_tokenizer) == 0
+        written.append([ArrowRows(tmp_path / "tokens")[index] for index in range(len(texts))])
+    assert written[0] == written[1] and len(written[0]) == 50
+    expected = tiny_tokenizer("un deux 3")["input_ids"], tiny_tokenizer(text_target="one two 3")["input_ids"]
+    assert tuple(written[0][28].values()) == expected
+    assert ArrowRows(tmp_path / "tokens").lengths().tolist() == [max(map(len, row.values())) for row in written[0]]
+    with pytest.raises(InputError, match="none of the 54 sentence pairs has 1 to 1 words"):
+        write_texts(tmp_path / "texts", [bitext, bitext], max_words=1, moses=True)
+    with pytest.raises(InputError, match="none of the 50 sentence pairs has at most 1 tokens"):
+        write_tokens(tmp_path / "tokens", texts, tiny_tokenizer, max_tokens=1)
+
+
+def test_variants_of_a_language_are_one_and_other_languages_are_refused(tmp_path):
+    folders = []
+    for name, language in (("a", "pt"), ("b", "pt-BR"), ("c", "es")):
+        table = bitext_of([("um", "one")])
+        table = table.set_column(table.column_names.index("source_lang"), "source_lang", pa.array([language]))
+        (tmp_path / name).mkdir()
+        pq.write_table(table, tmp_path / name / "train.parquet")
+        folders.append(BitextFolder(str(tmp_path / name), "train"))
+    assert languages_of(folders[:2]) == ("pt", "en")
+    with pytest.raises(InputError, match="this bitext is es→en, but the first one is pt→en"):
+        languages_of(folders)
 
 
 def test_counts_of_shards_are_added_up_and_their_skipped_sentences_listed(tmp_path):
