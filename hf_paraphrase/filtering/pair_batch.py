@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ..text.ngrams import SharedNgrams, shared_ngrams
+from ..text.ngrams import PairNgrams
 from ..text.tokens import TokenSpans
 
 SIDES = ("sentence1", "sentence2")
@@ -32,7 +32,6 @@ class PairBatch:
     def __init__(self, table: pa.Table) -> None:
         self.table = table
         self._columns = dict(zip(SIDES, sides_of(table.schema.names), strict=True))
-        self._shared: dict[tuple[int, int], SharedNgrams] = {}
 
     @property
     def num_rows(self) -> int:
@@ -63,11 +62,10 @@ class PairBatch:
         """Tokens in each `sentence1` and in each `sentence2`, int64 (2, pairs)."""
         return self.spans.counts.reshape(2, -1)
 
-    def shared(self, order: int, shortest: int = 1) -> SharedNgrams:
-        """Counts the n-grams that the sides share and repeat, see :func:`~.tokens.shared_ngrams`."""
-        if (order, shortest) not in self._shared:
-            self._shared[order, shortest] = shared_ngrams(self.spans, order, shortest=shortest)
-        return self._shared[order, shortest]
+    @cached_property
+    def ngrams(self) -> PairNgrams:
+        """The n-grams that the sides share and repeat."""
+        return PairNgrams(self.spans)
 
 
 def numeric_column(table: pa.Table, column: str) -> np.ndarray:

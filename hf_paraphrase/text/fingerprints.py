@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .hashing import are_among
+from .ngrams import word_ngrams
 from .normalization import as_string_array, normalize_words, normalize_words_all
 from .scripts import re2_class, unspaced_letters
 
@@ -118,8 +119,7 @@ class Containment:
         return rows_by_set
 
     def _ngrams(self, text: str) -> list[str]:
-        words = text.split(" ")
-        return [" ".join(words[start : start + self.size]) for start in range(len(words) - self.size + 1)]
+        return [" ".join(ngram) for ngram in word_ngrams(text.split(" "), self.size)]
 
 
 class Fingerprints:

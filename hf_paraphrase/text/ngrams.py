@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,143 @@ from numpy.typing import NDArray
 
 from .tokens import TokenSpans
 
-_NGRAM_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
+_PAIR_MULTIPLIER = np.uint64(0xD6E8FEB86659FD93)
+_SLOT_MULTIPLIER = 0x9E3779B97F4A7C15
+
+
+class SharedNgrams(NamedTuple):
+    """Counts over the n-grams of one order in pairs, each occurrence of an n-gram counting; int64 (pairs,) each.
+
+    Attributes:
+        total1: N-grams of `sentence1`.
+        total2: N-grams of `sentence2`.
+        present1: N-grams of `sentence1` that occur in `sentence2`.
+        present2: N-grams of `sentence2` that occur in `sentence1`.
+        clipped: N-grams of both sides, each counted as often as on the side that has it less often.
+        repeated1: N-grams of `sentence1` that occurred before in it.
+        repeated2: N-grams of `sentence2` that occurred before in it.
+    """
+
+    total1: NDArray[np.int64]
+    total2: NDArray[np.int64]
+    present1: NDArray[np.int64]
+    present2: NDArray[np.int64]
+    clipped: NDArray[np.int64]
+    repeated1: NDArray[np.int64]
+    repeated2: NDArray[np.int64]
+
+
+class _Groups(NamedTuple):
+    """Equal n-grams of one pair; an n-gram that occurs once in its pair is in no group.
+
+    Attributes:
+        pairs: The pair of each group (groups,).
+        words: Whether the first token of each group is a word (groups,).
+        counts1: Occurrences in `sentence1` (groups,).
+        counts2: Occurrences in `sentence2` (groups,).
+        of_tokens: The group of the n-gram that begins at each token, -1 for none (tokens,).
+    """
+
+    pairs: NDArray[np.int64]
+    words: NDArray[np.bool_]
+    counts1: NDArray[np.int64]
+    counts2: NDArray[np.int64]
+    of_tokens: NDArray[np.int64]
+
+
+class PairNgrams:
+    """The n-grams that the two sides of pairs share and repeat, counted without a loop over the pairs.
+
+    An n-gram can only occur twice in a pair if both its shorter n-grams do. So each order looks at the n-grams that
+    are left of the order below, and names them by the groups of these.
+
+    Args:
+        spans: The tokens of the first sentences of all pairs, then of the second ones.
+    """
+
+    def __init__(self, spans: TokenSpans) -> None:
+        self._spans = spans
+        self._num_pairs = len(spans.counts) // 2
+        self._boundary = int(spans.counts[: self._num_pairs].sum())
+        self._sentences = np.repeat(np.arange(2 * self._num_pairs), spans.counts)
+        self._groups: list[_Groups] = []
+        self._shared: dict[int, SharedNgrams] = {}
+
+    def shared(self, order: int) -> SharedNgrams:
+        """Counts the n-grams of all tokens."""
+        while len(self._groups) < order:
+            self._groups.append(self._next_groups())
+        if order not in self._shared:
+            totals = np.maximum(self._spans.counts - (order - 1), 0)
+            groups = self._groups[order - 1]
+            self._shared[order] = self._count(totals, groups.pairs, groups.counts1, groups.counts2)
+        return self._shared[order]
+
+    def shared_words(self) -> SharedNgrams:
+        """Counts the tokens that are words to :attr:`TokenSpans.is_word`."""
+        self.shared(1)
+        totals = np.bincount(self._sentences[self._spans.is_word], minlength=2 * self._num_pairs)
+        groups = self._groups[0]
+        return self._count(
+            totals, *(values[groups.words] for values in (groups.pairs, groups.counts1, groups.counts2))
+        )
+
+    def _next_groups(self) -> _Groups:
+        if not self._groups:
+            starts = np.arange(len(self._sentences))
+            pairs = (self._sentences % max(1, self._num_pairs)).astype(np.uint64)
+            keys = self._spans.numbers + pairs * _PAIR_MULTIPLIER
+        else:
+            below = self._groups[-1]
+            goes_on = (below.of_tokens[:-1] >= 0) & (below.of_tokens[1:] >= 0)
+            if len(self._groups) == 1:
+                goes_on &= self._sentences[:-1] == self._sentences[1:]
+            starts = np.flatnonzero(goes_on)
+            keys = (below.of_tokens[starts] * len(below.pairs) + below.of_tokens[starts + 1]).astype(np.uint64)
+        equal = _first_equal(keys)
+        split = int(np.searchsorted(starts, self._boundary))
+        counts1, counts2 = (np.bincount(part, minlength=len(keys)) for part in (equal[:split], equal[split:]))
+        members = np.flatnonzero(counts1 + counts2 > 1)
+        numbers = np.full(len(keys), -1)
+        numbers[members] = np.arange(len(members))
+        of_tokens = np.full(len(self._sentences), -1)
+        of_tokens[starts] = numbers[equal]
+        firsts = starts[members]
+        pairs_of_groups = self._sentences[firsts] % max(1, self._num_pairs)
+        return _Groups(pairs_of_groups, self._spans.is_word[firsts], counts1[members], counts2[members], of_tokens)
+
+    def _count(
+        self,
+        totals: NDArray[np.int64],
+        pairs: NDArray[np.int64],
+        counts1: NDArray[np.int64],
+        counts2: NDArray[np.int64],
+    ) -> SharedNgrams:
+        def by_pair(values: NDArray[np.int64]) -> NDArray[np.int64]:
+            return np.bincount(pairs, values, self._num_pairs).astype(np.int64)
+
+        return SharedNgrams(
+            totals[: self._num_pairs],
+            totals[self._num_pairs :],
+            by_pair(counts1 * (counts2 > 0)),
+            by_pair(counts2 * (counts1 > 0)),
+            by_pair(np.minimum(counts1, counts2)),
+            by_pair(np.maximum(counts1 - 1, 0)),
+            by_pair(np.maximum(counts2 - 1, 0)),
+        )
+
+
+def number_ngrams(spans: TokenSpans, order: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Numbers the distinct n-grams of sentences: the number and the first token of each occurrence (occurrences,)."""
+    _, words = np.unique(spans.numbers, return_inverse=True)
+    following = np.repeat(spans.first + spans.counts, spans.counts) - np.arange(len(words))
+    starts = np.flatnonzero(following >= order)
+    numbers = np.zeros(len(starts), np.int64)
+    num_words = int(words.max(initial=0)) + 1
+    for offset in range(order):
+        # Renumbered after every word, so that products stay small.
+        _, numbers = np.unique(numbers * num_words + words[starts + offset], return_inverse=True)
+    return numbers, starts
 
 
 def word_ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
@@ -18,89 +155,25 @@ def word_ngrams(words: Sequence[str], order: int) -> list[tuple[str, ...]]:
     return list(zip(*(words[start:] for start in range(order)), strict=False))
 
 
-def hash_ngrams(
-    spans: TokenSpans, order: int = 1, *, shortest: int = 1
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Hashes all n-grams of the tokens of sentences with at least `shortest` characters.
+def _first_equal(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Finds for every key (n,) the place of one key that is equal to it, the same for all equal keys: int64 (n,).
 
-    Returns:
-        A number for each n-gram, the same for equal ones, uint64 (n-grams,), and its sentence, int64 (n-grams,).
+    This is a hash table in arrays: keys are written to slots, those that read back another key go to the next round.
     """
-    numbers, sentences = spans.numbers, np.repeat(np.arange(len(spans.counts)), spans.counts)
-    if shortest > 1:
-        is_long = spans.sizes >= shortest
-        numbers, sentences = numbers[is_long], sentences[is_long]
-    ngrams = numbers
-    for offset in range(1, order):
-        ngrams = ngrams[:-1] * _NGRAM_MULTIPLIER + numbers[offset:]
-    if order > 1:
-        inside = np.flatnonzero(sentences[: len(ngrams)] == sentences[order - 1 :])
-        ngrams, sentences = ngrams[inside], sentences[inside]
-    return ngrams, sentences
-
-
-class SharedNgrams(NamedTuple):
-    """Counts over the n-grams of one order, every occurrence of an n-gram counting for itself; int64 (pairs,) each.
-
-    Attributes:
-        total1: N-grams of `sentence1`.
-        total2: N-grams of `sentence2`.
-        present1: N-grams of `sentence1` that occur in `sentence2`.
-        present2: N-grams of `sentence2` that occur in `sentence1`.
-        clipped: N-grams that both have, each counted as often as the side that has it less often does.
-        repeated1: N-grams of `sentence1` that occurred before in it.
-        repeated2: N-grams of `sentence2` that occurred before in it.
-    """
-
-    total1: np.ndarray
-    total2: np.ndarray
-    present1: np.ndarray
-    present2: np.ndarray
-    clipped: np.ndarray
-    repeated1: np.ndarray
-    repeated2: np.ndarray
-
-
-def shared_ngrams(spans: TokenSpans, order: int = 1, *, shortest: int = 1) -> SharedNgrams:
-    """Counts the n-grams of pairs, those of tokens with at least `shortest` characters.
-
-    Pair, n-gram and side of every n-gram make one integer; sorted, equal n-grams of a pair stand together, and a pass
-    over the groups counts them for all pairs at once.
-
-    Args:
-        spans: The tokens of the first sentences of all pairs, then of the second ones.
-        order: How many tokens an n-gram has, 1 or more.
-        shortest: The fewest characters of a token; shorter ones are left out before n-grams are made.
-    """
-    num_pairs = len(spans.counts) // 2
-    grams, owners = hash_ngrams(spans, order, shortest=shortest)
-    sentences = owners.astype(np.uint64)
-    totals = np.bincount(owners, minlength=2 * num_pairs).reshape(2, num_pairs)
-    side = (sentences >= num_pairs).astype(np.uint64)
-    pairs = sentences - side * np.uint64(num_pairs)
-    # The lowest bit is the side, the highest are the pair; of the n-gram's number as many bits as are left.
-    pair_bits = num_pairs.bit_length()
-    keys = pairs << np.uint64(64 - pair_bits) | grams >> np.uint64(pair_bits + 1) << np.uint64(1) | side
-    keys.sort()
-    grams = keys >> np.uint64(1)
-    edges = np.concatenate([[0], np.flatnonzero(grams[1:] != grams[:-1]) + 1, [len(keys)]])
-    # An n-gram that a pair has once is neither shared nor repeated.
-    groups = np.flatnonzero(np.diff(edges) > 1)
-    begins, ends = edges[groups], edges[groups + 1]
-    seconds = np.concatenate([[0], np.cumsum((keys & np.uint64(1)).view(np.int64))])
-    counts2 = seconds[ends] - seconds[begins]
-    counts1 = ends - begins - counts2
-    group_pairs = (keys[begins] >> np.uint64(64 - pair_bits)).astype(np.int64)
-
-    def by_pair(values: np.ndarray) -> np.ndarray:
-        return np.bincount(group_pairs, values, num_pairs).astype(np.int64)
-
-    return SharedNgrams(
-        totals[0],
-        totals[1],
-        by_pair(counts1 * (counts2 > 0)),
-        by_pair(counts2 * (counts1 > 0)),
-        by_pair(np.minimum(counts1, counts2)),
-        by_pair(np.maximum(counts1 - 1, 0)),
-        by_pair(np.maximum(counts2 - 1, 0)),
-    )
+    equal = np.empty(len(keys), np.int64)
+    bits = max(1, (2 * len(keys)).bit_length())
+    table = np.empty(1 << bits, np.int32 if len(keys) < 1 << 31 else np.int64)
+    places = np.arange(len(keys))
+    for attempt in count():
+        multiplier = np.uint64((_SLOT_MULTIPLIER * (2 * attempt + 1)) & 0xFFFFFFFFFFFFFFFF)
+        own = keys[places] if attempt else keys
+        slots = ((own * multiplier) >> np.uint64(64 - bits)).view(np.int64)
+        table[slots] = places
+        written = table[slots]
+        is_own = keys[written] == own
+        if is_own.all():
+            equal[places] = written
+            break
+        equal[places[is_own]] = written[is_own]
+        places = places[~is_own]
+    return equal

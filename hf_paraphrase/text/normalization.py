@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from .scripts import combining_marks, python_class, re2_class, unspaced_letters
+from .scripts import python_class, re2_class
+from .words import separate_letters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,9 +69,7 @@ def normalize_words(text: str, *, split_unspaced: bool = True) -> str:
     """
     text = normalize_text(unicodedata.normalize("NFKC", text))
     text = _NOT_WORDS.sub(lambda between: " " if between[0].isascii() else _keep_marks(between[0]), text)
-    if split_unspaced and not text.isascii():
-        text = _unspaced_letter().sub(r" \g<0> ", text)
-    return " ".join(text.split())
+    return " ".join((separate_letters(text) if split_unspaced else text).split())
 
 
 def normalize_words_all(texts: pa.Array, *, split_unspaced: bool = True) -> pa.Array:
@@ -105,11 +104,6 @@ def as_string_array(texts: Texts) -> pa.Array:
 @lru_cache(maxsize=4096)
 def _keep_marks(text: str) -> str:
     return "".join(letter if unicodedata.category(letter)[0] == "M" else " " for letter in text)
-
-
-@cache
-def _unspaced_letter() -> re.Pattern[str]:
-    return re.compile(f"[{python_class(unspaced_letters())}][{python_class(combining_marks())}]*")
 
 
 def _apply(texts: pa.Array, function: Callable[[str], str], between: str) -> pa.Array:

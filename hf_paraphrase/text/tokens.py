@@ -10,6 +10,7 @@ import numpy as np
 from .scripts import MARK, SPACE, UNSPACED_LETTER, WORD, character_kinds
 from .words import contraction_endings
 
+SHORTEST_WORD = 3
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 
@@ -32,6 +33,8 @@ class TokenSpans:
         sizes: Characters of each token, int64 (tokens,).
         numbers: A number for each token, uint64 (tokens,): the same for equal tokens of one call. Different tokens
             share one with a probability of about 2⁻⁶⁴.
+        is_word: Whether a token has at least three characters, or is a letter of a script without spaces, bool
+            (tokens,). Shorter tokens are punctuation and articles, which are the same everywhere.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:
@@ -55,7 +58,7 @@ class TokenSpans:
         np.logical_and(word[1:], word[:-1], out=joined[1:-1])
         if codes.dtype != np.uint8:
             joined[:-1] |= (kinds == MARK) & (base == UNSPACED_LETTER)
-        for contracted in contraction_endings(text).finditer(text):
+        for contracted in contraction_endings(int(codes.max(initial=0)) < 0x10000).finditer(text):
             apostrophe, stop = contracted.start(), contracted.end()
             if contracted[1] != "t":
                 joined[apostrophe + 1 : stop] = True
@@ -65,6 +68,7 @@ class TokenSpans:
         self.starts = np.flatnonzero(shown & ~joined[:-1])
         stops = np.flatnonzero(shown & ~joined[1:]) + 1
         self.sizes = stops - self.starts
+        self.is_word = (self.sizes >= SHORTEST_WORD) | (kinds[self.starts] == UNSPACED_LETTER)
         edges = np.searchsorted(self.starts, np.concatenate([[0], np.cumsum(sizes)]))
         self.first, self.counts = edges[:-1], np.diff(edges)
         # Σ c_k·m^{n−s+k} modulo 2⁶⁴ over the characters of each token, from prefix sums. A power of two, so that the

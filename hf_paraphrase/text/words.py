@@ -42,6 +42,11 @@ def word_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _span_pattern().finditer(text)]
 
 
+def separate_letters(text: str) -> str:
+    """Puts spaces around each letter of a script without spaces, its marks included."""
+    return text if text.isascii() else _letter_pattern().sub(r" \g<0> ", text)
+
+
 def count_words(texts: pa.Array) -> NDArray[np.int64]:
     """Counts words: (texts,), int64; a null has none.
 
@@ -62,9 +67,10 @@ def count_words(texts: pa.Array) -> NDArray[np.int64]:
     return pc.add(counts, unspaced.cast(pa.int64())).to_numpy(zero_copy_only=False)
 
 
-def contraction_endings(text: str) -> re.Pattern[str]:
-    """Returns a pattern of the endings of English contractions, from the apostrophe on, for a text."""
-    return _ending_pattern(_is_basic(text))
+@functools.cache
+def contraction_endings(is_basic: bool) -> re.Pattern[str]:
+    """Returns a pattern of the endings of English contractions, for texts below U+10000 or for all."""
+    return re.compile(rf"'(t|{_SUFFIXES})(?!{_classes(is_basic)[0]})")
 
 
 def _is_basic(text: str) -> bool:
@@ -80,15 +86,15 @@ def _classes(is_basic: bool) -> tuple[str, str]:
 
 
 @functools.cache
+def _letter_pattern() -> re.Pattern[str]:
+    return re.compile(_classes(is_basic=False)[1])
+
+
+@functools.cache
 def _token_pattern(is_basic: bool) -> re.Pattern[str]:
     word, letter = _classes(is_basic)
     negation = f"n't(?!{word})"
     return re.compile(rf"{letter}|{negation}|'(?:{_SUFFIXES})(?!{word})|{word}+?(?={negation})|{word}+|[^\w\s]")
-
-
-@functools.cache
-def _ending_pattern(is_basic: bool) -> re.Pattern[str]:
-    return re.compile(rf"'(t|{_SUFFIXES})(?!{_classes(is_basic)[0]})")
 
 
 @functools.cache

@@ -23,6 +23,7 @@ from ..jobs.shards import ShardJob, cut, reports
 from ..messages import log
 from ..settings import recipe, setting
 from ..text.normalization import is_blank, normalize_text
+from ..text.words import separate_letters
 from .bitext import check_languages
 from .bleu import translation_table
 from .search_settings import CandidateSettings, SearchJobSettings, SearchOptions, SearchSettings
@@ -134,7 +135,7 @@ def is_copy(translation: str, source: str) -> bool:
 
 def is_loop(text: str) -> bool:
     """Returns whether a text repeats one to eight words four times in a row."""
-    return _LOOP.search(" ".join(text.casefold().split())) is not None
+    return _LOOP.search(" ".join(separate_letters(text.casefold()).split())) is not None
 
 
 @recipe(BackTranslationSettings)

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.filtering.measuring import add_measures
-from hf_paraphrase.text.words import tokenize
+from hf_paraphrase.text.words import separate_letters, tokenize
 from interleaved import ROUNDS, compare, rate, run_benchmark, write
 
 MEASURES = ["length", "overlap", "bleu", "edit_distance", "repetition"]
@@ -70,7 +70,10 @@ def plain_loop(pairs: list[tuple[str, str]]) -> list[list[float]]:
         row.append(bleu.score)
         row.append(Levenshtein.normalized_distance(first.lower(), second.lower()))
         for tokens in (two, one):
-            for grams in ([token for token in tokens if len(token) >= 3], grams_of(tokens, 3)):
+            for grams in (
+                [token for token in tokens if len(token) >= 3 or separate_letters(token) != token],
+                grams_of(tokens, 3),
+            ):
                 row.append(1 - len(set(grams)) / len(grams) if grams else 0.0)
         rows.append(row)
     return rows

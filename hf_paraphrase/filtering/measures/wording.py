@@ -6,13 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...text.ngrams import shared_ngrams
+from ...text.ngrams import PairNgrams
 from ...text.tokens import TokenSpans
 from ..pair_batch import PairBatch
 from . import Measure
-
-SHORTEST_WORD = 3
-"""Tokens of fewer characters are no words to some measures: punctuation and many articles are the same everywhere."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class Overlap(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes one column (pairs,), float64 from 0 to 1, for each order."""
         shares = []
-        for counts in map(batch.shared, (1, 2, 3)):
+        for counts in map(batch.ngrams.shared, (1, 2, 3)):
             present = np.where(counts.total1 <= counts.total2, counts.present1, counts.present2)
             shares.append(_share(present, np.minimum(counts.total1, counts.total2)))
         return dict(zip(self.columns, shares, strict=True))
@@ -73,7 +70,7 @@ class SentenceBleu(Measure):
         """Computes the column (pairs,), float64."""
         reference, hypothesis = batch.lengths
         logarithm = np.zeros(batch.num_rows)
-        for counts in map(batch.shared, (1, 2, 3, 4)):
+        for counts in map(batch.ngrams.shared, (1, 2, 3, 4)):
             logarithm += np.log((counts.clipped + 1) / (counts.total2 + 1)) / 4
         brevity = np.minimum(0.0, 1.0 - (reference + 1) / np.maximum(hypothesis, 1))
         return {"bleu": np.where(hypothesis > 0, np.exp(brevity + logarithm), 0.0)}
@@ -115,7 +112,7 @@ class Repetition(Measure):
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the four columns (pairs,), float64 from 0 to 1."""
-        words, trigrams = batch.shared(1, SHORTEST_WORD), batch.shared(3)
+        words, trigrams = batch.ngrams.shared_words(), batch.ngrams.shared(3)
         shares = (
             _share(words.repeated2, words.total2),
             _share(trigrams.repeated2, trigrams.total2),
@@ -140,7 +137,7 @@ class SourceCopyRate(Measure):
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
         """Computes the column (pairs,), float64 from 0 to 1."""
         spans = TokenSpans([*map(str.lower, batch.texts("source")), *batch.lowered2])
-        words = shared_ngrams(spans, shortest=SHORTEST_WORD)
+        words = PairNgrams(spans).shared_words()
         return {"copy_rate_source": _share(words.present2, words.total2, otherwise=np.nan)}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...filtering.measures.wording import SHORTEST_WORD
+from ...text.ngrams import number_ngrams
 from ...text.tokens import TokenSpans
 from ...text.words import tokenize
 from ...training.verdicts import Difference, Interval
@@ -68,17 +68,9 @@ def count_ngrams(texts: Sequence[str], order: int) -> NgramOccurrences:
     For repetition only unigrams of at least three characters count, as in the paper, and all n-grams of higher order.
     """
     spans = TokenSpans([text.lower() for text in texts])
-    _, words = np.unique(spans.numbers, return_inverse=True)
-    owner = np.repeat(np.arange(len(texts)), spans.counts)
-    following = np.repeat(spans.first + spans.counts, spans.counts) - np.arange(len(owner))
-    fits = np.flatnonzero(following >= order)
-    numbers = np.zeros(len(fits), np.int64)
-    size = int(words.max(initial=0)) + 1
-    for place in range(order):
-        # Renumbered after every word, so that products stay small.
-        _, numbers = np.unique(numbers * size + words[fits + place], return_inverse=True)
-    owner = owner[fits]
-    counting = spans.sizes[fits] >= SHORTEST_WORD if order == 1 else np.ones(len(fits), bool)
+    numbers, starts = number_ngrams(spans, order)
+    owner = np.repeat(np.arange(len(texts)), spans.counts)[starts]
+    counting = spans.is_word[starts] if order == 1 else np.ones(len(starts), bool)
     kinds = int(numbers.max(initial=0)) + 1
     distinct = np.unique(owner[counting] * kinds + numbers[counting])
     considered = np.bincount(owner[counting], minlength=len(texts))
