@@ -112,6 +112,14 @@ def last_checkpoint(folder: Path) -> Path | None:
     return max(complete)[1] if complete else None
 
 
+def finished_state(checkpoint: str | bool | None) -> TrainerState | None:
+    """Reads the state of a checkpoint after the last update, from which the Trainer would make one more; else None."""
+    if not isinstance(checkpoint, str):
+        return None
+    state = TrainerState.load_from_json(str(Path(checkpoint) / "trainer_state.json"))
+    return state if state.global_step >= state.max_steps > 0 else None
+
+
 def keep_logs(trainer: Trainer, folder: Path) -> None:
     """Makes TensorBoard write to a folder that stays: it would write beside the checkpoints, which are removed."""
     for callback in trainer.callback_handler.callbacks:

@@ -90,7 +90,8 @@ def _summed_rows(rows: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
     begins = torch.ones_like(rows)
     begins[1:] = rows[1:] != rows[:-1]
     numbers = begins.cumsum(0) - 1
-    sums = torch.zeros_like(values).index_add_(0, numbers, values.index_select(0, order))
+    # On CUDA this sorts and is deterministic; `index_add_` adds in any order.
+    sums = torch.zeros_like(values).index_put_((numbers,), values.index_select(0, order), accumulate=True)
     different = torch.zeros_like(rows).scatter_(0, numbers, rows)
     chosen = torch.arange(len(rows), device=rows.device).minimum(numbers[-1:])
     return different.index_select(0, chosen), sums.index_select(0, chosen)

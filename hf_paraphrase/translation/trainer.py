@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -15,12 +14,11 @@ from transformers import (
     Seq2SeqTrainer,
     Seq2SeqTrainingArguments,
     TrainerControl,
-    TrainerState,
 )
 
 from ..messages import log
 from ..training.batches import MaxiBatchSampler
-from ..training.callbacks import EpochOfBatches, LastStep, keep_standard_output
+from ..training.callbacks import EpochOfBatches, LastStep, finished_state, keep_standard_output
 from ..training.devices import take_one_gpu
 from ..training.epoch_trainer import training_batches
 from .beam_search import translate
@@ -90,12 +88,11 @@ class TranslationTrainer(Seq2SeqTrainer):
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; from a checkpoint after the last update, where the Trainer might make one more, loads the best."""
-        if isinstance(resume_from_checkpoint, str):
-            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
-            if state.global_step >= state.max_steps > 0 and state.best_model_checkpoint is not None:
-                self.state = state
-                self._load_best_model()
-                return None
+        state = finished_state(resume_from_checkpoint)
+        if state is not None and state.best_model_checkpoint is not None:
+            self.state = state
+            self._load_best_model()
+            return None
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def get_train_dataloader(self) -> DataLoader[Any]:

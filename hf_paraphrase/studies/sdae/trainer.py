@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel, Trainer, TrainerState
+from transformers import PreTrainedModel, Trainer
 
 from ...encoders.negatives import normalize_rows
-from ...training.callbacks import LastStep
+from ...training.callbacks import LastStep, finished_state
 from ...training.epoch_trainer import EpochTrainer, EpochTrainingArguments
 from .batches import DEV_EPOCH, LengthBatches, SdaeCollator
 
@@ -51,12 +50,11 @@ class SdaeTrainer(EpochTrainer):
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
         """Trains; a checkpoint after the last update is only opened, where the Trainer would make one more."""
-        if isinstance(resume_from_checkpoint, str):
-            state = TrainerState.load_from_json(str(Path(resume_from_checkpoint) / "trainer_state.json"))
-            if state.global_step >= self.args.max_steps:
-                self._load_from_checkpoint(resume_from_checkpoint)
-                self.state = state
-                return None
+        state = finished_state(resume_from_checkpoint)
+        if state is not None:
+            self._load_from_checkpoint(resume_from_checkpoint)
+            self.state = state
+            return None
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
