@@ -28,6 +28,7 @@ RECORDS = ("provenance.json", "source_provenance.json", "skipped_lines.tsv")
 """Files of an artefact that are not data."""
 _READ_HERE = {"parquet": "parquet", "csv": "csv", "json": "jsonl", "text": "text", "arrow": "arrow"}
 _OPTIONS_READ_HERE = {"csv": ("sep", "delimiter", "encoding", "keep_default_na", "na_values"), "text": ("encoding",)}
+_HEAD = re.compile(r"\s*---\n(.*?)\n---", re.DOTALL)
 _SAVED_TO_DISK = ("state.json", "dataset_dict.json")
 
 
@@ -135,9 +136,13 @@ def _own_shards(path: Path) -> Layout | None:
         files.setdefault(match["split"], []).append(file)
     head: dict[str, Any] = {}
     if (path / "README.md").is_file():
+        # The client of the Hub, which `split_card` needs, takes longer to import.
+        import yaml
+
         try:
-            head, _ = split_card((path / "README.md").read_text("utf-8-sig"))
-        except (ValueError, OSError, HfParaphraseError):
+            match = _HEAD.match((path / "README.md").read_text("utf-8-sig"))
+            head = (match and yaml.safe_load(match[1])) or {}
+        except (ValueError, OSError, yaml.YAMLError):
             return None
     for config in head.get("configs") or ():
         listed = config.get("data_files") if isinstance(config, dict) else None

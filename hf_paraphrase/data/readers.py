@@ -29,6 +29,7 @@ BATCH_ROWS = 10_000
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 LINE = "\0line"
 """The name of a column with the line of each row, which readers of CSV and JSON lines have too."""
+_KINDS = {type(None): "null", list: "nested", dict: "nested"}
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -252,7 +253,7 @@ class JsonReader(FileReader):
                 for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
                     values = [value.get(name) for _, value in block]
                     found = kinds.setdefault(name, set())
-                    found.update(map(_kind_of_value, values))
+                    found.update(_kinds_of_values(values))
                     if found - {"null"} == {"nested"}:
                         nested[name] = _merged(nested.get(name), values)
         self._texts = {name for name, found in kinds.items() if "str" in found}
@@ -324,14 +325,12 @@ def _text_of_number(value: Any) -> str | None:
     return None if value is None else json.dumps(value)
 
 
-def _kind_of_value(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, list | dict):
-        return "nested"
-    if isinstance(value, int) and not isinstance(value, bool):
-        return "int" if value in _INT64 else "long"
-    return type(value).__name__
+def _kinds_of_values(values: list[Any]) -> set[str]:
+    types = set(map(type, values))
+    kinds = {_KINDS.get(kind, kind.__name__) for kind in types}
+    if int in types and any(type(value) is int and value not in _INT64 for value in values):
+        kinds.add("long")
+    return kinds
 
 
 def _type_of(kinds: set[str], nested: pa.DataType | None) -> pa.DataType:

@@ -26,6 +26,7 @@ from .text_blocks import DEFAULT_COLUMNS
 from .text_files import LONGEST_RECORD_LINES, Block, LineErrors, all_lines, without_returns
 
 _BLOCK_ROWS = 50_000
+_DECODE = json.JSONDecoder().raw_decode
 _SEPARATOR = re.compile(r"sep=(.)")
 csv.field_size_limit(sys.maxsize)
 
@@ -88,14 +89,15 @@ def json_objects(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Ite
         yield from _objects_of_list("\n".join([first[1], *(text for _, text in lines)]), path, errors)
         return
     for line, text in chain([first] if first else [], lines):
-        if not text.strip():
+        if not (text := text.strip()):
             continue
         try:
-            value = json.loads(text)
-            problem = "something other than {…}"
+            # `json.loads` takes twice as long.
+            value, end = _DECODE(text)
+            problem = "something other than {…}" if end == len(text) else f"text behind it: {text[end:][:40]}"
         except (ValueError, RecursionError) as error:
-            value, problem = None, error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        if isinstance(value, dict):
+            value, end, problem = None, 0, error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+        if isinstance(value, dict) and end == len(text):
             yield line, value
         else:
             errors.handle(f"not a JSON object as expected: {problem}", path, line, "give one object per line")
