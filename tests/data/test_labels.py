@@ -1,0 +1,105 @@
+"""Labels of pairs of every type and spelling mean the same in every command."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from datasets import ClassLabel, Dataset, Features, Value
+
+from hf_paraphrase import SentenceEncoder, filter, prepare_pairs
+from hf_paraphrase.commands import main
+from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.labels import PairLabels, find_label
+from hf_paraphrase.encoders.encoded_pairs import encode_pairs
+from hf_paraphrase.errors import InputError
+
+SIDES = {"sentence1": ["a dog", "a cat", "a cow"], "sentence2": ["one dog", "one house", "one cow"]}
+MEANING = [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ([1, 0, 1], []),
+        ([True, False, True], []),
+        ([1.0, 0.0, 1.0], []),
+        (["1", "0", "1"], []),
+        (["1.0", " 0", "TRUE"], []),
+        (["yes", "no", "Yes"], []),
+        (["paraphrase", "not paraphrase", "paraphrase"], []),
+        (["duplicate", "not_duplicate", "duplicate"], []),
+        (["entailment", "contradiction", "entailment"], []),
+        ([0, 1, 0], ["entailment", "not_entailment"]),
+        ([1, 0, 1], ["not_entailment", "entailment"]),
+        ([0, 2, 0], ["entailment", "neutral", "contradiction"]),
+        ([1, 0, 1], ["not_equivalent", "equivalent"]),
+    ],
+)
+def test_labels_of_all_types_and_class_names_in_either_order_mean_the_same(values, names, tmp_path):
+    assert PairLabels("label", {"label": names}).read(pa.array(values)).to_pylist() == MEANING
+    kind = ClassLabel(names=names) if names else Dataset.from_dict({"label": values}).features["label"]
+    features = Features({**dict.fromkeys(SIDES, Value("string")), "label": kind})
+    rows = Dataset.from_dict({**SIDES, "label": values}, features=features)
+    tokenizer = SentenceEncoder("builtin").tokenizer
+    rows.to_parquet(tmp_path / "rows.parquet")
+    for pairs in (rows, rows.to_iterable_dataset(), tmp_path / "rows.parquet"):
+        encoded = encode_pairs(pairs, tokenizer)
+        assert (len(encoded), encoded.not_paraphrases) == (2, 1)
+    prepared = prepare_pairs(parquet=tmp_path / "rows.parquet", output=tmp_path / "prepared")
+    assert prepared.table()["label"].to_pylist() == MEANING
+
+
+@pytest.mark.parametrize("name", ["label", "labels", "is_duplicate", "paraphrase", "gold_label"])
+def test_prepare_keeps_labels_of_every_layout_and_training_leaves_the_others_out(name, tmp_path):
+    frame = pd.DataFrame(
+        {"question1": SIDES["sentence1"], "question2": SIDES["sentence2"], name: MEANING, "n": [1, 2, 3]}
+    )
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
+    frame.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    frame.to_parquet(tmp_path / "a.parquet")
+    tokenizer = SentenceEncoder("builtin").tokenizer
+    for kind in ("csv", "tsv", "jsonl", "parquet"):
+        file = tmp_path / f"a.{kind}"
+        made = prepare_pairs(**{kind: file}, output=tmp_path / kind, keep_columns=True).table()
+        assert made.drop_columns("n").to_pydict() == {**SIDES, "label": MEANING}
+        assert list(map(int, made["n"].to_pylist())) == [1, 2, 3]
+        assert encode_pairs(file, tokenizer).not_paraphrases == 1
+    assert find_label(["original", "paraphrase"], ["original", "paraphrase"]) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([0, 1, 2], "label 2 of row 3 does not say .*--positive-label"),
+        ([1, None, 0], "row 2 has no label"),
+        (["a", "b", "a"], "label a of row 1 does not say"),
+        ([0.5, 1.0, 0.0], "label 0.5 of row 1 does not say"),
+    ],
+)
+def test_what_says_nothing_of_paraphrases_is_asked_for(labels, message, tmp_path):
+    tokenizer = SentenceEncoder("builtin").tokenizer
+    rows = pa.table({**SIDES, "label": labels})
+    with pytest.raises(InputError, match=message):
+        encode_pairs(rows, tokenizer)
+    if None not in labels:
+        positive = str(labels[0])
+        assert len(encode_pairs(rows, tokenizer, positive_label=positive)) == labels.count(labels[0])
+
+
+def test_pairs_that_are_no_paraphrases_are_never_labelled_anew(tmp_path, capsys):
+    pd.DataFrame({**SIDES, "is_duplicate": MEANING}).to_csv(tmp_path / "a.csv", index=False)
+    words = ["--pairs", str(tmp_path / "a.csv"), "--negatives", "1", "--output", str(tmp_path / "out")]
+    assert main(["filter", *words]) == 2
+    assert "some pairs are no paraphrases by their is_duplicate" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_label_that_is_not_asked_for_is_left_out_with_a_warning(tmp_path, capsys):
+    pd.DataFrame({**SIDES, "label": MEANING}).to_csv(tmp_path / "a.csv", index=False)
+    words = ["--csv", str(tmp_path / "a.csv"), "--columns", "sentence2,sentence1", "--output", str(tmp_path / "out")]
+    assert main(["prepare", "pairs", *words]) == 0
+    assert "the column label is left out, so that all pairs are taken for paraphrases" in capsys.readouterr().err
+    kept = filter(pairs=tmp_path / "out", output=tmp_path / "kept")
+    assert DataFolder(kept).schema().names == ["sentence1", "sentence2"]
