@@ -40,6 +40,13 @@ _HUB_DATASET = re.compile(rf"^{re.escape(_HUB_DATASETS)}([\w.-]+(?:/[\w.-]+)?)/?
 _KEPT_OF_MODELS = ("language", "license", "license_name", "license_link", "datasets", "base_model")
 _PACKAGES = "hf-paraphrase torch transformers datasets tokenizers accelerate sacrebleu sacremoses onnx onnxruntime"
 
+_MEASURING = {
+    "score": ("encoder", "classifier", "language_model", "translation_model"),
+    "deduplicate": ("encoder", "model"),
+    "mine": ("encoder", "model"),
+}
+"""The settings of commands that name models which measure data: their training data are no sources of the output."""
+
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
     """Computes the SHA-256 of a file, or of all files below a folder but hidden ones, cards, records and logs."""
@@ -92,6 +99,8 @@ def write_provenance(
     it is finished.
     """
     kept_out = set(map(str, settings.get("decontaminate") or ()))
+    measuring = {settings[name] for name in _MEASURING.get(command, ()) if settings.get(name)}
+    measuring |= {settings.get("decontaminate_encoder")}
     record = {
         "command": command if command.partition(" ")[0].endswith(".py") else f"hf-paraphrase {command}",
         "settings": dict(settings),
@@ -103,6 +112,7 @@ def write_provenance(
                 "name": repository_name(item) or (as_given(item) if item in INPUT_COPIES else to_path(item).name),
                 "sha256": sha256,
                 **({"kept_out": True} if as_given(item) in kept_out else {}),
+                **({"measures": True} if as_given(item) in measuring else {}),
             }
             for item, sha256 in (inputs or {}).items()
         ],
@@ -179,11 +189,14 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 def described(inputs: list[dict[str, Any]]) -> list[str]:
     """Lays out the `inputs` of a provenance record as the Markdown items of a list."""
-    lines, kept_out = [], []
+    lines, kept_out, measuring = [], [], []
     for item in inputs:
         name = f"`{_shown(item['name'])}`"
         if item.get("kept_out"):
             kept_out.append(name)
+            continue
+        if item.get("measures"):
+            measuring.append(name)
             continue
         facts = [f"`{_shown(item['made_by'])}`"] if "made_by" in item else []
         facts += [
@@ -196,12 +209,14 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
         lines.append(f"{name} ({'; '.join(facts)})" if facts else name)
     if kept_out:
         lines.append(f"decontaminated against {', '.join(kept_out)}")
+    if measuring:
+        lines.append(f"measured with {', '.join(measuring)}")
     return lines
 
 
 def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
     """Lists the datasets of the Hub that the inputs of an artefact are, or are made from, each once."""
-    used = [item for item in inputs if not item.get("kept_out")]
+    used = [item for item in inputs if not item.get("kept_out") and not item.get("measures")]
     found = [_HUB_DATASET.findall(str(item.get("url"))) + item.get("datasets", []) for item in used]
     return list(dict.fromkeys(chain.from_iterable(found)))
 

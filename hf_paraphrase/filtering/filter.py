@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +78,10 @@ def filter(settings: FilterSettings) -> DataFolder:
     makes_random = bool(settings.noise) or settings.negatives is not None
     if sides_of(schema.names) != SIDES and makes_random:
         raise UsageError("--noise and --negatives are for paraphrase pairs, not for bitext", remedy="leave them out")
-    with _artefact(settings, settings.output) as artefact:
+    with ExitStack() as stack:
+        # Both outputs are opened first, so that a folder that cannot be written is refused before the work.
+        explained = stack.enter_context(_artefact(settings, settings.explain)) if settings.explain else None
+        artefact = stack.enter_context(_artefact(settings, settings.output))
         with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
             choice = choose_rows(folder, split, settings, bar.update)
         check_any_left(choice, split, folder)
@@ -108,8 +112,8 @@ def filter(settings: FilterSettings) -> DataFolder:
             rows = write_split(artefact.staging, split, batches, written)
         results = {"rows": rows, **counts, "funnel": choice.funnel, "contamination": choice.contamination}
         artefact.finish(results=results, card=_card(settings, choice, rows, written, counts))
-    if settings.explain is not None:
-        _write_removed(settings, settings.explain, folder, choice)
+        if explained is not None:
+            _write_removed(settings, explained, folder, choice)
     log(funnel_table(choice.funnel).rstrip())
     for name, count in sorted(choice.contamination.items()):
         log(f"left out because a sentence is in {name}: {count:,}")
@@ -126,7 +130,7 @@ def _artefact(settings: FilterSettings, output: str) -> Artefact:
     return Artefact(output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite)
 
 
-def _write_removed(settings: FilterSettings, output: str, folder: DataFolder, choice: Choice) -> None:
+def _write_removed(settings: FilterSettings, artefact: Artefact, folder: DataFolder, choice: Choice) -> None:
     """Writes the pairs that were left out, each with the step that removed it."""
     steps = np.array(list(choice.funnel), dtype=object)[choice.passed[~choice.kept]]
 
@@ -138,11 +142,10 @@ def _write_removed(settings: FilterSettings, output: str, folder: DataFolder, ch
             yield with_column(pa.Table.from_batches([batch]), _REMOVED_BY, reasons)
 
     schema = with_column(folder.schema(settings.split).empty_table(), _REMOVED_BY, pa.array([], pa.string())).schema
-    with _artefact(settings, output) as artefact:
-        rows = write_split(artefact.staging, settings.split, removed(), schema)
-        card = _card(settings, choice, rows, schema, {"negatives": 0}, "left out")
-        artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
-    log(f"{rows:,} removed pairs saved to {output}; the column {_REMOVED_BY} names the step")
+    rows = write_split(artefact.staging, settings.split, removed(), schema)
+    card = _card(settings, choice, rows, schema, {"negatives": 0}, "left out")
+    artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
+    log(f"{rows:,} removed pairs saved to {settings.explain}; the column {_REMOVED_BY} names the step")
 
 
 def _card(

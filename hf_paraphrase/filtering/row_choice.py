@@ -36,7 +36,8 @@ class FilterSteps(DecontaminationSettings):
         "remove pairs whose sides differ only in case, white space and invisible characters", False
     )
     keep: list[str] = setting(
-        "comparisons of a column with numbers, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' 'rank==0', or "
+        "comparisons of a column with numbers or text, in quotes, e.g. 'overlap_1<=0.7' '5<=length<=30' "
+        "'language=en' 'domain in news,law', or "
         f"selections by their names ({', '.join(SELECTIONS)}); all must hold; {', '.join(_ON_DEMAND)} are computed "
         "if they are not columns yet; score adds those that need a model, such as perplexity",
         [],

@@ -7,11 +7,14 @@ empty one where one is missing. It returns which rows are kept, bool (rows,).
 The grammar of comparisons, with white space allowed between their parts:
 
     comparison = column operator number | number operator column | number operator column operator number
-    operator   = "<=" | "<" | ">=" | ">" | "==" | "!="
+                 | column equality text | column ["not"] "in" text {"," text}
+    operator   = "<=" | "<" | ">=" | ">" | equality
+    equality   = "==" | "=" | "!="
     column     = a letter or "_", then letters, digits and "_"
     number     = a decimal number, with sign and exponent if need be
 
-With two numbers both comparisons hold, as in Python (`1<x<=2`). Several selections are and-ed. A missing value or NaN
+With two numbers both comparisons hold, as in Python (`1<x<=2`). Text may stand in quotes; a column of text is compared
+with what is written (`language=en`, `domain in news,law`). Several selections are and-ed. A missing value or NaN
 satisfies no comparison, `!=` included.
 """
 
@@ -25,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..data.schema import COMPARISONS, is_number, is_text
 from ..errors import UsageError, choice_of
@@ -35,13 +39,19 @@ from .measuring import measurable_columns, measures_of
 from .pair_batch import SIDES, numeric_column, sides_of
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_OPERATOR = r"<=|>=|==|!=|<|>"
+_OPERATOR = r"<=|>=|==|!=|=|<|>"
 _SELECTION = re.compile(
     rf"\s*(?:(?P<left>{_NUMBER})\s*(?P<left_operator>{_OPERATOR})\s*)?"
     r"(?P<column>[^\W\d]\w*)"
     rf"(?:\s*(?P<right_operator>{_OPERATOR})\s*(?P<right>{_NUMBER}))?\s*",
     re.ASCII,
 )
+_TEXT_SELECTION = re.compile(
+    r"\s*(?P<column>(?a:[^\W\d]\w*))(?:\s*(?P<operator>==|!=|=)|\s+(?P<not>not\s+)?in\s)\s*"
+    r"(?P<texts>(?:\"[^\"]*\"|'[^']*'|[^<>=!])+)",
+    re.DOTALL,
+)
+_QUOTED = re.compile(r"""(['"])(.*)\1""", re.DOTALL)
 _MIRROR = str.maketrans("<>", "><")
 
 
@@ -59,22 +69,38 @@ class Selection:
         text: What the user wrote.
         columns: The columns it uses.
         conditions: Of a comparison one or two pairs of operator and number, the column's value standing on the left.
+        texts: What a column of text is compared with; None where only numbers can be.
+        negated: Whether the texts are those that a kept row must not have.
         function: Called with the columns; tells which rows are kept, bool (rows,).
     """
 
     text: str
     columns: tuple[str, ...]
     conditions: tuple[tuple[str, float], ...] = ()
+    texts: tuple[str, ...] | None = None
+    negated: bool = False
     function: Callable[..., Any] | None = None
 
+    @property
+    def numbers(self) -> list[float] | None:
+        """The numbers that a column is compared with; None where one of the texts is not a number."""
+        texts = self.texts or ()
+        return [float(text) for text in texts] if all(re.fullmatch(_NUMBER, text) for text in texts) else None
+
     def mask(self, *columns: Any) -> np.ndarray:
-        """Returns which rows are kept, given its columns: bool (rows,); NaN satisfies no comparison."""
-        if self.function is None:
-            kept = ~np.isnan(columns[0])
-            for name, number in self.conditions:
-                kept &= COMPARISONS[name](columns[0], number)
-            return np.asarray(kept)
-        return np.asarray(self.function(*columns))
+        """Returns which rows are kept, given its columns: bool (rows,); a missing value satisfies no comparison."""
+        if self.function is not None:
+            return np.asarray(self.function(*columns))
+        (values,) = columns
+        if isinstance(values, pa.ChunkedArray):
+            is_equal = pc.is_in(values, value_set=pa.array(self.texts or (), values.type)).to_numpy()
+            return np.asarray((is_equal != self.negated) & values.is_valid().to_numpy())
+        kept = ~np.isnan(values)
+        for name, number in self.conditions:
+            kept &= COMPARISONS[name](values, number)
+        if not self.conditions:
+            kept &= np.isin(values, self.numbers or []) != self.negated
+        return np.asarray(kept)
 
 
 def parse_selection(text: str) -> Selection:
@@ -84,14 +110,26 @@ def parse_selection(text: str) -> Selection:
         return named_selection(name)
     match = _SELECTION.fullmatch(text)
     if match is None or (match["left"] is None and match["right"] is None):
-        remedy = "write for example overlap_1<=0.7 or 5<=length<=30, in quotes, or a name: " + ", ".join(SELECTIONS)
-        raise UsageError(f"--keep: cannot parse `{text}`", remedy=remedy)
+        return _parse_text_selection(text)
     conditions = []
     if match["left"] is not None:
         conditions.append((match["left_operator"].translate(_MIRROR), float(match["left"])))
     if match["right"] is not None:
         conditions.append((match["right_operator"], float(match["right"])))
-    return Selection(name, (match["column"],), tuple(conditions))
+    operator = match["right_operator"] if match["left"] is None else None
+    texts = (match["right"],) if operator in ("=", "==", "!=") else None
+    return Selection(name, (match["column"],), tuple(conditions), texts, operator == "!=")
+
+
+def _parse_text_selection(text: str) -> Selection:
+    match = _TEXT_SELECTION.fullmatch(text)
+    if match is None:
+        remedy = "write for example overlap_1<=0.7, 5<=length<=30 or 'language in en,fr', in quotes, or a "
+        raise UsageError(f"--keep: cannot parse `{text}`", remedy=f"{remedy}name: {', '.join(SELECTIONS)}")
+    texts = [match["texts"]] if match["operator"] else match["texts"].split(",")
+    stripped = (_QUOTED.sub(r"\2", part.strip()) for part in texts)
+    negated = match["operator"] == "!=" or match["not"] is not None
+    return Selection(text.strip(), (match["column"],), texts=tuple(stripped), negated=negated)
 
 
 def named_selection(name: str, text: str | None = None) -> Selection:
@@ -101,9 +139,17 @@ def named_selection(name: str, text: str | None = None) -> Selection:
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Checks that every selection uses columns that exist or can be measured, comparisons at numbers."""
+    """Checks that every selection uses columns that exist or can be measured, and compares like with like."""
+    sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
     for selection in selections:
-        check_columns(selection.columns, schema, f"--keep `{selection.text}`", numbers=selection.function is None)
+        wanted_by = f"--keep `{selection.text}`"
+        only_numbers = selection.function is None and selection.texts is None
+        check_columns(selection.columns, schema, wanted_by, numbers=only_numbers)
+        column = sides.get(selection.columns[0], selection.columns[0])
+        is_of_texts = column in schema.names and is_text(schema.field(column).type)
+        if selection.function is None and not is_of_texts and selection.numbers is None:
+            problem = f"{wanted_by}: the column {column} holds numbers, not text"
+            raise UsageError(problem, remedy="compare it with numbers")
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
@@ -125,7 +171,10 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
     """Returns which rows of a table satisfy a selection: bool (rows,)."""
     sides = dict(zip(SIDES, sides_of(table.schema.names), strict=True))
-    return selection.mask(*(_values(table, sides.get(column, column)) for column in selection.columns))
+    columns = [sides.get(column, column) for column in selection.columns]
+    if selection.function is None and is_text(table.schema.field(columns[0]).type):
+        return selection.mask(table.column(columns[0]).cast(pa.string()))
+    return selection.mask(*(_values(table, column) for column in columns))
 
 
 def _values(table: pa.Table, column: str) -> np.ndarray | list[str]:

@@ -155,3 +155,20 @@ def test_a_folder_without_rows_is_an_error_and_leaves_nothing_behind(tmp_path, c
     words = [verb, "--pairs", tmp_path / "pairs", "--output", tmp_path / "out"]
     assert run(*words, *(["--dev-data", tmp_path / "dev"] if verb == "tune" else [])) == 2
     assert "no pairs" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_explain_that_exists_is_refused_before_the_output_is_written(pairs, tmp_path, capsys):
+    (tmp_path / "removed").mkdir()
+    (tmp_path / "removed" / "mine.txt").write_text("mine")
+    paths = ["--pairs", str(pairs), "--output", str(tmp_path / "kept"), "--explain", str(tmp_path / "removed")]
+    assert run("filter", *paths, "--keep", "length>3") == 2
+    assert "removed" in capsys.readouterr().err and not (tmp_path / "kept").exists()
+
+
+def test_the_training_data_of_an_encoder_that_measures_are_no_sources_of_the_pairs(pairs, tmp_path):
+    assert run("score", "--pairs", pairs, "--output", tmp_path / "scored", "--encoder") == 0
+    run("filter", "--pairs", tmp_path / "scored", "--output", tmp_path / "kept", "--keep", "similarity>-2")
+    for name in ("scored", "kept"):
+        card = (tmp_path / name / "README.md").read_text()
+        assert "source_datasets" not in card, card
+    assert "measured with `builtin`" in (tmp_path / "scored" / "README.md").read_text()

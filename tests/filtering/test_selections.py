@@ -41,12 +41,27 @@ def test_a_chain_means_what_python_means(low, high, names):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "length", "length<", "x<y", "x=3", "x<=0x10", "x<nan", "a.b<1",
-     "x<1,y<2", "1<x<2<3"],
+    ["", "length", "length<", "x<y", "x<=0x10", "x<nan", "a.b<1",
+     "x<1,y<2", "1<x<2<3", "x=", "x in", "in a,b", "x=<3", "x==1==2"],
 )  # fmt: skip
 def test_what_is_not_in_the_grammar_is_refused(text):
     with pytest.raises(UsageError, match="--keep"):
         parse_selection(text)
+
+
+def test_columns_of_text_are_compared_with_text_and_missing_ones_are_never_kept():
+    table = pa.table({"language": ["en", "fr", None, "007"], "rank": [0, 1, 2, 7]})
+    kept = {
+        "language=en": [0], "language == 'en'": [0], "language!=en": [1, 3], "language in en, fr": [0, 1],
+        "language not in en": [1, 3], "language==007": [3], "rank in 0,7": [0, 3], "rank not in 0": [1, 2, 3],
+        "rank=7": [3], "language=7": [],
+    }  # fmt: skip
+    for text, rows in kept.items():
+        check_selections([parse_selection(text)], table.schema)
+        assert np.flatnonzero(apply_selection(parse_selection(text), table)).tolist() == rows, text
+    for text, problem in {"rank=en": "holds numbers, not text", "language<3": "not numbers"}.items():
+        with pytest.raises(UsageError, match=problem):
+            check_selections([parse_selection(text)], table.schema)
 
 
 def test_integers_and_truth_values_are_numbers_and_missing_ones_are_never_kept_not_even_by_unequal():
