@@ -341,6 +341,7 @@ def deduplicate_files(
     subset: str | None = None,
     batch_size: int = 256,
     overwrite: bool = False,
+    force: bool = False,
 ) -> DataFolder:
     """Leaves out the rows of files, or of a folder or a name on the Hub, that say the same as earlier ones."""
 

@@ -31,11 +31,14 @@ from .duplicates import Duplicates, find_duplicates
 if TYPE_CHECKING:
     import datasets
 
+    from ..encoders.sentence_encoder import SentenceEncoder
+
 REMOVED = "removed"
 _ADDED = ("representative", "representative_row", "similarity", "representative_in")
 """The columns that removed rows get in addition, the last one where rows are compared with others."""
 _BAR = 0.01
 _EXAMPLES = 5
+_CHECKED_TEXTS, _FEW_TEXTS = 2000, 10
 
 
 @dataclass(kw_only=True)
@@ -77,6 +80,7 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
     subset: str | None = setting("configuration of a dataset on the Hub", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False)
+    force: bool = setting("also compare texts in a language that the encoder does not read", False)
 
     def check(self) -> None:
         """Checks that the settings are valid."""
@@ -138,6 +142,15 @@ def _as_dataset(rows: Any) -> Any:
         raise UsageError(str(error), remedy="give a datasets.Dataset or a list of strings") from error
 
 
+def _check_languages(encoder: SentenceEncoder, texts: pa.ChunkedArray, name: str) -> None:
+    """Refuse texts that the encoder does not read: it would take different ones for the same."""
+    rows = np.linspace(0, max(len(texts) - 1, 0), min(_CHECKED_TEXTS, len(texts))).astype(np.int64)
+    found = encoder.find_unreadable_texts([text for text in texts.take(pa.array(rows)).to_pylist() if text])
+    # Of a few texts the encoder warns.
+    if found.are_many and len(texts) >= _FEW_TEXTS:
+        raise UsageError(str(found), path=name, remedy="give another --encoder, or compare them with --force")
+
+
 class _Work:
     """The rows, their texts, and which of them are duplicates."""
 
@@ -155,6 +168,8 @@ class _Work:
             if name in self.rows.columns:
                 raise InputError(f"the column {name} exists already", path=names[0], remedy="rename it")
         encoder = SentenceEncoder.from_pretrained(settings.encoder, device=settings.device)
+        if not settings.force:
+            _check_languages(encoder, self.texts[0], names[0])
         total = sum(map(len, self.texts))
         with tqdm(desc="compare", total=total, unit=" texts", unit_scale=True, disable=None) as bar:
             self.found: Duplicates = find_duplicates(

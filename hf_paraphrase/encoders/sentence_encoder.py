@@ -32,6 +32,7 @@ from .backends.opening import is_third_party, open_backend
 from .backends.padded_batches import with_progress_bar
 from .backends.sentence_transformers_files import check_module_types, optional_json, read_options
 from .backends.static_table import StaticTable
+from .language_coverage import LanguageCoverage, UnreadableTexts
 from .similarities import SIMILARITIES, to_vectors
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ class SentenceEncoder:
             ]:
                 raise UsageError(f"{', '.join(given)} cannot be given with a model object", remedy="give a folder")
             opened = _backend_of(model, tokenizer, processing)
+        self._languages = LanguageCoverage(self.folder)
         self.backend: Backend = opened if device is None else opened.to(device)
         self.prompts = {**saved.get("prompts", {}), **(prompts or {})}
         self.default_prompt_name = default_prompt_name or saved.get("default_prompt_name")
@@ -450,6 +452,7 @@ class SentenceEncoder:
         With `needs_known_words` every text without a known word embeds to zeros, also by a transformer.
         """
         check_counts(batch_size=batch_size)
+        self._check_languages(texts)
         vectors = np.zeros((len(texts), truncate_dim or self.dimension), np.float32)
         steps = self.backend.embed(
             texts,
@@ -495,6 +498,16 @@ class SentenceEncoder:
     def prepare(self, texts: Any) -> list[str]:
         """Return one text or several as a list, in which a text of invisible characters is empty."""
         return BatchTokenizer(self.processing).prepare(list(texts) if isinstance(texts, Iterator) else texts)
+
+    def find_unreadable_texts(self, texts: Texts) -> UnreadableTexts:
+        """Count texts in a script that the card of the encoder does not list, or of mostly unknown words."""
+        return self._languages.find_unreadable(self.backend, self.prepare(texts))
+
+    def _check_languages(self, texts: list[str]) -> None:
+        """Warn once if many texts are in a language that the encoder does not read."""
+        if not self._languages.has_warned and (found := self._languages.check(self.backend, texts)) and found.are_many:
+            self._languages.has_warned = True
+            _LOGGER.warning("%s. Use an encoder of that language, such as multilingual", found)
 
     def _finish(self, size: int, normalize: bool) -> Finish:
         """Return the function that truncates and normalizes embeddings."""

@@ -1,0 +1,128 @@
+"""Finds texts in a language that an encoder cannot read: of a script that its card does not list, or unknown words.
+
+An encoder embeds such texts by what is left of them, such as digits and punctuation, so that they look alike.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .backends.base import Backend, TokenBackend
+
+MAX_SHARE = 0.1
+"""The fraction of unreadable texts above which the user is warned."""
+_SAMPLE, _TEXTS = 64, 4096
+_SCRIPTS = {
+    "CYRILLIC": "ab av ba be bg ce cv kk ky mk mn ru sr tg tt uk",
+    "ARABIC": "ar ckb fa ps sd ug ur",
+    "HEBREW": "he yi",
+    "GREEK": "el",
+    "DEVANAGARI": "hi mr ne sa",
+    "BENGALI": "as bn",
+    "CJK": "ja zh yue",
+    "HIRAGANA": "ja",
+    "KATAKANA": "ja",
+    "HANGUL": "ko",
+    "THAI": "th",
+    "GEORGIAN": "ka",
+    "ARMENIAN": "hy",
+    "TAMIL": "ta",
+    "TELUGU": "te",
+    "KANNADA": "kn",
+    "MALAYALAM": "ml",
+    "GUJARATI": "gu",
+    "GURMUKHI": "pa",
+    "SINHALA": "si",
+    "KHMER": "km",
+    "LAO": "lo",
+    "MYANMAR": "my",
+    "ETHIOPIC": "am ti",
+    "TIBETAN": "bo dz",
+}
+"""The languages of each script besides Latin, which stands for all others."""
+_SCRIPTS_OF = {
+    code: {script for script, codes in _SCRIPTS.items() if code in codes.split()}
+    for code in " ".join(_SCRIPTS.values()).split()
+}
+
+
+@dataclass
+class UnreadableTexts:
+    """How many of some texts an encoder cannot read."""
+
+    num_texts: int
+    num_unreadable: int
+    example: str
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the user should know."""
+        return self.num_unreadable > MAX_SHARE * self.num_texts
+
+    def __str__(self) -> str:
+        share = self.num_unreadable / max(self.num_texts, 1)
+        return (
+            f"the encoder does not read the language of {share:.0%} of the texts, such as `{self.example[:60]}`: "
+            "their embeddings mean little"
+        )
+
+
+class LanguageCoverage:
+    """Checks a sample of the texts that an encoder is given."""
+
+    def __init__(self, folder: Path | None) -> None:
+        languages = [] if folder is None else read_card_languages(folder)
+        self.scripts: set[str] = set()
+        for language in languages:
+            self.scripts |= _SCRIPTS_OF.get(language, {"LATIN"})
+        self.num_checked, self.has_warned = 0, False
+
+    def check(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts | None:
+        """Return what is unreadable among a sample of texts; None once enough texts were checked."""
+        if self.num_checked >= _TEXTS or not len(texts):
+            return None
+        sample = [text for text in texts[:: -(-len(texts) // _SAMPLE)] if text]
+        self.num_checked += len(sample)
+        return self.find_unreadable(backend, sample)
+
+    def find_unreadable(self, backend: Backend, texts: Sequence[str]) -> UnreadableTexts:
+        """Count the texts of a script that the card does not list, and those of mostly unknown tokens."""
+        is_unreadable = np.array([self._has_other_script(text) for text in texts], np.bool_)
+        if isinstance(backend, TokenBackend) and texts:
+            _, unknown_id = backend.known_words()
+            if unknown_id is not None:
+                tokenizer = backend.batch_tokenizer
+                num_truncated = tokenizer.num_truncated
+                ids, offsets = backend.token_ids(list(texts))
+                tokenizer.num_truncated = num_truncated
+                unknown = np.concatenate([[0], (ids == unknown_id).cumsum()])[offsets]
+                is_unreadable |= 2 * np.diff(unknown) > np.diff(offsets)
+        rows = np.flatnonzero(is_unreadable)
+        return UnreadableTexts(len(texts), len(rows), texts[rows[0]] if len(rows) else "")
+
+    def _has_other_script(self, text: str) -> bool:
+        if not self.scripts:
+            return False
+        if text.isascii():
+            return "LATIN" not in self.scripts and any(map(str.isalpha, text))
+        letters = Counter(unicodedata.name(letter, "").split(" ")[0] for letter in text[:200] if letter.isalpha())
+        # Full-width and other compatibility letters are counted by their own names, and are rare.
+        return bool(letters) and letters.most_common(1)[0][0] not in self.scripts
+
+
+def read_card_languages(folder: Path) -> list[str]:
+    """Read the languages at the top of the card of a folder, as codes of two or three letters."""
+    path = folder / "README.md"
+    if not path.is_file():
+        return []
+    head = re.match(r"---\n(.*?)\n---", path.read_text(encoding="utf-8", errors="replace"), re.DOTALL)
+    entry = re.search(r"^language:[ \t]*(.*(?:\n[ \t]*-[ \t].*)*)", head[1] if head else "", re.MULTILINE)
+    codes = re.findall(r"[A-Za-z]{2,}(?:-[A-Za-z]+)*", entry[1] if entry else "")
+    return [code.partition("-")[0].lower() for code in codes]

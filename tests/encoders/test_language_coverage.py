@@ -1,0 +1,65 @@
+"""Texts in a language that an encoder does not read are reported once, and deduplicate refuses them."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from tiny_encoders import write_average
+
+from hf_paraphrase import SentenceEncoder, deduplicate, deduplicate_files
+from hf_paraphrase.encoders.language_coverage import read_card_languages
+from hf_paraphrase.errors import UsageError
+
+ARABIC = [
+    f"\u0645\u0631\u062d\u0628\u0627 \u0628\u0627\u0644\u0639\u0627\u0644\u0645 {number}" for number in range(20)
+]
+
+
+def warnings_of(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+def test_a_script_that_the_card_does_not_list_is_reported_once(caplog):
+    encoder = SentenceEncoder()
+    encoder.encode(["A doctor bought a car."] * 19 + ARABIC[:1])
+    assert warnings_of(caplog) == []
+    encoder.similarity(ARABIC[:4], ["A doctor bought a car."])
+    encoder.encode(ARABIC)
+    (warning,) = warnings_of(caplog)
+    assert "the language of 100% of the texts, such as" in warning and ARABIC[0] in warning
+    SentenceEncoder("multilingual").encode(
+        ["\u043f\u0440\u0438\u0432\u0435\u0442 \u043c\u0438\u0440", "Guten Tag", "cat"]
+    )
+    assert len(warnings_of(caplog)) == 1
+
+
+def test_mostly_unknown_words_are_reported_without_a_card(tmp_path, caplog):
+    encoder = SentenceEncoder(write_average(tmp_path / "avg"))
+    encoder.encode(["w1 w2 w3"] * 9)
+    assert warnings_of(caplog) == []
+    encoder.encode(["w1 x y z", "w1 w2"])
+    assert "50% of the texts, such as `w1 x y z`" in warnings_of(caplog)[0]
+
+
+def test_deduplicate_refuses_what_the_encoder_does_not_read(tmp_path):
+    (tmp_path / "texts.txt").write_text("\n".join(ARABIC))
+    with pytest.raises(UsageError, match=r"100% of the texts, .*--force"):
+        deduplicate_files(input=[str(tmp_path / "texts.txt")], output=str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+    deduplicate_files(input=[str(tmp_path / "texts.txt")], output=str(tmp_path / "out"), force=True)
+    assert len(deduplicate(["A doctor bought a car.", "a doctor bought a car."])) == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "languages"),
+    [
+        ("language: ru", ["ru"]),
+        ("language:\n- en\n- zh-Hans", ["en", "zh"]),
+        ("license: mit", []),
+        ("language: [de, fr]", ["de", "fr"]),
+    ],
+)
+def test_languages_of_a_card_are_read_without_yaml(tmp_path, head, languages):
+    (tmp_path / "README.md").write_text(f"---\n{head}\ntags:\n- x\n---\n# language: none\n")
+    assert read_card_languages(tmp_path) == languages
