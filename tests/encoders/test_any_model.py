@@ -117,7 +117,7 @@ def test_queries_and_documents_have_their_prompts_also_in_searches(bert, tmp_pat
     (found,) = SearchIndex(tmp_path / "index", encoder).search("a mat")
     np.testing.assert_allclose([hit.score for hit in found], np.sort(cosines)[::-1], atol=1e-5)
     (scorer,) = scorers(str(tmp_path / "st"), device="cpu", batch_size=8)
-    data = RetrievalSet("", "", dict(enumerate(corpus)), {"q": "a mat"}, {}, ())
+    data = RetrievalSet("", "", dict(enumerate(corpus)), {"q": "a mat"}, {"q": {}}, ())
     assert rank_by_vectors(scorer, data) == [np.argsort(-cosines).tolist()]
 
 
