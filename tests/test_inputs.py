@@ -188,17 +188,6 @@ def test_a_subset_is_named_behind_the_dataset_and_a_local_folder_comes_first(cac
     assert DataFolder("owner/pairs").count() == 2
 
 
-def test_two_processes_may_open_a_dataset_for_the_first_time_at_once(cache, monkeypatch):
-    cached_dataset(cache, "owner/pairs", HUB_ROWS)
-
-    def late(path, target, rename=Path.rename):
-        shutil.copytree(path, target)  # as the other one does just before
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", late)
-    assert DataFolder("owner/pairs").count() == 12
-
-
 def test_a_name_on_the_hub_without_a_network_is_one_line(cache, capsys):
     assert main(["score", "--pairs", "owner/missing", "--output", "made"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -252,12 +241,3 @@ def test_copies_that_a_killed_process_left_are_removed_by_the_next_one(pipe, tem
         assert read_twice(text=[pipe("text")])[0] == [b"text"]
         assert not left.exists() and used.exists()
     shutil.rmtree(used)
-
-
-def test_rows_of_a_folder_with_a_card_are_those_that_its_files_hold_now(cache):
-    Path("set").mkdir()
-    Path("set/README.md").write_text("---\nconfigs:\n- config_name: default\n  data_files: train.jsonl\n---\n")
-    for number, text in enumerate(["a", "c"], start=1):
-        Path("set/train.jsonl").write_text(json.dumps({"sentence1": text, "sentence2": "b"}))
-        os.utime("set/train.jsonl", ns=(number, number))
-        assert DataFolder("set").table()["sentence1"].to_pylist() == [text]

@@ -26,7 +26,7 @@ ORDER = {"train": 0, "validation": 1, "test": 2}
 """The order of the splits of a folder; others follow by name."""
 RECORDS = ("provenance.json", "source_provenance.json", "skipped_lines.tsv")
 """Files of an artefact that are not data."""
-_READ_HERE = {"parquet": "parquet", "csv": "csv", "json": "jsonl", "text": "text", "arrow": "arrow"}
+_READ_HERE = {"parquet": "parquet", "csv": "csv", "json": "jsonl", "text": "text"}
 _OPTIONS_READ_HERE = {"csv": ("sep", "delimiter", "encoding", "keep_default_na", "na_values"), "text": ("encoding",)}
 _HEAD = re.compile(r"\s*---\n(.*?)\n---", re.DOTALL)
 _SAVED_TO_DISK = ("state.json", "dataset_dict.json")
@@ -38,7 +38,7 @@ class Layout:
 
     Attributes:
         files: For each split its files; a split `NAME.SPLIT` belongs to the configuration NAME of a card.
-        kind: The format of the files: `parquet`, `csv`, `jsonl`, `text` or `arrow`.
+        kind: The format of the files: `parquet`, `csv`, `jsonl` or `text`.
         options: What the card says about the format: `delimiter` and `encoding`.
         objects: For each split the `Dataset` or another object that has its rows, where there are no files to read.
         class_names: The names of the classes of columns, as the card states them.
@@ -74,7 +74,8 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
     if isinstance(path, FsspecPath):
         return _remote_layout(path)
     if path.is_file():
-        return Layout({"train": [path]}, kind_of_rows(path) or "text")
+        kind = kind_of_rows(path) or "text"
+        return Layout({"train": [path]}, kind) if kind != "arrow" else _arrow_layout(path)
     if path.is_dir():
         return _folder_layout(path, subset)
     repository = repository_of(source)
@@ -83,6 +84,14 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
         raise InputError("no such file or data folder", path=source, remedy=remedy)
     with name_load_errors(source):
         return _resolved_layout(repository[0], subset or repository[1] or None)
+
+
+def _arrow_layout(path: Path) -> Layout:
+    import datasets
+
+    with name_load_errors(path):
+        rows = datasets.load_dataset("arrow", data_files=str(path), streaming=True)
+    return Layout(objects=dict(rows))
 
 
 def files_layout(files: Sequence[str | os.PathLike[str]]) -> Layout:

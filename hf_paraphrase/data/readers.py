@@ -1,6 +1,6 @@
 """Read files as Arrow batches whose values keep the type that they have in the file.
 
-Parquet and Arrow files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has
+Parquet files have types. Columns of CSV are text, with null for an empty field. A column of JSON lines has
 the type of its values: text stays text, a date is text, and whole numbers that no integer type holds become text.
 """
 
@@ -21,7 +21,6 @@ from ..artefacts.fsspec_path import FsspecPath
 from ..errors import InputError
 from ..messages import sanitize_line
 from .records import csv_records, json_objects, require_once
-from .schema import plain_type
 from .text_blocks import LineErrors, StrictLines
 from .text_files import FLOAT, all_lines, read_lines
 
@@ -127,24 +126,6 @@ class ParquetReader(FileReader):
         except (pa.ArrowException, ValueError) as error:
             problem = f"a column has another type than in {self.files[0]}: {error}"
             raise InputError(problem, path=file, remedy="write both files with the same types") from error
-
-
-class ArrowReader(FileReader):
-    """Reads Arrow files and streams."""
-
-    def read_schema(self) -> pa.Schema:
-        """Return the schema of the first file."""
-        with _open_arrow(self.files[0]) as reader:
-            return reader.schema
-
-    def read(self, file: Any, columns: Sequence[str], batch_size: int) -> Iterator[pa.RecordBatch]:
-        """Stream columns of one file."""
-        with _open_arrow(file) as reader:
-            streams = isinstance(reader, pa.RecordBatchStreamReader)
-            batches = iter(reader) if streams else map(reader.get_batch, range(reader.num_record_batches))
-            for batch in batches:
-                for begin in range(0, batch.num_rows, batch_size):
-                    yield batch.select(list(columns)).slice(begin, batch_size)
 
 
 class TextReader(FileReader):
@@ -305,7 +286,6 @@ READERS: dict[str, Callable[..., FileReader]] = {
     "csv": CsvReader,
     "jsonl": JsonReader,
     "text": TextReader,
-    "arrow": ArrowReader,
 }
 """What reads the files of each format."""
 
@@ -377,23 +357,12 @@ def parquet_batches(path: Any, **options: Any) -> Iterator[pa.RecordBatch]:
 
 
 @contextmanager
-def _open_arrow(path: Any) -> Iterator[Any]:
-    with name_damage(path, "Arrow"), pa.memory_map(str(Path(path))) as source:
-        try:
-            reader: Any = pa.ipc.open_file(source)
-        except pa.ArrowInvalid:
-            source.seek(0)
-            reader = pa.ipc.open_stream(source)
-        yield reader
-
-
-@contextmanager
-def name_damage(path: Any, kind: str = "Parquet") -> Iterator[None]:
+def name_damage(path: Any) -> Iterator[None]:
     """Turn the errors of Arrow and of the system into an `InputError` that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:  # names that are not UTF-8 among them
-        problem = f"not a readable {kind} file: {str(error)[:200]}"
+        problem = f"not a readable Parquet file: {str(error)[:200]}"
         raise InputError(problem, path=path, remedy="copy or re-create it") from error
 
 
@@ -408,8 +377,3 @@ def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
     return plain if plain.type == kind or pa.types.is_null(kind) else plain.cast(kind)
-
-
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Return a schema with plain types and without metadata."""
-    return pa.schema([pa.field(field.name, plain_type(field.type)) for field in schema])

@@ -182,7 +182,7 @@ def open_rows(
         encoding: The encoding of CSV, JSON lines and text files; UTF-8 for None.
         decimal: The decimal mark of CSV files. With it, or with `thousands`, columns of numbers become numbers.
         thousands: The separator of thousands in CSV files.
-        kind: The format of a file whose name does not say it: `csv`, `jsonl`, `parquet`, `arrow` or `text`.
+        kind: The format of a file whose name does not say it: `csv`, `jsonl`, `parquet` or `text`.
         errors: What happens to malformed lines of CSV and JSON lines; they raise for None.
 
     Returns:

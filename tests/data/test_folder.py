@@ -92,30 +92,6 @@ def test_what_is_asked_of_an_open_folder(folder):
         opened.schema("dev")
 
 
-@pytest.mark.parametrize(
-    ("files", "splits"),
-    [
-        (["train.parquet", "test.parquet"], ["train", "test"]),
-        (["data/train-0000-of-0002.parquet", "data/train-0001-of-0002.parquet"], ["train"]),
-        (["data/train-00000-of-00001-0f3a.parquet"], ["train"]),
-        (["train/0000.parquet", "dev/0000.parquet"], ["train", "validation"]),
-        (["0000.parquet"], ["train"]),
-    ],
-)
-def test_parquet_of_others_opens_by_the_usual_names_of_splits_and_columns(tmp_path, files, splits):
-    for name in files:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        rows = pa.table({"id": [1, 2], "anchor": ["a", "b"], "positive": ["c", "d"]})
-        pq.write_table(rows, tmp_path / name)
-    opened = DataFolder(tmp_path)
-    assert opened.splits == splits and opened.schema().names == ["id", "sentence1", "sentence2"]
-    first = {"sentence2": "c", "sentence1": "a"}
-    assert opened.table("train", ["sentence2", "sentence1"]).to_pylist()[0] == first
-    assert next(opened.row_range("train", 1, 2)).to_pylist() == [{"id": 2, "sentence1": "b", "sentence2": "d"}]
-    assert next(iter(iterate_pairs(tmp_path))) == (["a", "b"], ["c", "d"])
-    assert DataFolder(tmp_path / files[0]).table().to_pylist() == opened.table().slice(0, 2).to_pylist()
-
-
 def test_the_split_of_a_configuration_opens_by_the_name_of_its_files(tmp_path):
     for split in ("mr.train", "trec.train"):
         write_split(tmp_path / "set", split, [pa.table({"text": [split, "b"]})], pa.schema([("text", pa.string())]))
@@ -127,16 +103,6 @@ def test_the_split_of_a_configuration_opens_by_the_name_of_its_files(tmp_path):
     assert open_rows(tmp_path / "set", "trec.train").read().to_pydict() == {"text": ["trec.train", "b"]}
     with pytest.raises(InputError, match=r"no split `trec.test`.*the splits are mr.train, trec.train"):
         open_rows(tmp_path / "set", "trec.test")
-
-
-def test_other_files_that_load_dataset_opens_are_opened_too(tmp_path, monkeypatch):
-    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    (tmp_path / "set").mkdir()
-    (tmp_path / "set" / "train.jsonl").write_text('{"question1": "a", "question2": "b"}\n' * 3)
-    (tmp_path / "set" / "test.jsonl").write_text('{"question1": "c", "question2": "d"}\n')
-    opened = DataFolder(tmp_path / "set")
-    assert (opened.splits, opened.count()) == (["train", "test"], 3)
-    assert opened.table("test").to_pylist() == [{"sentence1": "c", "sentence2": "d"}]
 
 
 def test_pairs_of_a_dataset_may_have_the_usual_names():

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import json
 import re
@@ -67,18 +66,6 @@ def test_a_quote_that_is_never_closed_does_not_swallow_the_lines_after_it(tmp_pa
     rows, corpus = read({"csv": str(path), "on_error": "skip"})
     assert len(rows) == 301 and rows[1] == {"sentence1": "s0", "sentence2": "t0"}
     assert corpus.counts["train"]["malformed"] == 1
-
-
-def test_labels_may_be_whole_floats_and_truth_values_in_every_layout(tmp_path):
-    values = ["1.0", "True", "false", "0", " 1 "]
-    (tmp_path / "a.csv").write_text("sentence1,sentence2,label\n" + "".join(f"a,b,{value}\n" for value in values))
-    found, _ = read({"csv": str(tmp_path / "a.csv"), "columns": "sentence1,sentence2,label"})
-    assert [row["label"] for row in found] == [1, 1, 0, 0, 1]
-    for labels in ([True, True, False], [1.0, 1.0, 0.0]):
-        rows = {"sentence1": ["a", None, "c"], "sentence2": ["x", "y", "z"], "label": labels}
-        pq.write_table(pa.table(rows), tmp_path / "a.parquet")
-        found, rows = read({"parquet": str(tmp_path / "a.parquet"), "columns": "sentence1,sentence2,label"})
-        assert [row["label"] for row in found] == [1, 0] and rows.counts["train"]["empty_side"] == 1
 
 
 @pytest.mark.parametrize(
@@ -181,25 +168,6 @@ def test_a_csv_without_a_header_is_refused_alike_by_every_reader(tmp_path, monke
     for reader in readers:
         with pytest.raises(InputError, match="if these are values, write a header above them"):
             reader()
-
-
-def test_all_layouts_give_the_same_rows(tmp_path):
-    rows = [
-        {"sentence1": 'a "quoted", text', "sentence2": "NA", "score": 4.25, "label": 1, "kind": "x"},
-        {"sentence1": "c", "sentence2": "null", "score": 0.1, "label": 0, "kind": "y"},
-    ]
-    raw = [dict(zip(("left", "right", "sim", "gold", "kind"), row.values(), strict=True)) for row in rows]
-    with (tmp_path / "a.csv").open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(raw[0]))
-        writer.writeheader()
-        writer.writerows(raw)
-    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in raw).encode()))
-    pq.write_table(pa.Table.from_pylist(raw), tmp_path / "a.parquet")
-    (tmp_path / "a.tsv").write_text("".join("\t".join(map(str, row.values())) + "\n" for row in rows))
-    columns = "sentence1=left,sentence2=right,score=sim,label=gold,kind"
-    for kind, name in (("csv", "a.csv"), ("jsonl", "a.jsonl.gz"), ("parquet", "a.parquet")):
-        assert read({kind: str(tmp_path / name), "columns": columns})[0] == rows
-    assert read({"tsv": str(tmp_path / "a.tsv"), "columns": "sentence1,sentence2,score,label,kind"})[0] == rows
 
 
 @pytest.mark.parametrize(
