@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import importlib.util
 import os
 import re
 from collections.abc import Iterable
@@ -15,6 +16,27 @@ StrPath = str | os.PathLike[str]
 _LONGEST = 1_000
 _CANNOT_WRITE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _BAD_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE)
+# What concurrent.futures, the DataLoader of torch and `datasets` say of it.
+_KILLED_WORKER = re.compile(r"terminated abruptly|abruptly died|worker.{0,40} (?:is killed|exited unexpectedly)", re.I)
+_NEEDS_SENTENCEPIECE = re.compile(r"\bsentencepiece\b", re.I)
+EXTRAS = {
+    "denckring_en_pos": "expansion",
+    "faiss": "search",
+    "gradio": "demo",
+    "kenlm": "perplexity",
+    "lemminflect": "expansion",
+    "matplotlib": "plots",
+    "morfessor": "segmentation",
+    "onnx": "onnx",
+    "onnxruntime": "onnx",
+    "onnxscript": "onnx",
+    "py3langid": "language",
+    "ray": "ray",
+    "sentencepiece": "translation",
+    "sklearn": "classification",
+}
+"""The optional packages, by the names of their modules, with the extra that brings each."""
+_DISTRIBUTIONS = {"denckring_en_pos": "denckring-en-pos", "faiss": "faiss-cpu", "sklearn": "scikit-learn"}
 _NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
 
 
@@ -70,10 +92,18 @@ def no_folder(path: StrPath, remedy: str) -> InputError:
     return InputError(problem, path=path, remedy=remedy)
 
 
+def missing_package(module: str) -> UsageError:
+    """Makes the error for a package that is not installed, which names the extra that brings it."""
+    module = module.partition(".")[0]
+    extra, name = EXTRAS.get(module), _DISTRIBUTIONS.get(module, module)
+    remedy = f'pip install "hf-paraphrase[{extra}]"' if extra else f"pip install {name}"
+    return UsageError(f"the package {name} is not installed", remedy=remedy)
+
+
 def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None:
     """Explains a missing package, a full disk, too little memory or an unusable name, perhaps the cause of another."""
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("hf_paraphrase"):
-        return UsageError(f"the package {error.name.partition('.')[0]} is not installed", remedy="install it with pip")
+        return missing_package(error.name)
     seen: list[BaseException] = []
     while error is not None and error not in seen and (explained := _explained(error)) is None:
         seen.append(error)  # causes may form a ring
@@ -86,6 +116,11 @@ def _explained(error: BaseException) -> HfParaphraseError | None:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         where = " on the GPU" if "CUDA" in str(error) else ""
         return UsageError(f"not enough memory{where}", remedy="use a smaller --batch-size, or less input at a time")
+    if _KILLED_WORKER.search(str(error)):
+        remedy = "use fewer --workers, a smaller --batch-size or a machine with more memory"
+        return UsageError("a worker process was killed, most likely because memory ran out", remedy=remedy)
+    if _NEEDS_SENTENCEPIECE.search(str(error)) and importlib.util.find_spec("sentencepiece") is None:
+        return missing_package("sentencepiece")
     if isinstance(error, UnicodeEncodeError) and error.reason == "surrogates not allowed":
         return InputError(f"not valid UTF-8: {error.object}", remedy="rename the file, or convert the text")
     number = error.errno if isinstance(error, OSError) else None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import collections
+import configparser
 import importlib
 import importlib.util
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import hf_paraphrase
-from hf_paraphrase import registry
+from hf_paraphrase import errors, registry
 from hf_paraphrase.commands import VERBS, main
 from hf_paraphrase.commands.verbs import all_recipes
 from hf_paraphrase.errors import InputError, UsageError
@@ -150,3 +151,13 @@ def test_what_one_process_must_do_alone_is_refused_in_several(monkeypatch, capsy
     assert main(["filter", "--pairs", "nowhere", "--output", "x"]) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and "`filter` runs in one process, and 2 were started" in err
+
+
+def test_a_missing_package_names_the_extra_that_brings_it():
+    setup = configparser.ConfigParser()
+    setup.read(PACKAGE.parent / "setup.cfg")
+    for module, extra in errors.EXTRAS.items():
+        refused = errors.missing_package(module)
+        name = refused.message.split()[2]
+        assert name in re.findall(r"^[\w-]+", setup["options.extras_require"][extra], re.MULTILINE), module
+        assert refused.remedy == f'pip install "hf-paraphrase[{extra}]"'

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import HfParaphraseError, InputError, ModelError, OutputError
+from ..errors import HfParaphraseError, InputError, ModelError, OutputError, UsageError, error_of_the_system
 from ..messages import log, sanitize_line
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def wrap_load_errors(what: str, path: str | os.PathLike[str], remedy: str = "cop
         # Libraries written in Rust raise a PanicException, which is not an `Exception` and cannot be imported.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        if isinstance(known := error_of_the_system(error), UsageError):
+            raise known from error  # a missing package or too little memory is no fault of the file
         text = sanitize_line(f"{type(error).__name__}: {error}", _LONGEST_MESSAGE)
         raise ModelError(f"{what} cannot be opened: {text}", path=path, remedy=remedy) from error
 

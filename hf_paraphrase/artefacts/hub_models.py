@@ -58,13 +58,18 @@ def model_folder(
     if repository is None:
         return Path(name)
     key = (str(name), revision)
-    if key in _FOLDERS and _FOLDERS[key].is_dir() and client_options.get("cache_dir") is None:
-        return _FOLDERS[key]
+    folder = _FOLDERS.get(key)
+    is_complete = folder is not None and folder.is_dir() and (folder in _WITH_CODE or not with_code)
+    if folder is not None and is_complete and client_options.get("cache_dir") is None:
+        return folder
     folder = _download(*repository, revision, (_SETTINGS, _MODULES), **client_options)
     if not (_is_of_known_type(folder, str(name)) or any_type):
         return folder  # its settings alone, with which it is refused
-    _FOLDERS[key] = _download(*repository, revision, (*FETCHED, "*.py") if with_code else FETCHED, **client_options)
-    return _FOLDERS[key]
+    patterns = (*FETCHED, "*.py") if with_code else FETCHED
+    folder = _FOLDERS[key] = _download(*repository, revision, patterns, **client_options)
+    if with_code:
+        _WITH_CODE.add(folder)
+    return folder
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:

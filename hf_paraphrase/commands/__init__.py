@@ -12,14 +12,14 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TextIO
 
 from ..errors import HfParaphraseError, ModelError, UsageError, choice_of, error_of_the_system
-from ..messages import LOGGER, printable, process_count, sanitize_line, without_secrets
+from ..messages import LOGGER, log, printable, process_count, sanitize_line, without_secrets
 from ..registry import BUILTINS, TRUST_REMOTE_CODE, import_file
 from .parser import parse
 from .results import show
@@ -28,6 +28,9 @@ from .verbs import JOURNEYS, VERBS, recipe_and_flags
 # Windows has no SIGHUP.
 _ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _LONGEST = 300
+VERBOSITY = "HF_PARAPHRASE_VERBOSITY"
+"""The variable that says which messages are shown: `error`, `warning`, `info` or `debug`."""
+_LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning", "info", "debug")}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,7 +75,7 @@ def shown_messages() -> Iterator[None]:
         return
     handler, level = _StandardError(), LOGGER.level
     LOGGER.addHandler(handler)
-    LOGGER.setLevel(logging.INFO)
+    LOGGER.setLevel(_LEVELS[os.environ.get(VERBOSITY, "info")])
     try:
         yield
     finally:
@@ -84,7 +87,7 @@ class _StandardError(logging.StreamHandler[TextIO]):
     """Writes to standard error, above the progress bars if there are any."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        bars = getattr(sys.modules.get("tqdm"), "tqdm", None)
+        bars = getattr(sys.modules.get("tqdm"), "tqdm", None) if self.stream.isatty() else None
         with nullcontext() if bars is None else bars.external_write_mode(file=self.stream):
             super().emit(record)
 
@@ -121,8 +124,7 @@ def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
 
 
 def _run(words: list[str]) -> None:
-    if sys.stderr is None or not sys.stderr.isatty():
-        os.environ.setdefault("TQDM_DISABLE", "1")  # tqdm reads it when it is imported: no progress bars in logs
+    words = _set_verbosity(words)
     words = _before_the_verb(words)
     if not words or words[0] in {"-h", "--help"}:
         show(_overview())
@@ -152,8 +154,43 @@ def _run_verb(verb: str, words: list[str]) -> None:
         return
     name, recipe, flags = recipe_and_flags([verb, *words])
     settings = parse(recipe.settings, name, flags)
+    _show_progress_as_lines()
     for text in row.shown(settings, recipe.run(settings)):
         show(text)
+
+
+def _set_verbosity(words: list[str]) -> list[str]:
+    """Obeys `--quiet`, `--verbose` and the environment variable; returns the other words.
+
+    Without a terminal, work of more than half a minute shows a line every half minute in place of a progress bar. tqdm
+    reads its variables when it is imported.
+    """
+    for name, level in (("--quiet", "warning"), ("--verbose", "debug")):
+        if name in words:
+            os.environ[VERBOSITY] = level  # the processes of a job inherit it
+    if (level := os.environ.get(VERBOSITY, "info").lower()) not in _LEVELS:
+        raise UsageError(f"{VERBOSITY} is {level!r}", remedy=choice_of(level, _LEVELS))
+    os.environ[VERBOSITY] = level
+    if level == "debug":
+        os.environ.setdefault("HF_PARAPHRASE_DEBUG", "1")
+    if level in {"warning", "error"}:
+        os.environ.setdefault("TQDM_DISABLE", "1")
+    elif sys.stderr is None or not sys.stderr.isatty():
+        for name in ("DELAY", "MININTERVAL", "MAXINTERVAL"):
+            os.environ.setdefault(f"TQDM_{name}", "30")
+        os.environ.setdefault("TQDM_NCOLS", "0")  # figures without a bar
+    return [word for word in words if word not in {"--quiet", "--verbose"}]
+
+
+def _show_progress_as_lines() -> None:
+    """Makes progress bars write lines where standard error is no terminal."""
+    if os.environ.get("TQDM_DISABLE") != "1" and (sys.stderr is None or not sys.stderr.isatty()):
+        from tqdm import tqdm
+
+        def line_printer(file: TextIO) -> Callable[[str], None]:
+            return lambda line: log(line) if line.strip() else None
+
+        tqdm.status_printer = staticmethod(line_printer)
 
 
 def _before_the_verb(words: list[str]) -> list[str]:
@@ -172,7 +209,7 @@ def _before_the_verb(words: list[str]) -> list[str]:
 
 def _overview() -> str:
     width = max(map(len, VERBS))
-    lines = ["usage: hf-paraphrase [--import FILE.py] [--trust-remote-code] <verb> [flags]"]
+    lines = ["usage: hf-paraphrase [--import FILE.py] [--trust-remote-code] [--quiet | --verbose] <command> [flags]"]
     for journey, verbs in JOURNEYS.items():
         lines += ["", f"{journey}:", *(f"  {verb:{width}}  {row.summary}" for verb, row in verbs.items())]
     return "\n".join([*lines, "", "hf-paraphrase <verb> --help explains the flags", ""])

@@ -171,7 +171,7 @@ class _Work:
         if not settings.force:
             _check_languages(encoder, self.texts[0], names[0])
         total = sum(map(len, self.texts))
-        with tqdm(desc="compare", total=total, unit=" texts", unit_scale=True, disable=None) as bar:
+        with tqdm(desc="compare", total=total, unit=" texts", unit_scale=True) as bar:
             self.found: Duplicates = find_duplicates(
                 self.texts[0],
                 encoder,

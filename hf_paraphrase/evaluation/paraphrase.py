@@ -139,7 +139,7 @@ def evaluate_detection(
     vectors = encode_once(scorer.encode, (text for own in pairs for text in (*own.sentences1, *own.sentences2)))
     results = []
     total = len(seeds) * sum(len(task.folds) for task in tasks)
-    with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total or None) as bar:
+    with tqdm(total=total, unit=" perceptrons", desc="train", disable=not total) as bar:
         for task in tasks:
             first, second = vectors(task.pairs.sentences1), vectors(task.pairs.sentences2)
             perceptron = _perceptrons(task, first, second, seeds, bar) if seeds else None

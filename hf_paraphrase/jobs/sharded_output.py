@@ -66,7 +66,7 @@ class ShardedOutput(Artefact):
         left = [shard for shard in shards if not shard.is_finished(staging)]
         total = sum(shard.rows for shard in shards)
         done = total - sum(shard.rows for shard in left)
-        with tqdm(desc=what, total=total, initial=done, unit=unit, disable=None, file=sys.stderr) as bar:
+        with tqdm(desc=what, total=total, initial=done, unit=unit, file=sys.stderr) as bar:
             if self.options.computes_here:
                 made = run_shards(job, left, staging, workers=workers, progress=bar.update)
             else:

@@ -177,7 +177,7 @@ class MiningRun:
         sources, targets = self._classified[classifier]
         source_rows, target_rows = rows or (self.source_rows, self.target_rows)
         values = np.empty(len(source_rows), np.float64)
-        for start in tqdm(range(0, len(values), _PAIRS_AT_A_TIME), unit="block", desc="classify", disable=None):
+        for start in tqdm(range(0, len(values), _PAIRS_AT_A_TIME), unit="block", desc="classify"):
             part = slice(start, start + _PAIRS_AT_A_TIME)
             logits = opened.score(sources[source_rows[part]], targets[target_rows[part]])
             values[part] = expit(logits.astype(np.float64))
@@ -210,7 +210,7 @@ def nearest_targets(
     size = min(n, len(target))
     rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size), np.float32)
     names = "the source vectors", "the target vectors"
-    for start in tqdm(range(0, len(rows), _SOURCES_AT_A_TIME), unit="block", desc="candidates", disable=None):
+    for start in tqdm(range(0, len(rows), _SOURCES_AT_A_TIME), unit="block", desc="candidates"):
         part = slice(start, start + _SOURCES_AT_A_TIME)
         rows[part], cosines[part] = find_nearest(source[part], target, size, skip_zero=True, names=names)
     return rows, cosines

@@ -84,7 +84,7 @@ def paraphrase_mining(
 
     def pairs() -> Iterator[Pairs]:
         starts = range(0, len(vectors), query_chunk_size)
-        for start in tqdm(starts, desc="compare", unit=" blocks", disable=not show_progress_bar or None):
+        for start in tqdm(starts, desc="compare", unit=" blocks", disable=not show_progress_bar):
             queries = vectors[start : start + query_chunk_size]
             rows, cosines = find_nearest(queries, vectors, top_k + 1, corpus_block=corpus_chunk_size)
             own = np.arange(start, start + len(queries))[:, None]

@@ -207,7 +207,7 @@ def find_similar_pairs(
     Each pair comes once, the smaller row first.
     """
     starts = range(0, len(vectors), _ROWS_PER_BLOCK)
-    for start in tqdm(starts, desc="mine", unit=" blocks", disable=not show_progress_bar or None):
+    for start in tqdm(starts, desc="mine", unit=" blocks", disable=not show_progress_bar):
         block = exact_unit_rows(vectors[start : start + _ROWS_PER_BLOCK], first=start)
         for other in range(start, len(vectors), _ROWS_PER_BLOCK):
             part = block if other == start else exact_unit_rows(vectors[other : other + _ROWS_PER_BLOCK], first=other)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import torch
 from hf_paraphrase import commands
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HfParaphraseError
+from hf_paraphrase.messages import log
 from hf_paraphrase.searching.index import Neighbour
 from hf_paraphrase.searching.run import Searched, search
 from hf_paraphrase.settings import recipe
@@ -68,6 +71,40 @@ def test_a_log_has_no_progress_bars_of_any_library(tmp_path):
     assert shell(f'unset TQDM_DISABLE; "{sys.executable}" {program}') == (0, "0 1 2\n", "")
 
 
+def test_a_log_has_a_line_of_long_work_now_and_then(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import time\nfrom hf_paraphrase import commands\nfrom hf_paraphrase.messages import log\n"
+        "def work(verb, words):\n"
+        "    commands._show_progress_as_lines()\n    import tqdm.auto\n"
+        "    for step in tqdm.auto.tqdm(range(6), desc='train', unit=' steps'):\n"
+        "        time.sleep(0.1)\n        log(f'step {step}')\n"
+        "commands._run_verb = work\ncommands.main(['env'])\n"
+    )
+    code, _, said = shell(f'unset TQDM_DISABLE; TQDM_DELAY=0.2 TQDM_MININTERVAL=0.2 "{sys.executable}" {program}')
+    lines = [line for line in said.splitlines() if "steps/s" in line]
+    assert code == 0 and 2 <= len(lines) <= 5 and "\r" not in said and said.count("step ") == 6
+    assert re.fullmatch(r"train: +\d+% \d/6 \[00:0\d<00:0\d, +[\d.]+ steps/s\]", lines[0])
+    assert shell(f'unset TQDM_DISABLE; HF_PARAPHRASE_VERBOSITY=warning "{sys.executable}" {program}') == (0, "", "")
+    assert "one of error, warning" in shell(f'HF_PARAPHRASE_VERBOSITY=loud "{sys.executable}" {program}')[2]
+
+
+def test_quiet_leaves_messages_out_and_verbose_shows_tracebacks(
+    failing, capsys, monkeypatch
+):
+    monkeypatch.setenv("HF_PARAPHRASE_VERBOSITY", "info")
+    monkeypatch.setenv("HF_PARAPHRASE_DEBUG", "0")
+    failing(lambda: log("a message") or log("a warning", warning=True))
+    for words, said in ((["env"], "a message\na warning\n"), (["env", "--quiet"], "a warning\n")):
+        monkeypatch.setenv("HF_PARAPHRASE_VERBOSITY", "info")
+        assert main(words) == 0
+        assert capsys.readouterr().err == said
+    monkeypatch.delenv("HF_PARAPHRASE_DEBUG")
+    failing(ValueError("surprise"))
+    assert main(["--verbose", "env"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("layout", ["jsonl", "tsv"])
 def test_what_the_encoding_of_the_terminal_lacks_is_escaped(layout, monkeypatch):
     found = Searched(neighbours=iter([("one", [Neighbour("un\x1b[31m café 😀", 1.0, 0, 1)])]))
@@ -112,6 +149,12 @@ def test_a_signal_that_ends_programs_interrupts_a_verb_and_is_put_back(failing, 
     [
         (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."), "not enough memory on the GPU"),
         (ModuleNotFoundError("No module named 'scipy'", name="scipy.sparse"), "the package scipy is not installed"),
+        (
+            ModuleNotFoundError("No module named 'sklearn'", name="sklearn.svm"),
+            'the package scikit-learn is not installed (pip install "hf-paraphrase[classification]")',
+        ),
+        (BrokenProcessPool("A process in the process pool was terminated abruptly"), "a worker process was killed"),
+        (RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed."), "a worker process was killed"),
     ],
 )
 def test_what_the_system_refuses_is_one_line_from_a_verb_and_an_error_of_ours_from_python(

@@ -128,7 +128,7 @@ def _add(place: Path, encoder: SentenceEncoder, teacher: str, texts: Texts, miss
     from tqdm.auto import tqdm
 
     rows = len(_read_keys(place, encoder.dimension))
-    progress = tqdm(total=len(missing), unit=" texts", desc=place.name, disable=None)
+    progress = tqdm(total=len(missing), unit=" texts", desc=place.name)
     try:
         place.mkdir(parents=True, exist_ok=True)
         with (place / _VECTORS).open("ab") as vectors, (place / _KEYS).open("ab") as keys, progress:

@@ -154,7 +154,7 @@ def word_gates(
     encoded = _encoded(encoder, [sentence.text for sentence in sentences])
     lengths = [len(item.ids) for item in encoded]
     words: dict[int, list[WordGate]] = {}
-    with tqdm(total=len(sentences), unit=" sentences", desc="gates", disable=None) as progress:
+    with tqdm(total=len(sentences), unit=" sentences", desc="gates") as progress:
         for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
             gates, norms = _gates_of(encoder, [encoded[row].ids for row in rows])
             for place, row in enumerate(rows):
