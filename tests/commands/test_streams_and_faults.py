@@ -89,9 +89,7 @@ def test_a_log_has_a_line_of_long_work_now_and_then(tmp_path):
     assert "one of error, warning" in shell(f'HF_PARAPHRASE_VERBOSITY=loud "{sys.executable}" {program}')[2]
 
 
-def test_quiet_leaves_messages_out_and_verbose_shows_tracebacks(
-    failing, capsys, monkeypatch
-):
+def test_quiet_leaves_messages_out_and_verbose_shows_tracebacks(failing, capsys, monkeypatch):
     monkeypatch.setenv("HF_PARAPHRASE_VERBOSITY", "info")
     monkeypatch.setenv("HF_PARAPHRASE_DEBUG", "0")
     failing(lambda: log("a message") or log("a warning", warning=True))
