@@ -86,7 +86,7 @@ __getattr__, __dir__, _names = lazy_exports(
         "translation.back_translation": ["BackTranslator", "back_translate"],
         "translation.evaluate": ["evaluate_nmt"],
         "translation.lexical_table": ["lexical_table"],
-        "translation.search_settings": ["SearchOptions"],
+        "translation.search_settings": ["BeamSearchConfig"],
         "translation.train": ["train_nmt"],
     },
 )

@@ -55,7 +55,7 @@ from .training.devices import Environment
 from .translation.back_translation import BackTranslator
 from .translation.evaluate import EvaluatedTranslation
 from .translation.lexical_table import LexicalTable
-from .translation.search_settings import SearchOptions
+from .translation.search_settings import BeamSearchConfig
 from .vectors.quantization import quantize_embeddings
 
 class _Table(Protocol):
@@ -77,6 +77,7 @@ __all__ = [
     "AvgConfig",
     "AvgModel",
     "BackTranslator",
+    "BeamSearchConfig",
     "DataFolder",
     "Decontaminator",
     "GranConfig",
@@ -102,7 +103,6 @@ __all__ = [
     "SdaeConfig",
     "SdaeModel",
     "SearchIndex",
-    "SearchOptions",
     "SentenceClassifier",
     "SentenceClassifierConfig",
     "SentenceEmbedder",

@@ -34,6 +34,7 @@ RENAMED = {
     "hf_paraphrase.filter_pairs": "hf_paraphrase.filter",
     "hf_paraphrase.join_encoders": "hf_paraphrase.join",
     "hf_paraphrase.train_reference_classifier": "hf_paraphrase.train_classifier",
+    "hf_paraphrase.SearchOptions": "hf_paraphrase.BeamSearchConfig",
     "hf_paraphrase.train_translation": "hf_paraphrase.train_nmt",
     "hf_paraphrase.encoders.join_encoders": "hf_paraphrase.join",
     "hf_paraphrase.classification.SentenceJudge": "hf_paraphrase.classification.SentenceClassifierModel",
@@ -41,6 +42,7 @@ RENAMED = {
     "hf_paraphrase.filtering.filter_pairs": "hf_paraphrase.filter",
     "hf_paraphrase.translation.estimate_lexical_table": "hf_paraphrase.lexical_table",
     "hf_paraphrase.translation.evaluate_translation": "hf_paraphrase.evaluate_nmt",
+    "hf_paraphrase.translation.SearchOptions": "hf_paraphrase.translation.BeamSearchConfig",
     "hf_paraphrase.translation.train_translation": "hf_paraphrase.train_nmt",
 }
 """Former names of public objects with their new names; the former ones still work, and warn once."""

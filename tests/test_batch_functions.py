@@ -11,12 +11,12 @@ import pytest
 import hf_paraphrase
 from hf_paraphrase import (
     BackTranslator,
+    BeamSearchConfig,
     Decontaminator,
     Measures,
     PairFilter,
     PairScorer,
     Paraphraser,
-    SearchOptions,
     SentenceEmbedder,
 )
 from hf_paraphrase.data.folder import DataFolder
@@ -58,7 +58,7 @@ def functions(artefacts, pairs, tmp_path_factory):
     encoder = str(artefacts["avg"])
     measures = Measures(encoder=encoder, classifier=str(artefacts["classifier"]), language_model=model)
     made = (
-        BackTranslator(str(artefacts["translator"]), SearchOptions(3, 2, max_source_tokens=30), device="cpu"),
+        BackTranslator(str(artefacts["translator"]), BeamSearchConfig(3, 2, max_source_tokens=30), device="cpu"),
         Decontaminator((sets,)),
         PairFilter(("length>=3",), drop_identical=True, decontaminator=Decontaminator((sets,))),
         PairScorer(tuple(name for name in MEASURES if not name.startswith("language")), measures),

@@ -90,10 +90,10 @@ def add_translation_tab(gr: gradio, tab: gradio.Tab, catalogue: ModelCatalogue) 
 def nbest_list(model: Any, tokenizer: Any, source: str, reference: str, *, beams: int) -> pa.Table:
     """Translates a sentence into as many translations as the beam is wide: pairs with their measures."""
     from ..translation.back_translation import back_translated
-    from ..translation.search_settings import SearchOptions
+    from ..translation.search_settings import BeamSearchConfig
     from ..translation.translator import Translator
 
-    options = SearchOptions(num_beams=beams, num_return_sequences=beams)
+    options = BeamSearchConfig(num_beams=beams, num_return_sequences=beams)
     languages = (str(getattr(model.config, name, None) or "en") for name in ("source_lang", "target_lang"))
     row = ("1", source, reference or _NO_REFERENCE, *languages)
     bitext = pa.Table.from_pylist([dict(zip(BITEXT.names, row, strict=True))], schema=BITEXT)

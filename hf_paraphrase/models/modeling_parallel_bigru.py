@@ -41,7 +41,11 @@ class ParallelBiGruModel(WordVectorModel):
 
     A sentence is encoded once and can be scored in any number of pairs: see :meth:`score`.
 
-    The paper is silent on the initialisation, which is that of `WordVectorModel`.
+    The GRU is `torch.nn.GRU`, whose reset gate acts after the recurrent product, U_h h_{t-1}; the paper's TensorFlow
+    cell and Cho et al. (2014) reset the state before it, U_h (r_t * h_{t-1}). With the same weights the states differ,
+    so weights of the paper's own code cannot be used here.
+
+    The paper is silent on the initialization, which is that of `WordVectorModel`.
 
     Attributes:
         source_embeddings: The word vectors of the source language (source_vocab_size, embedding_size).

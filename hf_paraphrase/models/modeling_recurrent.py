@@ -67,7 +67,7 @@ class RecurrentModel(RecurrentWordModel):
         pooled = self._merged([sentences.last(part) if last else sentences.mean(part) for part in parts])
         token_vectors = None
         if return_token_vectors:
-            terms = [sentences.contributions(part) for part in parts] if last else parts
+            terms = [sentences.token_increments(part) for part in parts] if last else parts
             shown = mask if self.config.skip_unknown else None
             token_vectors = sentences.unpack(self._merged(terms, sentences), shown)
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)

@@ -170,5 +170,5 @@ class SdaeModel(WordVectorModel):
             total = self.decoder(pooled[: len(labels)], labels, self.embeddings)
             loss = total / max(len(labels), 1)
         shown = mask if self.config.skip_unknown else None
-        token_vectors = sentences.unpack(sentences.contributions(states), shown) if return_token_vectors else None
+        token_vectors = sentences.unpack(sentences.token_increments(states), shown) if return_token_vectors else None
         return SdaeOutput(loss=loss, last_hidden_state=token_vectors, pooler_output=pooled)

@@ -94,7 +94,7 @@ class PackedSentences:
         steps = self.slots // self.batch_sizes[0]
         return self.starts[self.ranked_lengths[self.rank_of_token] - 1 - steps] + self.rank_of_token
 
-    def contributions(self, states: Tensor) -> Tensor:
+    def token_increments(self, states: Tensor) -> Tensor:
         """Computes n (h_t - h_{t-1}) for packed states (total, dim) of sentences of n tokens, with h_0 = 0.
 
         The mean over a sentence is its last state.

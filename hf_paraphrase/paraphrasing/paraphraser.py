@@ -22,7 +22,7 @@ from ..text.normalization import normalize_words
 from ..tokenization.fast_tokenize import list_of_texts
 from ..translation.back_translation import is_loop
 from ..translation.bitext import are_different
-from ..translation.search_settings import SearchOptions
+from ..translation.search_settings import BeamSearchConfig
 from .answers import is_other_language, is_refusal
 from .generators import (
     DEFAULT_PROMPT,
@@ -75,7 +75,7 @@ class Paraphraser(BatchFunction):
     models: tuple[str, ...]
     num: int = 5
     generator: str = ROUND_TRIP
-    options: SearchOptions = SearchOptions(num_beams=5, num_return_sequences=5)
+    options: BeamSearchConfig = BeamSearchConfig(num_beams=5, num_return_sequences=5)
     num_candidates: int | None = None
     sampling: SamplingOptions | None = None
     language: str | None = None

@@ -21,9 +21,9 @@ from transformers import (
 )
 
 from ..translation.beam_search import Hypothesis
-from ..translation.loading import decoder_start, end_units, target_limit
-from ..translation.scoring import hypothesis_scores, padded_sources
-from ..translation.search_settings import SearchOptions
+from ..translation.forced_decoding import hypothesis_scores, padded_sources
+from ..translation.loading import decoder_prefix_ids, eos_token_ids, target_limit
+from ..translation.search_settings import BeamSearchConfig
 from ..translation.translator import Translator
 from .generators import SamplingOptions
 
@@ -64,7 +64,7 @@ class SamplingTranslator(Translator):
         self,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
-        options: SearchOptions,
+        options: BeamSearchConfig,
         sampling: SamplingOptions,
     ) -> None:
         super().__init__(model, tokenizer, dataclasses.replace(options, bf16=False, num_beams=1))
@@ -79,8 +79,8 @@ class SamplingTranslator(Translator):
         model: Any = self.model
         num, lead, ends = (
             self.options.num_return_sequences,
-            len(decoder_start(model)),
-            end_units(model, self.tokenizer),
+            len(decoder_prefix_ids(model)),
+            eos_token_ids(model, self.tokenizer),
         )
         longest = math.floor(self.options.max_length_ratio * len(ids))
         limit = max(1, min(longest, target_limit(model) or longest))

@@ -5,15 +5,15 @@ from hf_paraphrase import back_translate, evaluate_nmt, train_nmt
 from .back_translation import BackTranslator
 from .beam_search import Hypothesis, translate, translate_batch
 from .bleu import corpus_scores
+from .forced_decoding import score_translations
 from .loading import load_translation_model
-from .scoring import score_translations
-from .search_settings import SearchOptions
+from .search_settings import BeamSearchConfig
 from .translator import Translator
 
 __all__ = [
     "BackTranslator",
+    "BeamSearchConfig",
     "Hypothesis",
-    "SearchOptions",
     "Translator",
     "back_translate",
     "corpus_scores",

@@ -26,7 +26,7 @@ from ..text.normalization import is_blank, normalize_text
 from ..text.words import separate_letters
 from .bitext import check_languages
 from .bleu import translation_table
-from .search_settings import CandidateSettings, SearchJobSettings, SearchOptions, SearchSettings
+from .search_settings import BeamSearchConfig, CandidateSettings, SearchJobSettings, SearchSettings
 
 if TYPE_CHECKING:
     from .translator import Translator
@@ -69,7 +69,7 @@ class BackTranslator(BatchFunction):
     """
 
     model: str
-    options: SearchOptions = SearchOptions()
+    options: BeamSearchConfig = BeamSearchConfig()
     lexical_table: str | None = None
     device: str | None = None
     source_lang: str | None = None
@@ -185,12 +185,18 @@ def back_translate(settings: BackTranslationSettings) -> DataFolder:
         if not output.is_whole(shards):
             return DataFolder(output.current)
         record = read_provenance(settings.model)
+        (first,) = next(bitext.row_range(settings.split, 0, 1)).to_pylist()
+        languages = {
+            side: first.get(side) or getattr(model.config, side, None) or usual
+            for side, usual in (("source_lang", "und"), ("target_lang", "en"))
+        }
         # A card is published: the paths of the folders are in the provenance alone.
         names_shown = {"model": model_name(settings.model), "bitext": to_path(settings.bitext).resolve().name}
         values = {
             "license": inherited_metadata(settings.bitext)["license"],
             "settings": {**settings.record(), **names_shown},
             "tested": translation_table(record.get("evaluations", {})),
+            **languages,
         }
         results = merge_reports(output.current, reports(shards, output.current), _COUNTS) | {
             "lower_case": bool(getattr(model.config, "lowercase", False)),

@@ -15,9 +15,9 @@ from ..encoders.backends.padded_batches import batches_of_like_length, evaluatio
 from ..models.stepwise_decoder import StepwiseDecoder
 from ..tokenization.fast_tokenize import list_of_texts
 from .fast_search import CUT, fast_beam_search, fast_search_applies
-from .loading import decoder_start, end_units, source_units, target_limit
-from .scoring import hypothesis_scores, padded_sources
-from .search_settings import MAX_LENGTH_RATIO, SearchOptions
+from .forced_decoding import hypothesis_scores, padded_sources
+from .loading import decoder_prefix_ids, encode_sources, eos_token_ids, target_limit
+from .search_settings import MAX_LENGTH_RATIO, BeamSearchConfig
 
 _HYPOTHESES_PER_BATCH = 640
 """Rows that the decoder handles at once; more does not make two cores faster, less wastes them."""
@@ -100,7 +100,7 @@ def translate_batch(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     input_ids: Sequence[list[int]],
-    options: SearchOptions,
+    options: BeamSearchConfig,
     *,
     scorer: PreTrainedModel | None = None,
     steps: StepwiseDecoder | None = None,
@@ -123,8 +123,8 @@ def translate_batch(
         min(limit - 1, math.floor(options.min_length_ratio * len(ids)))
         for limit, ids in zip(limits, input_ids, strict=True)
     ]
-    ends = end_units(model, tokenizer)
-    lead = len(decoder_start(model))
+    ends = eos_token_ids(model, tokenizer)
+    lead = len(decoder_prefix_ids(model))
     if fast_search_applies(model):
         units_found, _ = fast_beam_search(
             model,
@@ -201,7 +201,7 @@ def translate(
     num_beams: int = 5,
     length_penalty: float = 1.0,
     max_length_ratio: float = MAX_LENGTH_RATIO,
-    options: SearchOptions | None = None,
+    options: BeamSearchConfig | None = None,
     decoder_for: Callable[[list[list[int]]], StepwiseDecoder | None] = lambda input_ids: None,
     progress: Progress = no_progress,
 ) -> list[str]:
@@ -213,16 +213,18 @@ def translate(
         model: The model, in its evaluation mode meanwhile.
         tokenizer: Its tokenizer.
         texts: The sources.
-        num_beams: The beam width; like the next two a setting of :class:`.SearchOptions`.
+        num_beams: The beam width; like the next two a setting of :class:`.BeamSearchConfig`.
         length_penalty: The exponent of the length in ranking.
         max_length_ratio: The maximum length of a translation.
         options: All settings of the search, instead of the three.
         decoder_for: Makes the decoder of a batch; see `steps` of :func:`translate_batch`.
         progress: Called with the number of sentences done since the last call.
     """
-    options = options or SearchOptions(num_beams, 1, length_penalty=length_penalty, max_length_ratio=max_length_ratio)
+    options = options or BeamSearchConfig(
+        num_beams, 1, length_penalty=length_penalty, max_length_ratio=max_length_ratio
+    )
     texts = list_of_texts(texts)
-    input_ids = source_units(model, tokenizer, texts, truncation=True)
+    input_ids = encode_sources(model, tokenizer, texts, truncation=True)
     filled = [index for index, ids in enumerate(input_ids) if ids]
     translations = [""] * len(texts)
     with evaluation_mode(model):

@@ -79,7 +79,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     if not table.num_rows:
         raise InputError(f"split `{settings.split}` has no rows", path=settings.bitext, remedy="give another --split")
 
-    from .loading import load_translation_model, source_limit, source_units
+    from .loading import encode_sources, load_translation_model, source_limit
     from .translator import Translator
 
     model, tokenizer = load_translation_model(settings.model, device=settings.device, **settings.languages)
@@ -87,7 +87,7 @@ def _evaluate(settings: TranslationEvaluationSettings) -> EvaluatedTranslation:
     sources, references = ([text or "" for text in table[side].to_pylist()] for side in ("source", "target"))
     sources = normalized_sources(model, sources, table["source_lang"][0].as_py())
     limit = source_limit(model, tokenizer) or math.inf
-    if cut := sum(len(units) > limit for units in source_units(model, tokenizer, sources)):
+    if cut := sum(len(units) > limit for units in encode_sources(model, tokenizer, sources)):
         log(f"{cut:,} of {len(sources):,} sources have more units than the model reads, {limit:,}, and are truncated")
     # Before the work, during which a file may change.
     sha256 = fingerprint(settings.bitext) if settings.update_card else ""

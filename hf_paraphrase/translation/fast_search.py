@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 
 from ..models.modeling_rnn_search import RnnSearchForConditionalGeneration
 from ..models.stepwise_decoder import SourceProjections, StepwiseDecoder
-from .loading import decoder_start
+from .loading import decoder_prefix_ids
 
 CUT = -1e6
 """Log-probability of ending beyond the length limit: below every real one."""
@@ -81,7 +81,7 @@ def fast_beam_search(
     with torch.autocast(device.type, enabled=False):
         steps = steps or StepwiseDecoder.for_search(model, dtype=dtype)
         penalty = length_penalty if num_beams > 1 else 0.0
-        beams = _Beams(num_beams, torch.tensor(limits, device=device), ends, penalty, decoder_start(model)[0])
+        beams = _Beams(num_beams, torch.tensor(limits, device=device), ends, penalty, decoder_prefix_ids(model)[0])
         source = SourceProjections.for_search(projections, steps.dtype)._replace(excluded=steps.excluded)
         state = steps.start(annotations)
         shortest = torch.tensor(minimums or [0] * len(limits), device=device)

@@ -189,7 +189,7 @@ def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
 # ----- texts to units
 
 
-def source_units(
+def encode_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, truncation: bool = False
 ) -> list[list[int]]:
     """Turns source texts into units, with the model's prefix; a text without anything visible has none.
@@ -221,7 +221,7 @@ def target_limit(model: PreTrainedModel) -> int | None:
     if not isinstance(model, RnnSearchForConditionalGeneration):
         settings: Any = model.generation_config
         limits.append(settings.max_length)
-    known = [limit - len(decoder_start(model)) for limit in limits if limit]
+    known = [limit - len(decoder_prefix_ids(model)) for limit in limits if limit]
     return max(1, min(known)) if known else None
 
 
@@ -231,7 +231,7 @@ def positions(model: PreTrainedModel) -> int | None:
     return value if isinstance(value, int) and value > 0 else None
 
 
-def decoder_start(model: PreTrainedModel) -> list[int]:
+def decoder_prefix_ids(model: PreTrainedModel) -> list[int]:
     """Returns the units that every translation begins with: the start, and the language of some models."""
     settings: Any = model.generation_config
     start, forced = _start_unit(model), settings.forced_bos_token_id
@@ -239,7 +239,7 @@ def decoder_start(model: PreTrainedModel) -> list[int]:
     return [start] if forced is None else [start, int(forced)]
 
 
-def end_units(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def eos_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Returns the units that end a translation."""
     settings: Any = model.generation_config
     ends = tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id

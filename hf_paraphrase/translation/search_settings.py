@@ -15,7 +15,7 @@ MAX_LENGTH_RATIO = 3.0
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class BeamSearchConfig:
     """Settings of a search; together with the model and the sentences they determine every byte of the result.
 
     They are those of `back-translate` of the same names. Scores are computed in fp32, the search in `bf16` if given.
@@ -33,7 +33,7 @@ class SearchOptions:
 
 
 @dataclass(kw_only=True)
-class LimitSettings(Settings):
+class BeamLimits(Settings):
     """The limits of a search, how it ranks, and where it computes."""
 
     GROUP: ClassVar[str] = "search for translations"
@@ -64,15 +64,15 @@ class LimitSettings(Settings):
         if self.device is not None and getattr(self, "computes_here", True):
             check_device(self.device)
 
-    def options(self, device: str | None, **more: Any) -> SearchOptions:
+    def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
         """Returns the settings of the search, with what the machine decides where they leave it open."""
         names = ("length_penalty", "max_length_ratio", "min_length_ratio")
         own = {name: getattr(self, name) for name in names}
-        return SearchOptions(**own, bf16=is_bf16(self.precision, device), **more)
+        return BeamSearchConfig(**own, bf16=is_bf16(self.precision, device), **more)
 
 
 @dataclass(kw_only=True)
-class SearchSettings(LimitSettings):
+class SearchSettings(BeamLimits):
     """The model that translates, and its languages."""
 
     GROUP: ClassVar[str] = "search for translations"
@@ -127,13 +127,13 @@ class CandidateSettings(Settings):
 
 
 @dataclass(kw_only=True)
-class SearchJobSettings(LimitSettings, ShardSettings):
+class SearchJobSettings(BeamLimits, ShardSettings):
     """A search for translations of many sentences, in shards."""
 
     num_beams: int = setting("beam width", 5, at_least=1)
     max_source_tokens: int = setting("skip and record sentences of more sub-word units than this", 250, at_least=1)
     resume: bool = setting("continue the incomplete job for this output", False)
 
-    def options(self, device: str | None, **more: Any) -> SearchOptions:
+    def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
         """Returns the settings of the search, with what the machine decides where they leave it open."""
         return super().options(device, num_beams=self.num_beams, max_source_tokens=self.max_source_tokens, **more)

@@ -19,8 +19,8 @@ from .beam_search import Hypothesis, search_batches, translate, translate_batch
 from .bitext import normalized_sources
 from .fast_search import fast_search_applies, is_rnn_search, unusual_settings
 from .lexical_table import CandidateVocabulary, LexicalTable, unit_fingerprint
-from .loading import source_limit, source_units
-from .search_settings import SearchOptions
+from .loading import encode_sources, source_limit
+from .search_settings import BeamSearchConfig
 
 _SENTENCES_PER_BATCH = 64
 """Most sentences that a processor searches for at once; with more a narrow beam would be one batch for one thread."""
@@ -40,7 +40,7 @@ class Translator:
         self,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
-        options: SearchOptions,
+        options: BeamSearchConfig,
         lexical_table: str | None = None,
     ) -> None:
         self.model = model.eval()
@@ -98,7 +98,7 @@ class Translator:
             why there are none.
         """
         sources = normalized_sources(self.model, sources, language)
-        input_ids = source_units(self.model, self.tokenizer, sources)
+        input_ids = encode_sources(self.model, self.tokenizer, sources)
         longest = min(self.options.max_source_tokens, source_limit(self.model, self.tokenizer) or math.inf)
         outcomes: list[list[Hypothesis] | str] = [
             f"source of {len(ids)} units, more than {longest}" if ids else "empty source" for ids in input_ids
@@ -169,7 +169,7 @@ def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
 
 
 def _candidate_vocabulary(
-    path: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: SearchOptions
+    path: str, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, options: BeamSearchConfig
 ) -> CandidateVocabulary:
     """Opens a lexical table, which must be about the units of the model."""
     if not is_rnn_search(model):

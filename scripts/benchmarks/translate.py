@@ -34,8 +34,8 @@ from hf_paraphrase.models.stepwise_decoder import StepwiseDecoder
 from hf_paraphrase.tokenization.word_level import build_word_level_tokenizer
 from hf_paraphrase.training.devices import is_bf16
 from hf_paraphrase.translation.fast_search import fast_beam_search
-from hf_paraphrase.translation.scoring import prefix_tree_scores
-from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.forced_decoding import prefix_tree_scores
+from hf_paraphrase.translation.search_settings import BeamSearchConfig
 from hf_paraphrase.translation.translator import Translator
 from interleaved import CLOCK, ROUNDS, Contestants, compare, rate, run_benchmark, write
 
@@ -195,7 +195,7 @@ def measure_transformer(arguments: argparse.Namespace) -> dict[str, float]:
     lengths = torch.randint(4, 41, (arguments.transformer,)).tolist()
     texts = [" ".join(words[unit] for unit in torch.randint(len(words), (length,))) for length in lengths]
     bf16 = is_bf16("auto", "cpu")
-    translator = Translator(model, tokenizer, SearchOptions(arguments.beams, 1, max_length_ratio=1.0, bf16=bf16))
+    translator = Translator(model, tokenizer, BeamSearchConfig(arguments.beams, 1, max_length_ratio=1.0, bf16=bf16))
 
     def loop() -> None:
         for start in range(0, len(texts), arguments.batch):
@@ -218,7 +218,7 @@ def marian_model(arguments: argparse.Namespace, tokenizer: Any) -> Any:
     for side in ("encoder", "decoder"):
         sizes |= {f"{side}_layers": 6, f"{side}_ffn_dim": 4 * arguments.hidden}
         sizes[f"{side}_attention_heads"] = 8
-    units = {f"{name}_token_id": tokenizer.pad_token_id for name in ("pad", "decoder_start")}
+    units = {f"{name}_token_id": tokenizer.pad_token_id for name in ("pad", "decoder_prefix_ids")}
     units |= {"eos_token_id": tokenizer.eos_token_id, "forced_eos_token_id": None}
     model = MarianMTModel(MarianConfig(**sizes, **units)).eval()
     model.final_logits_bias[0, tokenizer.eos_token_id] = -1e4

@@ -17,7 +17,7 @@ from hf_paraphrase.tokenization.subword import train_bpe_tokenizer
 from hf_paraphrase.translation import translator as translators
 from hf_paraphrase.translation.back_translation import back_translated
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.search_settings import BeamSearchConfig
 
 
 def skipped(folder):
@@ -112,7 +112,7 @@ def test_the_number_of_threads_does_not_change_a_bit(precision, plain, monkeypat
     try:
         for count in (1, 4):
             torch.set_num_threads(count)
-            translator = translators.Translator(model, tokenizer, SearchOptions(40, 40, bf16=True))
+            translator = translators.Translator(model, tokenizer, BeamSearchConfig(40, 40, bf16=True))
             assert translator.threads == min(count, 2 if plain else 4)
             found.append(back_translated(translator, bitext_of(number_pairs(16, 50)))[0])
             assert torch.get_num_threads() == count
@@ -164,7 +164,7 @@ def test_probabilities_that_are_not_finite_are_an_error(tiny_model, bitext):
     with torch.no_grad():
         model.lm_head.bias.fill_(float("nan"))
     for num_beams in (1, 3):
-        translator = translators.Translator(model, tokenizer, SearchOptions(num_beams, 1))
+        translator = translators.Translator(model, tokenizer, BeamSearchConfig(num_beams, 1))
         with pytest.raises(ModelError, match="the model's probabilities are not finite"):
             back_translated(translator, DataFolder(bitext).table())
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from small_runs import job, record
 
-from hf_paraphrase import SearchOptions
+from hf_paraphrase import BeamSearchConfig
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.errors import InputError
@@ -58,7 +58,7 @@ def test_few_candidates_limit_the_translations_and_their_scores_are_those_of_the
     letters = set("".join(tokenizer.decode([unit]) for unit in allowed)) | {" "}
     pairs = rows(tmp_path / "few")
     assert pairs and all(set(row["sentence2"]) <= letters for row in pairs)
-    free = Translator(model, tokenizer, SearchOptions(50, 50)).nbest_lists(sources)
+    free = Translator(model, tokenizer, BeamSearchConfig(50, 50)).nbest_lists(sources)
     scores = {
         (source, item.text): item.log_prob for source, nbest in zip(sources, free, strict=True) for item in nbest
     }

@@ -23,7 +23,7 @@ from hf_paraphrase.paraphrasing.answers import is_other_language, is_refusal, pa
 from hf_paraphrase.paraphrasing.generators import PARAPHRASES, ROUND_TRIP_PARAPHRASES, Candidate, SamplingOptions
 from hf_paraphrase.paraphrasing.sampling import SeededDraw
 from hf_paraphrase.translation.loading import load_translation_model
-from hf_paraphrase.translation.search_settings import SearchOptions
+from hf_paraphrase.translation.search_settings import BeamSearchConfig
 from hf_paraphrase.translation.translator import Translator
 
 ALL = {"min_similarity": -1.0, "min_edit_distance": 0.0, "num": 4}
@@ -75,7 +75,7 @@ def test_paraphrases_depend_on_neither_batch_nor_shard_and_log_prob_is_of_senten
         if name == "round-trip":
             source, languages = "source", {"source_lang": "fra_Latn", "target_lang": "eng_Latn"}
         opened = load_translation_model(settings["models"], device="cpu", **languages)
-        translator = Translator(*opened, SearchOptions(num_beams=5, num_return_sequences=5))
+        translator = Translator(*opened, BeamSearchConfig(num_beams=5, num_return_sequences=5))
         for row, nbest in zip(rows, translator.nbest_lists([row[source] for row in rows]), strict=True):
             (found,) = [item for item in nbest if item.text == row["sentence2"]]
             assert (found.num_tokens, found.log_prob) == (row["num_tokens"], pytest.approx(row["log_prob"], abs=1e-3))

@@ -12,13 +12,13 @@ from seq2seq_models import KINDS, LANGUAGES, SLOW, SOURCES, log_prob_of, transla
 from small_runs import bitext_of, write_bitext
 from transformers import BertConfig, BertModel
 
-from hf_paraphrase import BackTranslator, SearchOptions, back_translate, evaluate_nmt
+from hf_paraphrase import BackTranslator, BeamSearchConfig, back_translate, evaluate_nmt
 from hf_paraphrase.errors import HubError, InputError, ModelError, UsageError
 from hf_paraphrase.filtering.measuring import Measures, add_measures
 from hf_paraphrase.translation.back_translation import is_copy, is_loop
 from hf_paraphrase.translation.beam_search import translate, translate_batch
-from hf_paraphrase.translation.loading import decoder_start, load_translation_model, source_units
-from hf_paraphrase.translation.scoring import score_translations
+from hf_paraphrase.translation.forced_decoding import score_translations
+from hf_paraphrase.translation.loading import decoder_prefix_ids, encode_sources, load_translation_model
 
 FORCED = dict.fromkeys(("m2m100", "nllb"), "forced_bos_token_id") | {"mbart": "decoder_start_token_id"}
 PREFIX = {"t5": "two four: "}
@@ -58,7 +58,7 @@ def test_lists_are_those_of_generate_and_scores_those_of_teacher_forcing(opened,
     first = 1 + (FORCED.get(kind) == "forced_bos_token_id")
     theirs, _, expected = as_users_do(folders(kind), kind, SOURCES, max_new_tokens=LIMIT + 2)
     model.generation_config.max_length = LIMIT + first
-    units, options = source_units(model, tokenizer, SOURCES), SearchOptions(4, 4, max_length_ratio=100)
+    units, options = encode_sources(model, tokenizer, SOURCES), BeamSearchConfig(4, 4, max_length_ratio=100)
     found = translate_batch(model, tokenizer, units, options, scorer=model)
     end = model.generation_config.eos_token_id
     assert len({item.text for nbest in found for item in nbest}) > 3
@@ -86,7 +86,7 @@ def test_scores_of_given_translations_equal_those_of_one_unit_at_a_time(opened):
     kind, model, tokenizer = opened
     targets = [translated(text) for text in SOURCES]
     scores = score_translations(model, tokenizer, [*SOURCES, SOURCES[0], ""], [*targets, "", "one"])
-    start, end = decoder_start(model), model.generation_config.eos_token_id
+    start, end = decoder_prefix_ids(model), model.generation_config.eos_token_id
     for source, target, log_prob, count in zip(SOURCES, targets, *scores, strict=False):
         batch = tokenizer(PREFIX.get(kind, "") + source, return_tensors="pt")
         units = tokenizer(text_target=target, add_special_tokens=False)["input_ids"]
@@ -103,18 +103,18 @@ def test_the_models_own_generation_config_holds(folders, tmp_path):
     model.generation_config.update(bad_words_ids=banned, max_length=3, eos_token_id=[1, 0])
     model.generation_config.save_pretrained(folder)
     model, tokenizer = load_translation_model(folder, device="cpu", **LANGUAGES["t5"])
-    (nbest,) = translate_batch(model, tokenizer, source_units(model, tokenizer, SOURCES[:1]), SearchOptions(2, 1))
+    (nbest,) = translate_batch(model, tokenizer, encode_sources(model, tokenizer, SOURCES[:1]), BeamSearchConfig(2, 1))
     assert nbest[0].num_tokens <= 2 and not set(nbest[0].text.split()) & set(text.split())
     assert model.generation_config.eos_token_id == [1, 0]
 
 
 def test_several_end_units_all_end_a_translation(folders):
     model, tokenizer = load_translation_model(folders("t5"), device="cpu", **LANGUAGES["t5"])
-    units = source_units(model, tokenizer, SOURCES)
-    (first, *_), *_ = translate_batch(model, tokenizer, units, SearchOptions(20, 1), scorer=model)
+    units = encode_sources(model, tokenizer, SOURCES)
+    (first, *_), *_ = translate_batch(model, tokenizer, units, BeamSearchConfig(20, 1), scorer=model)
     end = tokenizer(text_target=first.text)["input_ids"][0]
     model.generation_config.eos_token_id = [1, end]
-    for nbest in translate_batch(model, tokenizer, units, SearchOptions(20, 20), scorer=model):
+    for nbest in translate_batch(model, tokenizer, units, BeamSearchConfig(20, 20), scorer=model):
         assert all(item.finished and end not in tokenizer(text_target=item.text)["input_ids"] for item in nbest)
 
 
@@ -158,7 +158,7 @@ def test_the_target_language_of_a_marian_model_of_several_is_a_mark_before_the_s
     del vocabulary[worst[0]]
     (folder / "vocab.json").write_text(json.dumps({**vocabulary, ">>deu<<": worst[1]}))
     model, tokenizer = load_translation_model(folder, device="cpu", target_lang="deu")
-    assert source_units(model, tokenizer, ["un"])[0][0] == worst[1]
+    assert encode_sources(model, tokenizer, ["un"])[0][0] == worst[1]
     with pytest.raises(UsageError, match="--model-target-lang, one of deu"):
         load_translation_model(folder, device="cpu", target_lang="fra")
 
@@ -190,7 +190,7 @@ def test_what_is_no_translation_model_or_incomplete_is_one_line(folders, tmp_pat
 
 def test_sources_longer_than_the_model_reads_are_skipped_or_cut_and_counted(folders):
     long = " ".join(["un"] * 80)
-    function = BackTranslator(str(folders("mbart")), SearchOptions(2, 1), device="cpu", **LANGUAGES["mbart"])
+    function = BackTranslator(str(folders("mbart")), BeamSearchConfig(2, 1), device="cpu", **LANGUAGES["mbart"])
     pairs, report = function.reported(bitext_of((text, "one") for text in (SOURCES[0], long, "\u200e")))
     (first, reason), second = report["skipped"][0].values(), report["skipped"][1]
     assert first == "1" and reason.endswith("more than 60") and second == {"id": "2", "reason": "empty source"}

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hf_paraphrase import SearchOptions
+from hf_paraphrase import BeamSearchConfig
 from hf_paraphrase.translation import beam_search
 from hf_paraphrase.translation.beam_search import search_batches, translate, translate_batch
 
@@ -16,7 +16,7 @@ SOURCES = ["un", "deux trois un deux trois un deux", "trois un"]
 
 
 def search(model, tokenizer, texts=SOURCES, *, num_beams=4, n=4, scorer=True, **settings):
-    ids, options = [list(ids) for ids in tokenizer(texts)["input_ids"]], SearchOptions(num_beams, n, **settings)
+    ids, options = [list(ids) for ids in tokenizer(texts)["input_ids"]], BeamSearchConfig(num_beams, n, **settings)
     return translate_batch(model, tokenizer, ids, options, scorer=model if scorer is True else scorer)
 
 

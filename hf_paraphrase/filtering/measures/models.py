@@ -200,7 +200,7 @@ class TranslationCost(Measure):
 
     def _rescored(self, table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
         from ...translation.bitext import normalized_sources
-        from ...translation.scoring import score_translations
+        from ...translation.forced_decoding import score_translations
 
         batch = PairBatch(table)
         languages = batch.texts("source_lang") if "source_lang" in table.schema.names else ["en"] * table.num_rows

@@ -16,7 +16,7 @@ from ..models.stepwise_decoder import AttentionStep, SourceProjections, Stepwise
 from ..text.normalization import is_blank
 from ..tokenization.fast_tokenize import list_of_texts
 from .fast_search import is_rnn_search, log_normalizers
-from .loading import decoder_start, end_units, padded, positions, source_limit, source_units
+from .loading import decoder_prefix_ids, encode_sources, eos_token_ids, padded, positions, source_limit
 
 _ROWS_PER_BATCH = 640
 _LOGITS_PER_BATCH = 1 << 27
@@ -56,12 +56,12 @@ def score_translations(
     log_probs, num_tokens = np.full(len(sources), np.nan), np.zeros(len(sources), dtype=np.int64)
     if not sources:
         return TranslationScores(log_probs, num_tokens)
-    input_ids = source_units(model, tokenizer, sources)
+    input_ids = encode_sources(model, tokenizer, sources)
     units = tokenizer(text_target=translations, add_special_tokens=False, verbose=False)["input_ids"]
     num_tokens[:] = [len(row) for row in units]
-    end = end_units(model, tokenizer)[0]
+    end = eos_token_ids(model, tokenizer)[0]
     longest_source = source_limit(model, tokenizer) or np.inf
-    longest_target = (positions(model) or np.inf) - len(decoder_start(model))
+    longest_target = (positions(model) or np.inf) - len(decoder_prefix_ids(model))
     is_filled = [0 < len(ids) <= longest_source for ids in input_ids]
     is_written = (num_tokens <= longest_target) & [not is_blank(text) for text in translations]
     chosen = np.flatnonzero(is_filled & is_written & (num_tokens > 0)).tolist()
@@ -95,7 +95,7 @@ def hypothesis_scores(
     """
     if is_rnn_search(model):
         return prefix_tree_scores(model, sources, mask, rows, hypotheses)
-    start = decoder_start(model)
+    start = decoder_prefix_ids(model)
     own: Any = model
     annotations = own.get_encoder()(input_ids=sources, attention_mask=mask, return_dict=True).last_hidden_state
     scores = [0.0] * len(hypotheses)

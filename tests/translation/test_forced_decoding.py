@@ -8,8 +8,8 @@ import torch
 from seq2seq_models import log_prob_of
 
 from hf_paraphrase.filtering.measuring import Measures, add_measures
-from hf_paraphrase.translation import scoring
-from hf_paraphrase.translation.scoring import prefix_tree_scores, score_translations
+from hf_paraphrase.translation import forced_decoding
+from hf_paraphrase.translation.forced_decoding import prefix_tree_scores, score_translations
 
 SOURCES = ["un deux trois", "trois", "deux trois un deux un", "un", "trois un"]
 TRANSLATIONS = ["one two", "three three three", "two", "", "three one two"]
@@ -28,8 +28,8 @@ def naive(model, source, units):
 
 def test_scores_equal_those_of_one_unit_at_a_time_however_they_are_batched(opened, monkeypatch):
     model, tokenizer = opened
-    for logits in (scoring._LOGITS_PER_BATCH, 1):
-        monkeypatch.setattr(scoring, "_LOGITS_PER_BATCH", logits)
+    for logits in (forced_decoding._LOGITS_PER_BATCH, 1):
+        monkeypatch.setattr(forced_decoding, "_LOGITS_PER_BATCH", logits)
         scores = score_translations(model, tokenizer, SOURCES, TRANSLATIONS)
         for source, translation, log_prob, tokens in zip(SOURCES, TRANSLATIONS, *scores, strict=True):
             units = tokenizer(text_target=translation)["input_ids"]
@@ -75,9 +75,9 @@ HYPOTHESES = [
 def test_scores_of_lists_equal_teacher_forcing_of_each_hypothesis_alone(make_model, monkeypatch):
     model = make_model()
     expected = [naive(model, UNITS[row, : MASK[row].sum()].tolist(), units) for row, units in HYPOTHESES]
-    for logits, energies in ((scoring._LOGITS_AT_ONCE, scoring._ENERGIES_AT_ONCE), (80, 64)):
-        monkeypatch.setattr(scoring, "_LOGITS_AT_ONCE", logits)
-        monkeypatch.setattr(scoring, "_ENERGIES_AT_ONCE", energies)
+    for logits, energies in ((forced_decoding._LOGITS_AT_ONCE, forced_decoding._ENERGIES_AT_ONCE), (80, 64)):
+        monkeypatch.setattr(forced_decoding, "_LOGITS_AT_ONCE", logits)
+        monkeypatch.setattr(forced_decoding, "_ENERGIES_AT_ONCE", energies)
         found = prefix_tree_scores(model, UNITS, MASK, *zip(*HYPOTHESES, strict=True))
         assert found == pytest.approx(expected, abs=1e-4)
     assert prefix_tree_scores(model, UNITS, MASK, [], []) == []
