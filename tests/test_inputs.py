@@ -241,3 +241,31 @@ def test_copies_that_a_killed_process_left_are_removed_by_the_next_one(pipe, tem
         assert read_twice(text=[pipe("text")])[0] == [b"text"]
         assert not left.exists() and used.exists()
     shutil.rmtree(used)
+
+
+def test_only_files_of_the_split_are_fetched_from_the_hub_and_they_serve_without_a_network(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files, fetched, options = tmp_path / "files", [], {"repo_type": "dataset", "revision": "abc"}
+    files.mkdir()
+    for split in ("train", "test"):
+        Dataset.from_list([{"anchor": split, "positive": "b"}]).to_parquet(files / f"{split}.parquet")
+    builder = load_dataset_builder(str(files))
+    builder.config.data_files = {
+        split: [f"hf://datasets/owner/name@abc/{split}.parquet"] for split in ("train", "test")
+    }
+
+    def fetch(repo_id, file, **given):
+        assert (repo_id, given) == ("owner/name", options)
+        fetched.append(file)
+        return str(files / file)
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fetch)
+    with monkeypatch.context() as online:
+        online.setattr("datasets.load_dataset_builder", lambda *_: builder)
+        opened = DataFolder("owner/name")
+        assert opened.splits == ["train", "test"] and not fetched
+        assert opened.table("test").to_pylist() == [{"sentence1": "test", "sentence2": "b"}]
+        assert {*fetched} == {"test.parquet"}
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(files))
+    assert DataFolder("owner/name").table("test") == opened.table("test")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,20 @@ def find_layout(source: str | os.PathLike[str], subset: str | None = None) -> La
         remedy = "check the name, or make one, e.g. with hf-paraphrase prepare pairs --tsv FILE"
         raise InputError("no such file or data folder", path=source, remedy=remedy)
     with name_load_errors(source):
-        return _resolved_layout(repository[0], subset or repository[1] or None)
+        return _repository_layout(repository[0], subset or repository[1] or None)
+
+
+def _repository_layout(name: str, subset: str | None) -> Layout:
+    """Find the splits of a dataset on the Hub; without a network, those of its files that were fetched before."""
+    try:
+        return _resolved_layout(name, subset)
+    except Exception:
+        import huggingface_hub
+
+        with suppress(Exception):  # nothing was fetched
+            folder = huggingface_hub.snapshot_download(name, repo_type="dataset", local_files_only=True)
+            return _resolved_layout(folder, subset)
+        raise
 
 
 def _arrow_layout(path: Path) -> Layout:
@@ -209,7 +222,7 @@ def _resolved_layout(name: str, subset: str | None) -> Layout:
 
 def _opened(file: str) -> Any:
     """Return a local path, or a file of the Hub that is fetched into its cache when it is read."""
-    return HubFile(file) if str(file).startswith("hf://") else to_path(str(file))
+    return HubFile(file) if str(file).startswith("hf://datasets/") else to_path(str(file))
 
 
 class HubFile(os.PathLike[str]):
@@ -223,9 +236,11 @@ class HubFile(os.PathLike[str]):
         import huggingface_hub
 
         with name_load_errors(self._url):
-            file: Any = huggingface_hub.HfFileSystem().resolve_path(self._url)
-            options = {"repo_type": file.repo_type, "revision": file.revision}
-            return str(huggingface_hub.hf_hub_download(file.repo_id, file.path_in_repo, **options))
+            match = re.fullmatch(r"hf://datasets/([^@]+)@([^/]+)/(.+)", self._url)
+            if match is None:
+                raise ValueError("not the URL of a file of a dataset on the Hub")
+            repo_id, revision, file = match.groups()
+            return str(huggingface_hub.hf_hub_download(repo_id, file, repo_type="dataset", revision=revision))
 
     def __str__(self) -> str:
         return self._url

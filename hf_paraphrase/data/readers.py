@@ -375,5 +375,6 @@ def plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
-    return plain if plain.type == kind or pa.types.is_null(kind) else plain.cast(kind)
+    if pa.types.is_dictionary(column.type):
+        return _cast(column.dictionary, kind).take(column.indices)
+    return column if column.type == kind or pa.types.is_null(kind) else column.cast(kind)

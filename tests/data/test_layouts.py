@@ -205,6 +205,7 @@ TABLE = pa.Table.from_pylist(ROWS)
         pd.DataFrame(ROWS),
         pl.DataFrame(ROWS),
         pl.LazyFrame(ROWS),
+        pl.DataFrame(ROWS).cast(pl.Categorical),
         Dataset.from_list(ROWS),
         Dataset.from_list(ROWS).to_iterable_dataset(),
         IterableDataset.from_generator(lambda: iter(ROWS)),
@@ -254,6 +255,29 @@ def test_encodings_and_numbers_of_other_countries_are_read_on_request(tmp_path):
     assert rows == {"name": ["café", "thé"], "price": [12_000.0, 7.9], "code": ["007", "x"]}
     with pytest.raises(UsageError, match="--encoding `klingon` is unknown"):
         open_rows(path, encoding="klingon").read()
+
+
+def test_every_command_reads_parquet_of_polars(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sides = {"sentence1": ["a dog", "a cat"] * 4, "sentence2": ["one dog", "one cat"] * 4}
+    frame = pl.DataFrame({**sides, "kind": ["x", "y"] * 4}).cast({"kind": pl.Categorical})
+    pq.write_table(frame.to_arrow(), "a.parquet")
+    frame.write_parquet("b.parquet")
+    for name in ("a", "b"):
+        for verb in (
+            f"filter --pairs {name}.parquet",
+            f"score --pairs {name}.parquet",
+            f"deduplicate --input {name}.parquet",
+            f"encode --columns sentence1 --input {name}.parquet",
+            f"search --corpus {name}.parquet",
+            f"train-tokenizer --pairs {name}.parquet",
+            f"train-encoder --epochs 1 --pairs {name}.parquet",
+            f"prepare pairs --keep-columns --parquet {name}.parquet",
+        ):
+            output = f"{name}-{verb.split()[0]}"
+            assert main([*verb.split(), "--output", output]) == 0, verb
+        for output in (f"{name}-filter", f"{name}-prepare"):
+            assert DataFolder(output).table()["kind"].to_pylist() == ["x", "y"] * 4
 
 
 def test_commands_take_the_encoding_and_the_numbers_of_a_file(tmp_path, monkeypatch, capsys):
