@@ -27,7 +27,7 @@ __getattr__, __dir__, _names = lazy_exports(
         "data.sources.pairs": ["prepare_pairs"],
         "data.sources.pivot": ["prepare_pivot"],
         "data.sources.preparation": ["prepare"],
-        "deduplication.deduplicate": ["deduplicate", "deduplicate_files"],
+        "deduplication.deduplicate": ["deduplicate"],
         "demo.run": ["launch_demo"],
         "encoders.distillation.run": ["distill"],
         "encoders.encode_file": ["SentenceEmbedder", "encode"],

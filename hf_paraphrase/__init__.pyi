@@ -116,7 +116,6 @@ __all__ = [
     "analyze_similarities",
     "back_translate",
     "deduplicate",
-    "deduplicate_files",
     "distill",
     "encode",
     "env",
@@ -323,27 +322,6 @@ def prepare_pivot(
     ranked: bool = False,
 ) -> DataFolder:
     """Make a paraphrase data folder of the pairs of target sentences that share a source sentence."""
-
-def deduplicate_files(
-    *,
-    input: _Input | Sequence[_Input],
-    output: _Path,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    device: str = "cpu",
-    against: _Input | Sequence[_Input] = ...,
-    by: str | Sequence[str] = ...,
-    threshold: float = 0.9,
-    clusters: str = "representative",
-    encoder: _Input = "builtin",
-    split: str = "train",
-    subset: str | None = None,
-    batch_size: int = 256,
-    overwrite: bool = False,
-    force: bool = False,
-) -> DataFolder:
-    """Leaves out the rows of files, or of a folder or a name on the Hub, that say the same as earlier ones."""
 
 def launch_demo(
     *,

@@ -27,6 +27,7 @@ _IMPORTED = "hf_paraphrase_import."
 RENAMED = {
     "hf_paraphrase.encoders.EncoderKind": "hf_paraphrase.encoders.Architecture",
     "hf_paraphrase.encoders.distillation.Letters": "hf_paraphrase.encoders.distillation.CharNgramEmbeddings",
+    "hf_paraphrase.deduplicate_files": "hf_paraphrase.deduplicate",
     "hf_paraphrase.environment": "hf_paraphrase.env",
     "hf_paraphrase.estimate_lexical_table": "hf_paraphrase.lexical_table",
     "hf_paraphrase.evaluate_translation": "hf_paraphrase.evaluate_nmt",

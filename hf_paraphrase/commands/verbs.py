@@ -50,9 +50,10 @@ class Verb:
         """Imports the recipe, that of one kind where there are kinds."""
         if self.kinds is not None and not self.recipe:
             return cast("Recipe[..., Any]", self.kinds[str(kind)])
-        if self.kinds is None:
-            return cast("Recipe[..., Any]", getattr(sys.modules[_PACKAGE], self.recipe))
         module, _, name = self.recipe.partition(":")
+        if self.kinds is None:
+            found = importlib.import_module(f"{_PACKAGE}.{module}") if name else sys.modules[_PACKAGE]
+            return cast("Recipe[..., Any]", getattr(found, name or module))
         return cast("Recipe[..., Any]", getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)(kind))
 
     def kind_of(self, verb: str, words: list[str]) -> str | None:
@@ -110,7 +111,10 @@ JOURNEYS = {
             shown=results.neighbours,
         ),
         "serve": Verb("answer requests for embeddings and searches over HTTP", "serve"),
-        "deduplicate": Verb("remove duplicates and near-duplicates from data of any kind", "deduplicate_files"),
+        "deduplicate": Verb(
+            "remove duplicates and near-duplicates from data of any kind",
+            "deduplication.deduplicate:deduplicate_files",
+        ),
         "evaluate": Verb("evaluate encoders on similarity, retrieval and more", "evaluate", shown=results.as_text),
         "export": Verb("export an encoder or classifier as ONNX or JSON, or with smaller weights", "export"),
     },

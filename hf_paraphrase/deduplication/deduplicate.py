@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from ..artefacts.artefact import Artefact, Card
@@ -22,6 +22,9 @@ from ..data.text_blocks import FormatSettings
 from ..errors import InputError, UsageError
 from ..inputs import copied_inputs
 from ..messages import log, sanitize_line
+from ..searching.manifest import MANIFEST_FILE
+from ..searching.segments import SENTENCE
+from ..searching.snapshot import Snapshot
 from ..settings import recipe, setting
 from ..tables import format_table, plain_markdown
 from ..tokenization.fast_tokenize import list_of_texts
@@ -76,70 +79,100 @@ class DeduplicateSettings(DeviceSettings, FormatSettings):
     encoder: str = setting(
         "sentence encoder that computes the cosine; multilingual knows several languages", BUILTIN, path=True
     )
+    remove_contrasts: bool = setting(
+        "also remove rows that differ from an earlier row in negation or numbers alone, which are kept otherwise",
+        False,
+    )
     split: str = setting("split of a folder or a dataset on the Hub", "train")
     subset: str | None = setting("configuration of a dataset on the Hub", None)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
     overwrite: bool = setting("replace an existing output folder", False)
     force: bool = setting("also compare texts in a language that the encoder does not read", False)
 
-    def check(self) -> None:
-        """Checks that the settings are valid."""
-        super().check()
-        if self.clusters == "components" and find_spec("scipy") is None:
-            raise UsageError("--clusters components needs the package scipy", remedy="pip install scipy")
 
-
-@overload
 def deduplicate(
-    rows: Any, *, against: Any = None, return_removed: Literal[False] = False, **settings: Any
-) -> datasets.Dataset: ...
-
-
-@overload
-def deduplicate(
-    rows: Any, *, against: Any = None, return_removed: Literal[True], **settings: Any
-) -> tuple[datasets.Dataset, datasets.Dataset]: ...
-
-
-def deduplicate(rows: Any, *, against: Any = None, return_removed: bool = False, **settings: Any) -> Any:
+    rows: Any = None,
+    *,
+    output: str | Path | None = None,
+    input: str | Path | Sequence[str | Path] | None = None,
+    against: Any = None,
+    return_removed: bool = False,
+    **settings: Any,
+) -> Any:
     """Removes the rows whose text is the same as, or similar to, that of an earlier row.
 
     Args:
-        rows: A `datasets.Dataset`, or texts.
-        against: Other rows, likewise, that all come first.
-        return_removed: Return the rows that go too, with `representative`, `representative_row` and `similarity`.
-        **settings: Other settings of :func:`deduplicate_files`: `by`, `threshold`, `clusters`, `encoder`, ...
+        rows: A list of texts, a `datasets.Dataset`, a pandas or polars DataFrame, an Arrow table, or the path of a
+            file or folder.
+        output: The data folder to write; without it the rows are returned.
+        input: Files, or a folder or dataset on the Hub, instead of `rows`.
+        against: Other rows, likewise, or the folder of a search index, that all count as earlier.
+        return_removed: Return the removed rows too, with `representative`, `representative_row` and `similarity`.
+        **settings: Other options of the command `deduplicate`: `by`, `threshold`, `clusters`, `encoder`, ...
 
     Returns:
-        The rows that stay with all their columns; with `return_removed` also those that are left out.
+        Without `output` a `datasets.Dataset` of the rows that stay, with all their columns; with `return_removed` a
+        pair, whose second part is the removed rows. With `output` the data folder.
+
+    Raises:
+        UsageError: The rows are of another type, or both `rows` and `input` are given.
+        InputError: A column is missing, or a file cannot be read.
+
+    Example:
+        >>> deduplicate(["How do I reset my password?", "How can I reset my password?"])["text"][:]
+        ['How do I reset my password?']
     """
-    if isinstance(by := settings.get("by", []), str):
-        settings["by"] = [by]
+    if (rows is None) == (input is None):
+        raise UsageError("give either rows or input", remedy="for instance deduplicate(texts)")
+    for name in ("by",):
+        if isinstance(settings.get(name), str):
+            settings[name] = [settings[name]]
+    if output is not None:
+        paths = [_as_paths(each) for each in (rows if input is None else input, against)]
+        if return_removed:
+            raise UsageError("return_removed is for a call without output", remedy=f"see the split {REMOVED}")
+        return deduplicate_files(input=paths[0], against=paths[1], output=str(output), **settings)
     checked = DeduplicateSettings(input=["rows"], output="none", **settings)
-    data = [_as_dataset(given) for given in (rows, *([] if against is None else [against]))]
+    sources = [_as_source(each) for each in (rows if input is None else input, against) if each is not None]
     with copied_inputs(checked, {"encoder": False}):
         checked.check()
-        work = _Work(checked, [open_rows(given, roles=()) for given in data], ["the rows", "the rows of against"])
-    kept = data[0].select(np.flatnonzero(work.found.stays))
+        opened = [_open(source, checked) for source in sources]
+        run = DeduplicationRun(checked, opened, [each.name for each in opened])
+    kept, removed = (_as_dataset(opened[0], mask) for mask in (run.found.kept, ~run.found.kept))
+    run.log_contrasts()
     if not return_removed:
         return kept
     from datasets import Value
 
-    removed = data[0].select(np.flatnonzero(~work.found.stays))
-    for name, column in work.representatives().items():
+    for name, column in run.representatives().items():
         removed = removed.add_column(name, column.to_pylist(), feature=Value(str(column.type)))
     return kept, removed
 
 
-def _as_dataset(rows: Any) -> Any:
+def _as_paths(given: Any) -> list[str]:
+    if given is None:
+        return []
+    paths = [given] if isinstance(given, str | Path) else given
+    if not isinstance(paths, list | tuple) or not all(isinstance(path, str | Path) for path in paths):
+        raise UsageError("with output the rows are files or a folder", remedy="leave output out for rows in memory")
+    return [str(path) for path in paths]
+
+
+def _as_source(given: Any) -> Any:
+    """Returns what `open_rows` opens; a list of strings is texts."""
     import datasets
 
-    if isinstance(rows, datasets.Dataset):
-        return rows
+    if isinstance(given, str | Path | datasets.Dataset | datasets.IterableDataset):
+        return given
+    if hasattr(given, "to_parquet") and hasattr(given, "iloc"):
+        return pa.Table.from_pandas(given, preserve_index=False)
+    if hasattr(given, "__arrow_c_stream__"):
+        return pa.table(given)
     try:
-        return datasets.Dataset.from_dict({"text": list_of_texts(rows)})
+        return datasets.Dataset.from_dict({"text": list_of_texts(given)})
     except TypeError as error:
-        raise UsageError(str(error), remedy="give a datasets.Dataset or a list of strings") from error
+        remedy = "give a list of strings, a Dataset, a DataFrame, a file or a folder"
+        raise UsageError(str(error), remedy=remedy) from error
 
 
 def _check_languages(encoder: SentenceEncoder, texts: pa.ChunkedArray, name: str) -> None:
@@ -151,7 +184,25 @@ def _check_languages(encoder: SentenceEncoder, texts: pa.ChunkedArray, name: str
         raise UsageError(str(found), path=name, remedy="give another --encoder, or compare them with --force")
 
 
-class _Work:
+def _open(source: Any, settings: DeduplicateSettings) -> Rows:
+    """Opens rows, or the sentences of a search index."""
+    path = source[0] if isinstance(source, list) and len(source) == 1 else source
+    if isinstance(path, str | Path) and (Path(path) / MANIFEST_FILE).is_file():
+        return open_rows(Snapshot.open(Path(path)).table.select([SENTENCE]), roles=())
+    is_file = isinstance(path, str | Path | list)
+    options = settings.format_options() if is_file else {}
+    return open_rows(source, settings.split, subset=settings.subset, roles=(), **options)
+
+
+def _as_dataset(rows: Rows, mask: NDArray[np.bool_]) -> datasets.Dataset:
+    import datasets
+
+    batches = list(rows.batches(keep=mask))
+    table = pa.Table.from_batches(batches, rows.schema) if batches else rows.schema.empty_table()
+    return datasets.Dataset(table)
+
+
+class DeduplicationRun:
     """The rows, their texts, and which of them are duplicates."""
 
     def __init__(self, settings: DeduplicateSettings, opened: Sequence[Rows], names: Sequence[str]) -> None:
@@ -178,6 +229,7 @@ class _Work:
                 earlier=self.texts[1] if len(opened) > 1 else None,
                 threshold=settings.threshold,
                 components=settings.clusters == "components",
+                keep_contrasts=not settings.remove_contrasts,
                 batch_size=settings.batch_size,
                 progress=bar.update,
             )
@@ -185,13 +237,27 @@ class _Work:
     def representatives(self) -> dict[str, pa.Array]:
         """Returns the columns that the removed rows get in addition."""
         found, earlier = self.found, self.found.num_earlier
-        numbers = found.representatives[earlier:][~found.stays]
+        numbers = found.representatives[earlier:][~found.kept]
         is_own = numbers >= earlier
         rows = np.where(is_own, numbers - earlier, numbers)
-        columns = [self.text_of(numbers), pa.array(rows), pa.array(found.similarities[earlier:][~found.stays])]
+        columns = [self.text_of(numbers), pa.array(rows), pa.array(found.similarities[earlier:][~found.kept])]
         if len(self.texts) > 1:
             columns.append(pa.array(np.where(is_own, "input", "against").tolist(), pa.string()))
         return dict(zip(_ADDED, columns, strict=False))
+
+    def log_contrasts(self) -> None:
+        """Warns about rows that stay because they differ from another one in negation or numbers alone."""
+        pairs = self.found.contrasts
+        if not pairs:
+            return
+        log(
+            f"{len(pairs):,} rows are near an earlier row but differ from it in negation or numbers alone: kept "
+            "(--remove-contrasts removes them)",
+            warning=True,
+        )
+        for row, earlier, similarity in pairs[:2]:
+            texts = self.text_of(np.array([row, earlier])).to_pylist()
+            log(f"  {similarity:.3f}  " + "  |  ".join(sanitize_line(text, 70) for text in texts), warning=True)
 
     def text_of(self, numbers: np.ndarray) -> pa.Array:
         """Takes texts by their numbers, those of other rows first."""
@@ -212,21 +278,21 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
         inputs=[*local, settings.encoder],
         overwrite=settings.overwrite,
     ) as artefact:
-        options = {"subset": settings.subset, "roles": (), **settings.format_options()}
-        opened = [open_rows(source, settings.split, **options) for source in sources]
-        work = _Work(settings, opened, [source[0] for source in sources])
-        if not len(work.texts[0]):
+        opened = [_open(source, settings) for source in sources]
+        run = DeduplicationRun(settings, opened, [source[0] for source in sources])
+        if not len(run.texts[0]):
             raise InputError("there are no rows", path=settings.input[0], remedy="give a file or --split with some")
-        schema, added = work.rows.schema, pa.table(work.representatives())
-        kept = write_split(artefact.staging, "train", work.rows.batches(keep=work.found.stays), schema)
+        schema, added = run.rows.schema, pa.table(run.representatives())
+        kept = write_split(artefact.staging, "train", run.rows.batches(keep=run.found.kept), schema)
         for field in added.schema:
             schema = schema.append(field)
-        gone = _with_columns(work.rows.batches(keep=~work.found.stays), added)
+        gone = _with_columns(run.rows.batches(keep=~run.found.kept), added)
         removed = write_split(artefact.staging, REMOVED, gone, schema)
-        results = {"rows": kept, "removed": removed, **work.found.counts}
-        above, below = _examples(work)
-        artefact.finish(results=results, card=Card("deduplicated", _card_values(work, results, above, below)))
+        results = {"rows": kept, "removed": removed, **run.found.counts}
+        above, below = _examples(run)
+        artefact.finish(results=results, card=Card("deduplicated", _card_values(run, results, above, below)))
     _report(settings, results, [*above[:2], *below[:2]])
+    run.log_contrasts()
     return DataFolder(settings.output)
 
 
@@ -242,29 +308,29 @@ def _with_columns(tables: Iterable[pa.RecordBatch], added: pa.Table) -> Iterator
 
 
 def _card_values(
-    work: _Work, results: dict[str, int], above: list[list[str]], below: list[list[str]]
+    run: DeduplicationRun, results: dict[str, int], above: list[list[str]], below: list[list[str]]
 ) -> dict[str, Any]:
-    settings = work.settings
+    settings = run.settings
     source = Path(settings.input[0])
     return {
         **(inherited_metadata(source) if source.is_dir() else {"language": [], "license": []}),
         "title": f"{source.resolve().name if source.exists() else settings.input[0]}, deduplicated",
         "source": ", ".join(Path(path).resolve().name if Path(path).exists() else path for path in settings.input),
         "against": ", ".join(Path(path).name for path in settings.against),
-        "by": work.columns[0],
+        "by": run.columns[0],
         "encoder": Path(settings.encoder).name,
         "threshold": settings.threshold,
         "components": settings.clusters == "components",
-        "results": {"checked": 0, "missed": 0, **results},
-        "histogram": _histogram(work.found),
+        "results": {"checked": 0, "missed": 0, "contrasts": 0, **results},
+        "histogram": _histogram(run.found),
         "above": format_table(["similarity", "removed", "kept"], above),
         "below": format_table(["similarity", "kept", "kept too"], below),
     }
 
 
-def _examples(work: _Work) -> tuple[list[list[str]], list[list[str]]]:
+def _examples(run: DeduplicationRun) -> tuple[list[list[str]], list[list[str]]]:
     """Lays out the pairs nearest to the threshold: some that were removed, and some of which both stay."""
-    found, threshold = work.found, work.settings.threshold
+    found, threshold = run.found, run.settings.threshold
     rows = np.flatnonzero((found.representatives >= 0) & (found.similarities < 1.0))
     # Rows of one text have one similarity to their representative.
     keys = np.column_stack([found.similarities[rows], found.representatives[rows]])
@@ -273,7 +339,7 @@ def _examples(work: _Work) -> tuple[list[list[str]], list[list[str]]]:
     stay = sorted((pair for pair in found.below if pair[2] < threshold), key=lambda pair: -pair[2])[:_EXAMPLES]
     tables = []
     for pairs in (removed, stay):
-        sides = [work.text_of(np.array([pair[side] for pair in pairs], np.int64)).to_pylist() for side in (0, 1)]
+        sides = [run.text_of(np.array([pair[side] for pair in pairs], np.int64)).to_pylist() for side in (0, 1)]
         cells = zip(pairs, *sides, strict=True)
         tables.append([[f"{pair[2]:.3f}", *map(plain_markdown, texts)] for pair, *texts in cells])
     return tables[0], tables[1]
@@ -281,7 +347,7 @@ def _examples(work: _Work) -> tuple[list[list[str]], list[list[str]]]:
 
 def _histogram(found: Duplicates) -> str:
     """Lays out how many removed rows there are by similarity."""
-    similarities = found.similarities[found.num_earlier :][~found.stays]
+    similarities = found.similarities[found.num_earlier :][~found.kept]
     bars = np.floor(similarities / _BAR + 1e-9).astype(np.int64)
     rows = [
         [f"{bar * _BAR:.2f} to {(bar + 1) * _BAR:.2f}" if bar * _BAR < 1.0 else "1.00", f"{count:,}"]

@@ -4,20 +4,24 @@ import csv
 import gzip
 import json
 import threading
+import tracemalloc
 
 import datasets
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hf_paraphrase import SentenceEncoder, deduplicate, deduplicate_files
+from hf_paraphrase import SentenceEncoder, deduplicate
 from hf_paraphrase.commands import main
 from hf_paraphrase.data.folder import DataFolder
 from hf_paraphrase.deduplication import duplicates
 from hf_paraphrase.deduplication.duplicates import find_duplicates
 from hf_paraphrase.errors import InputError, ModelError, UsageError
+from hf_paraphrase.searching.index import build_index
 from hf_paraphrase.text.normalization import is_blank, normalize_text
 from hf_paraphrase.vectors import ivf_index
 
@@ -120,7 +124,7 @@ def test_rows_that_go_are_those_of_the_definition_whatever_the_blocks(seed, thre
     for block, at_a_time in ((3, 1), (50, 7), (1000, 20)):
         monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", block)
         monkeypatch.setattr(duplicates, "_ROWS_AT_A_TIME", at_a_time)
-        found = find_duplicates(texts, encoder, threshold=threshold)
+        found = find_duplicates(texts, encoder, keep_contrasts=False, threshold=threshold)
         assert found.representatives.tolist() == expected.tolist()
         assert found.similarities == pytest.approx(similarities, abs=1e-6)
     assert (expected >= 0).sum() == found.counts["exact"] + found.counts["near"] > 20
@@ -128,12 +132,11 @@ def test_rows_that_go_are_those_of_the_definition_whatever_the_blocks(seed, thre
 
 @pytest.mark.parametrize("seed", range(2))
 def test_components_are_those_of_the_definition(seed, way, monkeypatch):
-    monkeypatch.setattr(duplicates, "_MOST_EDGES", 100)
     texts, encoder = random_texts(seed, 100)
     expected = naive_components(texts.to_pylist(), encoder, 0.85)
     for block in (7, 1000):
         monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", block)
-        found = find_duplicates(texts, encoder, threshold=0.85, components=True)
+        found = find_duplicates(texts, encoder, keep_contrasts=False, threshold=0.85, components=True)
         assert found.representatives.tolist() == expected.tolist()
 
 
@@ -141,10 +144,10 @@ def test_earlier_texts_all_stay_and_new_ones_near_them_go(way, monkeypatch):
     monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 9)
     texts, encoder = random_texts(7)
     earlier, new = texts.slice(0, 120), texts.slice(120)
-    found = find_duplicates(new, encoder, earlier=earlier, threshold=0.85)
+    found = find_duplicates(new, encoder, keep_contrasts=False, earlier=earlier, threshold=0.85)
     expected, _ = naive(texts.to_pylist(), encoder, 0.85, num_earlier=120)
     assert found.representatives.tolist() == expected.tolist()
-    assert found.stays.tolist() == (expected[120:] < 0).tolist() and not found.stays.all()
+    assert found.kept.tolist() == (expected[120:] < 0).tolist() and not found.kept.all()
 
 
 @pytest.mark.parametrize("lists", [7, 12, 40, 503])
@@ -152,7 +155,7 @@ def test_the_twelve_nearest_lists_are_looked_in_and_not_many_more(lists, monkeyp
     monkeypatch.setattr(ivf_index, "MOST_EXACT", 0)
     monkeypatch.setattr(ivf_index, "_MOST_LISTS", lists)
     vectors = np.random.default_rng(1).standard_normal((2000, 8)).astype(np.float32)
-    near = ivf_index.NearVectors(vectors, 0.9, 100_000)
+    near = ivf_index.IvfIndex(vectors, 0.9, 100_000)
     placed = near.place(vectors)
     cosines = vectors @ near._centroids.T
     assert (placed.own == cosines.argmax(axis=1)).all()
@@ -164,14 +167,14 @@ def test_the_twelve_nearest_lists_are_looked_in_and_not_many_more(lists, monkeyp
 
 def test_what_lists_miss_is_counted(monkeypatch):
     texts, encoder = random_texts(1, 400)
-    exact = find_duplicates(texts, encoder, threshold=0.85)
+    exact = find_duplicates(texts, encoder, keep_contrasts=False, threshold=0.85)
     assert "missed" not in exact.counts
     monkeypatch.setattr(ivf_index, "MOST_EXACT", 0)
     monkeypatch.setattr(ivf_index, "PROBES", 1)
     monkeypatch.setattr(duplicates, "_BLOCK_TEXTS", 20)
-    found = find_duplicates(texts, encoder, threshold=0.85)
+    found = find_duplicates(texts, encoder, keep_contrasts=False, threshold=0.85)
     _, cosines = cosines_of(texts.to_pylist(), encoder)
-    stay = np.flatnonzero(found.stays)
+    stay = np.flatnonzero(found.kept)
     missed = sum((cosines[row, stay[stay < row]] >= 0.85).any() for row in stay)
     assert found.counts["missed"] == missed > 0 and found.counts["checked"] > 100
 
@@ -182,8 +185,45 @@ def test_a_table_is_read_in_another_thread_and_a_model_computes_where_an_interru
     texts, encoder = random_texts(0)
     encoder.is_table, given, threads = is_table, encoder.embed, set()
     encoder.embed = lambda *ids, **options: threads.add(threading.get_ident()) or given(*ids, **options)
-    find_duplicates(texts, encoder)
+    find_duplicates(texts, encoder, keep_contrasts=False)
     assert threading.get_ident() in threads and len(threads) == (2 if is_table else 1)
+
+
+@pytest.mark.parametrize("components", [False, True])
+@pytest.mark.parametrize(
+    ("first", "second", "differ"),
+    [
+        ("I like my job", "I don't like my job", True),
+        ("You can go", "you can't go!", False),
+        ("You can go.", "You can't go.", True),
+        ("page 5", "page 6", True),
+        ("the two men", "The three men", True),
+        ("Ich mag das", "Ich mag das nicht", True),
+        ("I like my job", "I like my own job", False),
+    ],
+)
+def test_pairs_that_differ_in_negation_or_numbers_alone_stay_unless_asked(first, second, differ, components):
+    texts = pa.chunked_array([[first, "else"], [second]])
+    table = {normalize_text(first): [1, 0], "else": [0, 1], normalize_text(second): [0.999, 0.04]}
+    found = find_duplicates(texts, Encoder(table), components=components)
+    assert found.kept.tolist() == [True, True, differ]
+    assert [pair[:2] for pair in found.contrasts] == ([(2, 0)] if differ else [])
+    assert found.counts["contrasts"] == differ and not found.counts.get("missed")
+    asked = find_duplicates(texts, Encoder(table), components=components, keep_contrasts=False)
+    assert asked.kept.tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("options", [{}, {"components": True}, {"keep_contrasts": False}])
+def test_memory_is_linear_in_the_rows_of_templated_texts(options):
+    texts = [f"{' '.join(['word'] * 20)} {number}" for number in range(6000)]
+    vectors = 1e-3 * np.random.default_rng(0).normal(size=(6000, 256)) + np.eye(256)[0]
+    table = dict(zip(texts, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), strict=True))
+    tracemalloc.start()
+    found = find_duplicates(pa.chunked_array([texts]), Encoder(table), **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # 18 million pairs are near; their rows and cosines alone would take 430 MB.
+    assert peak < 200e6 and found.kept.sum() == (1 if options.get("keep_contrasts") is False else 6000)
 
 
 def test_vectors_with_nan_are_an_error():
@@ -229,7 +269,7 @@ def test_edges_have_their_natural_results(texts, settings, expected):
 @pytest.mark.parametrize(
     ("rows", "settings", "error", "message"),
     [
-        (None, {}, UsageError, "texts is None"),
+        (None, {}, UsageError, "give either rows or input"),
         ([1, 2], {}, UsageError, r"texts\[0\] is 1"),
         (["a"], {"by": "label"}, InputError, "missing column label"),
         (datasets.Dataset.from_dict({"n": [1]}), {"by": "n"}, InputError, "of type int64, not text"),
@@ -257,7 +297,7 @@ def files(tmp_path):
 
 @pytest.mark.parametrize("name", ["rows.txt", "rows.txt.gz", "rows.jsonl", "rows.csv", "rows.parquet", "folder"])
 def test_every_layout_gives_the_same_rows_with_their_types(files, name):
-    folder = deduplicate_files(input=[str(files / name)], output=str(files / "out"))
+    folder = deduplicate(input=[str(files / name)], output=str(files / "out"))
     kept, removed = folder.table("train"), folder.table("removed")
     assert kept.column("text").to_pylist() == [QUESTIONS[0], QUESTIONS[3]]
     assert removed.column("representative_row").to_pylist() == [0, 0]
@@ -284,7 +324,7 @@ def test_values_of_csv_stay_text_whatever_the_delimiter(name, delimiter, tmp_pat
     with file.open("w", newline="") as stream:
         csv.writer(stream, delimiter=delimiter).writerows([["text", "code"], *rows])
     input = file.parent if name.startswith("folder") else file
-    folder = deduplicate_files(input=[str(input)], threshold=1, output=str(tmp_path / "out"))
+    folder = deduplicate(input=[str(input)], threshold=1, output=str(tmp_path / "out"))
     kept = folder.table("train")
     assert [list(row.values()) for row in kept.to_pylist()] == rows
 
@@ -297,6 +337,27 @@ def test_several_files_are_one_input_and_clusters_and_columns_are_chosen(files, 
     assert set(folder.table("removed").column("representative_in").to_pylist()) == {"against"}
     log = capsys.readouterr().err
     assert "of 8 rows" in log and "no row is kept" in log and "load_dataset" not in log
+
+
+def test_rows_may_be_a_frame_a_file_or_an_index(files):
+    frames = pd.DataFrame({"text": QUESTIONS}), pl.DataFrame({"text": QUESTIONS}), pa.table({"text": QUESTIONS})
+    for rows in (*frames, files / "rows.csv", str(files / "folder"), QUESTIONS):
+        assert deduplicate(rows)["text"][:] == [QUESTIONS[0], QUESTIONS[3]]
+    (files / "index").mkdir()
+    build_index(SentenceEncoder.from_pretrained(), [QUESTIONS[1:2]], files / "index")
+    assert deduplicate(QUESTIONS, against=files / "index")["text"][:] == QUESTIONS[3:]
+    folder = deduplicate(files / "rows.txt", against=files / "index", output=files / "o")
+    assert folder.table("train").column("text").to_pylist() == QUESTIONS[3:]
+    with pytest.raises(UsageError, match="the rows are files or a folder"):
+        deduplicate(frames[0], output=files / "p")
+
+
+def test_a_warning_shows_rows_that_differ_in_negation_alone(caplog):
+    rows = ["I like my job.", "I don't like my job."]
+    assert deduplicate(rows)["text"][:] == rows
+    error = caplog.text
+    assert "1 rows are near an earlier row but differ" in error and "I don't like my job.  |  I like my job." in error
+    assert deduplicate(rows, remove_contrasts=True)["text"][:] == rows[:1]
 
 
 @pytest.mark.parametrize("name", ["sentence", "anything"])

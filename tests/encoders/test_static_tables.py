@@ -191,7 +191,7 @@ rows = pa.table({"text": Path("rows.txt").read_text().splitlines()})
 pa.csv.write_csv(rows, "rows.csv")
 pq.write_table(rows, "rows.parquet")
 for name in ("rows.txt", "rows.csv", "rows.parquet"):
-    removed = hp.deduplicate_files(input=[name], output=f"out {name}").table("removed")
+    removed = hp.deduplicate(input=[name], output=f"out {name}").table("removed")
     print(removed.column("representative_row").to_pylist())
 """
 

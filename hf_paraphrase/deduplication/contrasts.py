@@ -1,0 +1,77 @@
+"""Contrasts: texts that differ in negation or numbers alone, so that near vectors do not make them duplicates."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..text.hashing import hash64
+from ..text.normalization import normalize_text
+from ..text.words import tokenize
+
+_NEGATION = re.compile(
+    # English, German, French, Spanish, Portuguese, Italian, Dutch, Russian
+    "not|n't|no|never|none|nobody|nothing|nowhere|neither|nor|without|cannot|cant|dont|doesnt|didnt|isnt|wasnt|wont|"
+    "nicht|nie|kein(?:e[mnrs]?)?|nichts|niemals|niemand|weder|ohne|ne|pas|jamais|aucune?|rien|personne|sans|"
+    "nunca|nada|nadie|ningún|ninguna|ni|sin|não|nem|sem|non|mai|nessun[oa]|niente|senza|"
+    "niet|geen|nooit|niemands?|niets|не|нет|ни|никогда|без"
+)
+_NUMBER = re.compile(
+    r".*\d.*|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen|"
+    "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion"
+)
+_AUXILIARIES = frozenset(["do", "does", "did"])
+"""Words that English adds to a verb only to negate it or to ask."""
+_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+"""What is left of "can't", "won't" and "shan't" without "n't"."""
+
+
+def contrast_parts(text: str) -> tuple[str, str]:
+    """Splits a text into its other words, and its numbers and negations."""
+    others, numbers, negations = [], [], 0
+    for word in tokenize(normalize_text(text)):
+        if _NEGATION.fullmatch(word):
+            negations += 1
+        elif _NUMBER.fullmatch(word):
+            numbers.append(word)
+        elif word not in _AUXILIARIES:
+            others.append(_STEMS.get(word, word))
+    return " ".join(others), f"{negations} {' '.join(numbers)}"
+
+
+class Contrasts:
+    """Tells which pairs of texts differ in negation or numbers alone; each text is read when it is first asked for.
+
+    Args:
+        texts: All texts, by their numbers from 0.
+    """
+
+    def __init__(self, texts: pa.ChunkedArray) -> None:
+        self._chunks = texts.chunks
+        self._starts = np.cumsum([0, *map(len, self._chunks)])
+        self._is_read = np.zeros(len(texts), bool)
+        self._hashes = np.zeros((2, len(texts)), np.uint64)
+
+    def texts(self, numbers: NDArray[np.int64]) -> list[str]:
+        """Returns some texts (numbers,) in their order."""
+        chunks = np.searchsorted(self._starts, numbers, side="right") - 1
+        taken = [""] * len(numbers)
+        for chunk in np.unique(chunks).tolist():
+            places = np.flatnonzero(chunks == chunk)
+            values = self._chunks[chunk].take(pa.array(numbers[places] - self._starts[chunk])).to_pylist()
+            for place, value in zip(places.tolist(), values, strict=True):
+                taken[place] = value or ""
+        return taken
+
+    def differ(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Returns which pairs of texts (pairs,), given by their numbers, are contrasts."""
+        unread = np.unique(np.concatenate([side[~self._is_read[side]] for side in (first, second)]))
+        if len(unread):
+            parts = zip(*map(contrast_parts, self.texts(unread)), strict=True)
+            self._hashes[:, unread] = [hash64(side) for side in parts]
+            self._is_read[unread] = True
+        others, own = self._hashes
+        return np.asarray((others[first] == others[second]) & (own[first] != own[second]), bool)
