@@ -161,7 +161,7 @@ heavy = {"torch", "transformers", "datasets", "pyarrow", "scipy", "huggingface_h
 assert not heavy & {*sys.modules}, heavy & {*sys.modules}
 
 class Bare:
-    names = "torch transformers datasets scipy pandas xxhash jinja2 accelerate evaluate sacrebleu polib sklearn"
+    names = "torch transformers datasets scipy pandas jinja2 accelerate evaluate sacrebleu polib sklearn"
     names += " threadpoolctl"
 
     def find_spec(self, name, path=None, target=None):
