@@ -527,7 +527,7 @@ def export(
     sentences: _Input | None = None,
     overwrite: bool = False,
 ) -> Exported:
-    """Writes an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
+    """Write an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
 
 def filter(
     *,
@@ -615,7 +615,7 @@ def push(
     prune: bool = False,
     allow_any_license: bool = False,
 ) -> Push:
-    """Sends a model, data or metric folder to the Hub, as one commit."""
+    """Send a model, data or metric folder to the Hub, as one commit."""
 
 def mine(
     *,
@@ -701,7 +701,7 @@ def quickstart(
     overwrite: bool = False,
     resume: bool = False,
 ) -> Path:
-    """Runs the whole pipeline of paper 000 on the sample; returns the folder, whose card has the results."""
+    """Run the whole pipeline of paper 000 on the sample; returns the folder, whose card has the results."""
 
 def search(
     *,

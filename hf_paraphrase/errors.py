@@ -41,14 +41,14 @@ _NUMBER_IN_TEXT = re.compile(r"\(os error (\d{1,9})\)")
 
 
 def choice_of(given: object, names: Iterable[str]) -> str:
-    """Lists for a remedy the names that are known, the one nearest to an unknown name first."""
+    """List the valid names for a remedy, after a suggestion if one of them is similar to the given name."""
     listed = list(names)
     near = difflib.get_close_matches(str(given), listed, 1)
     return f"did you mean {near[0]}? One of {', '.join(listed)}" if near else f"one of {', '.join(listed)}"
 
 
 class HfParaphraseError(Exception):
-    """Base class: the message says what is wrong, with the value, in which file and line; the remedy what to do."""
+    """Base class: a message with the wrong value, the file and line, and a remedy."""
 
     def __init__(
         self, message: str, *, path: StrPath | None = None, line: int | None = None, remedy: str | None = None
@@ -83,17 +83,17 @@ class ModelError(HfParaphraseError):
 
 
 class HubError(HfParaphraseError):
-    """The Hub cannot be reached, or refuses what was asked of it."""
+    """The Hub cannot be reached, or refuses a request."""
 
 
 def no_folder(path: StrPath, remedy: str) -> InputError:
-    """Makes the error for a folder that does not exist, or that is a file."""
+    """Make the error for a folder that does not exist, or that is a file."""
     problem = "this is a file, not a folder" if Path(path).exists() else "no such folder"
     return InputError(problem, path=path, remedy=remedy)
 
 
 def missing_package(module: str) -> UsageError:
-    """Makes the error for a package that is not installed, which names the extra that brings it."""
+    """Make the error for a package that is not installed, which names the extra that brings it."""
     module = module.partition(".")[0]
     extra, name = EXTRAS.get(module), _DISTRIBUTIONS.get(module, module)
     remedy = f'pip install "hf-paraphrase[{extra}]"' if extra else f"pip install {name}"
@@ -101,7 +101,7 @@ def missing_package(module: str) -> UsageError:
 
 
 def error_of_the_system(error: BaseException | None) -> HfParaphraseError | None:
-    """Explains a missing package, a full disk, too little memory or an unusable name, perhaps the cause of another."""
+    """Explain a missing package, a full disk, too little memory or an unusable name, perhaps the cause of another."""
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("hf_paraphrase"):
         return missing_package(error.name)
     seen: list[BaseException] = []

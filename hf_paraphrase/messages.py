@@ -30,29 +30,29 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u
 
 
 def printable(text: str) -> str:
-    r"""Escapes what a terminal would obey, as JSON does (`\u001b`); line feeds and tabs stay."""
+    r"""Escape control characters as JSON does (`\u001b`); line feeds and tabs stay."""
     return _CONTROL.sub(escaped, text)
 
 
 def escaped(match: re.Match[str]) -> str:
-    """Writes what was matched as JSON does."""
+    """Return the JSON escapes of the matched text."""
     return json.dumps(match[0])[1:-1]
 
 
 def without_secrets(text: str) -> str:
-    """Takes out tokens of the Hub, and the users, passwords, keys and signatures of URLs."""
+    """Take out tokens of the Hub, and the users, passwords, keys and signatures of URLs."""
     return _TOKEN.sub(HIDDEN, _SECRET_OF_URL.sub(r"\1=***", _USER_OF_URL.sub("", text)))
 
 
 def as_given(text: str) -> str:
-    """Puts the names that the user gave to inputs in place of those of their copies."""
+    """Replace the names of temporary copies by the names that the user gave to the inputs."""
     for copy, name in INPUT_COPIES.items():
         text = text.replace(copy, name)
     return text
 
 
 def sanitize_line(text: str, longest: int | None = None) -> str:
-    """Puts a text that may be shown on one line, cut to so many characters."""
+    """Sanitize a text and put it on one line of at most `longest` characters."""
     line = printable(without_secrets(as_given(" ".join(text.split()))))
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 
@@ -67,13 +67,13 @@ LOGGER.addFilter(_sanitize)
 
 
 def log(text: str, *, warning: bool = False) -> None:
-    """Logs a text for the user, once for all processes; a warning even where a program has not set up logging."""
+    """Log a text for the user, once for all processes; a warning even where a program has not set up logging."""
     if is_main_process():
         LOGGER.log(logging.WARNING if warning else logging.INFO, "%s", text)
 
 
 def warn_renamed(old: str, new: str) -> None:
-    """Warns once per process that a former name is used: of a flag, on standard error; of anything else, in Python."""
+    """Warn once per process that a former name is used: of a flag, on standard error; of anything else, in Python."""
     if old in _WARNED:
         return
     _WARNED.add(old)
@@ -85,11 +85,11 @@ def warn_renamed(old: str, new: str) -> None:
 
 
 def process_count() -> int:
-    """Counts the processes that `accelerate launch` or `torchrun` started, which set all of the variables; else 1."""
+    """Count the processes that `accelerate launch` or `torchrun` started, which set all of the variables; else 1."""
     count = os.environ.get("WORLD_SIZE", "")
     return int(count) if count.isdecimal() and os.environ.get("RANK") and os.environ.get("LOCAL_RANK") else 1
 
 
 def is_main_process() -> bool:
-    """Returns whether this is the process that writes; launchers number several from 0."""
+    """Return whether this is the process that writes; launchers number several from 0."""
     return process_count() == 1 or os.environ["RANK"] == "0"

@@ -51,12 +51,12 @@ class QuickstartSettings(Settings):
     num_beams: int = setting("beam width of the back-translation", 8, at_least=_N_BEST)
     seed: int = seed_setting("random seed of the sample and of all training")
     overwrite: bool = setting("replace an existing output folder", False)
-    resume: bool = setting("reuse finished steps and continue with the others", False)
+    resume: bool = setting("reuse finished steps and run the remaining steps", False)
 
 
 @recipe(QuickstartSettings)
 def quickstart(settings: QuickstartSettings) -> Path:
-    """Runs the whole pipeline of paper 000 on the sample; returns the folder, whose card has the results."""
+    """Run the whole pipeline of paper 000 on the sample; returns the folder, whose card has the results."""
     output = Path(settings.output)
     started = time.monotonic()
     with locked(output.absolute()):
@@ -74,7 +74,7 @@ def quickstart(settings: QuickstartSettings) -> Path:
 
 
 def _begin(output: Path, settings: QuickstartSettings) -> None:
-    """Prepares the output folder, which has our provenance from the start: only a folder of ours is ever emptied."""
+    """Prepare the output folder, which has our provenance from the start: only a folder of ours is ever emptied."""
     if settings.resume and has_own_provenance(output):
         before, now = read_provenance(output).get("settings", {}), settings.record()
         if changed := sorted(name for name in now if name != "output" and before.get(name) != now[name]):

@@ -37,6 +37,7 @@ RENAMED = {
     "hf_paraphrase.train_reference_classifier": "hf_paraphrase.train_classifier",
     "hf_paraphrase.SearchOptions": "hf_paraphrase.BeamSearchConfig",
     "hf_paraphrase.train_translation": "hf_paraphrase.train_nmt",
+    "hf_paraphrase.hub.check_licence": "hf_paraphrase.hub.check_redistribution",
     "hf_paraphrase.encoders.join_encoders": "hf_paraphrase.join",
     "hf_paraphrase.classification.SentenceJudge": "hf_paraphrase.classification.SentenceClassifierModel",
     "hf_paraphrase.studies.mining.ParallelClassifier": "hf_paraphrase.classification.ParallelClassifier",
@@ -55,9 +56,9 @@ EXPORTS: dict[str, dict[str, str]] = {}
 def lazy_exports(
     package: str, names: Mapping[str, Sequence[str]] | None = None
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Makes the `__getattr__`, `__dir__` and `__all__` of a package that imports its public names at first use.
+    """Make the `__getattr__`, `__dir__` and `__all__` of a package that imports its public names at first use.
 
-    Type checkers read the `__init__.pyi` beside it, which `scripts/documentation/stubs.py` writes.
+    Type checkers read `__init__.pyi` of the package, which `scripts/documentation/stubs.py` writes.
 
     Args:
         package: The name of the package.
@@ -95,13 +96,13 @@ class Registry(UserDict[str, Any]):
         super().__init__(entries)
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Returns a decorator that registers an object or class under a name."""
+        """Return a decorator that registers an object or class under a name."""
 
         def add(value: T) -> T:
-            # The copy of a file that travels with a model is there to open it, and has the name of the original.
+            # The copy of a file that travels with a model only serves to open the model.
             if _origin(value).startswith("transformers_modules."):
                 return value
-            # A file that is imported anew, as in a notebook, replaces what it registered before.
+            # A file that is imported again, as in a notebook, replaces its earlier objects.
             if name in self.data and _origin(self.data[name]) != _origin(value):
                 raise UsageError(f"there is a {self.kind} `{name}` already", remedy="register it under another name")
             self.data[name] = value
@@ -110,7 +111,7 @@ class Registry(UserDict[str, Any]):
         return add
 
     def __getitem__(self, name: str) -> Any:
-        """Returns the object of a name, importing it where that was not done yet."""
+        """Return the object of a name, importing it where that was not done yet."""
         if name not in self.data:
             raise UsageError(f"there is no {self.kind} `{name}`", remedy=choice_of(name, self.data))
         if isinstance(self.data[name], str):
@@ -119,7 +120,7 @@ class Registry(UserDict[str, Any]):
         return self.data[name]
 
     def summary(self, name: str) -> str:
-        """Returns in a line what an object is: its `SUMMARY`, or the first line of its docstring."""
+        """Return in a line what an object is: its `SUMMARY`, or the first line of its docstring."""
         found = self[name]
         return getattr(found, "SUMMARY", None) or (found.__doc__ or "").strip().partition("\n")[0]
 
@@ -131,7 +132,7 @@ def _origin(value: Any) -> str:
 
 
 def import_file(path: str | os.PathLike[str]) -> None:
-    """Runs a Python file of the user, which registers what is in it."""
+    """Run a Python file of the user, whose decorators register objects."""
     path = Path(path)
     # Classes are looked up by their module; its last part is the file with which a user's model is saved.
     name = f"{_IMPORTED}{path.stem}"
@@ -148,7 +149,7 @@ def import_file(path: str | os.PathLike[str]) -> None:
 
 
 def imported_files() -> list[str]:
-    """Lists the files of the user that this process has imported, for other processes to import them too."""
+    """List the files of the user that this process has imported, for other processes to import them too."""
     return [str(module.__file__) for name, module in sys.modules.items() if name.startswith(_IMPORTED)]
 
 

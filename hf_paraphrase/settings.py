@@ -47,12 +47,12 @@ class Constraints:
     """What must hold of a value that is not None, or of each of a list: its bounds and the following.
 
     Attributes:
-        choices: It is one of these names; of a registry, of those in it when the value is checked.
+        choices: It is one of these names; a registry is looked up when the value is checked.
         only_with: It may be given only where these other fields have one of these values, or with (), are given.
         excludes: It may be given only where these other fields are not.
         path: It names a file, folder or model that is read; `NAME=PATH` and `PATH:PATH` do too.
         dataset: Such a folder has data, and `owner/name` names a dataset on the Hub.
-        prefix: It is what the names of files that are read begin with, before a dot.
+        prefix: It is the common beginning of the names of input files, before a dot.
         written: It names a file or folder that is made; the field `output` does anyway.
     """
 
@@ -69,7 +69,7 @@ class Constraints:
     written: bool = False
 
     def check(self, name: str, value: Any) -> None:
-        """Refuses a value that does not fit; the name is for the message."""
+        """Refuse a value that does not fit; the name is for the message."""
         if value is None:
             return
         if self.choices is not None and value not in (choices := list(self.choices)):
@@ -95,7 +95,7 @@ def setting(
     group: str | None = None,
     **constraints: Any,
 ) -> Any:
-    """Declares a field of a settings dataclass, which is required without a default.
+    """Declare a field of a settings dataclass, which is required without a default.
 
     Args:
         help: What it is, with the unit.
@@ -126,39 +126,39 @@ def setting(
 
 
 def seed_setting(help: str, default: int | list[int] | None = 0, **constraints: Any) -> Any:
-    """Declares a field that holds a seed, or several, in the range of all generators of random numbers."""
+    """Declare a field that holds a seed, or several, in the range of all generators of random numbers."""
     return setting(help, default, at_least=0, at_most=(1 << 32) - 1, **constraints)
 
 
 def constraints_of(field: dataclasses.Field[Any]) -> Constraints:
-    """Returns the constraints of a field; none for a field that :func:`setting` did not make."""
+    """Return the constraints of a field; none for a field that :func:`setting` did not make."""
     return cast(Constraints, field.metadata.get(_CONSTRAINTS, Constraints()))
 
 
 def flag(name: str) -> str:
-    """Returns a field's name as the command line spells it."""
+    """Return a field's name as the command line spells it."""
     return f"--{name.replace('_', '-')}"
 
 
 def default_of(field: dataclasses.Field[Any]) -> Any:
-    """Returns the default of a field; `dataclasses.MISSING` if it is required."""
+    """Return the default of a field; `dataclasses.MISSING` if it is required."""
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
 def is_given(settings: Any, name: str) -> bool:
-    """Returns whether a field has another value than its default."""
+    """Return whether a field has another value than its default."""
     return bool(getattr(settings, name) != default_of(type(settings).__dataclass_fields__[name]))
 
 
 def plain_type(hint: Any) -> tuple[Any, bool]:
-    """Returns the type of the values of a field, which may be None, and whether it has a list of them."""
+    """Return the type of the values of a field, which may be None, and whether it has a list of them."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         hint = next(part for part in typing.get_args(hint) if part is not type(None))
     return (typing.get_args(hint)[0], True) if typing.get_origin(hint) is list else (hint, False)
 
 
 def is_written(field: dataclasses.Field[Any]) -> bool:
-    """Returns whether a field names a file or folder that is made."""
+    """Return whether a field names a file or folder that is made."""
     return field.name == "output" or constraints_of(field).written
 
 
@@ -172,7 +172,7 @@ class Settings:
     GROUP: ClassVar[str] = "flags"
 
     def check(self) -> None:
-        """Replaces values by plain ones of Python, and refuses those that do not fit; a subclass may refuse more."""
+        """Convert values to plain Python types and refuse invalid values; a subclass may refuse more."""
         hints = types_of_fields(type(self))
         fields = [field for field in dataclasses.fields(cast(Any, self)) if _CONSTRAINTS in field.metadata]
         for field in fields:
@@ -201,7 +201,7 @@ class Settings:
                 raise UsageError(f"{name} and {flag(other)} exclude each other", remedy="leave one of them out")
 
     def record(self) -> dict[str, Any]:
-        """Returns for the provenance every field that determines the output, without credentials."""
+        """Return for the provenance every field that determines the output, without credentials."""
         values = json.loads(json.dumps(dataclasses.asdict(cast(Any, self)), default=str))
         for name, value in values.items():
             shown = [without_secrets(as_given(item)) if isinstance(item, str) else item for item in _as_list(value)]
@@ -209,12 +209,12 @@ class Settings:
         return {name: value for name, value in values.items() if name not in {"overwrite", "resume"}}
 
     def paths_made(self) -> list[str]:
-        """Lists the files and folders that are made; a subclass adds those whose names it derives."""
+        """List the files and folders that are made; a subclass adds outputs with derived names."""
         names = [field.name for field in dataclasses.fields(cast(Any, self)) if is_written(field)]
         return [value for name in names if (value := getattr(self, name)) not in {None, "-"}]
 
     def paths_read(self) -> list[tuple[str, str]]:
-        """Lists the files, folders and models that are read, each with words for it."""
+        """List the files, folders and models that are read, each with words for it."""
         found: list[tuple[str, str]] = []
         for field in dataclasses.fields(cast(Any, self)):
             values = [value for value in _as_list(getattr(self, field.name)) if isinstance(value, str)]
@@ -239,7 +239,7 @@ def _plain(value: Any, *, is_list: bool) -> Any:
 
 
 def check_type(name: str, value: Any, hint: Any) -> None:
-    """Refuses a value of another type than its field has, as `typing.get_type_hints` gives it."""
+    """Refuse a value of another type than its field has, as `typing.get_type_hints` gives it."""
     if not _fits(value, hint):
         wanted = inspect.formatannotation(hint)
         raise UsageError(f"{name} is {value!r}, of another type than {wanted}", remedy="give one of that type")
@@ -257,7 +257,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def check_overlap(outputs: Iterable[StrPath], inputs: Iterable[tuple[str, StrPath]]) -> None:
-    """Refuses an output that is or contains an input or another output, or is inside a model or data folder.
+    """Refuse an output that is or contains an input or another output, or is inside a model or data folder.
 
     An input may also be `NAME=PATH` or `PATH:PATH`; one that does not exist, as `builtin`, passes.
     """
@@ -295,7 +295,7 @@ class Recipe(Protocol[P, R_co]):
 
 
 def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]:
-    """Makes a settings class that also has the options of the dataclasses in a registry."""
+    """Make a settings class that also has the options of the dataclasses in a registry."""
     own = {field.name for field in dataclasses.fields(cast(Any, settings_class))}
     added: dict[str, tuple[str, Any, dataclasses.Field[Any]]] = {}
     for entry in entries.values():
@@ -314,7 +314,7 @@ def with_options(settings_class: type[S], entries: Mapping[str, Any]) -> type[S]
 def recipe(
     settings_class: Callable[P, S], options_of: Mapping[str, Any] | None = None
 ) -> Callable[[Callable[[S], R]], Recipe[P, R]]:
-    """Turns a function of settings into a function of their fields, and the options of what is in a registry."""
+    """Turn a function of settings into a function of their fields and of the options of a registry's entries."""
 
     def current() -> Any:
         return settings_class if options_of is None else with_options(cast(Any, settings_class), options_of)

@@ -1,4 +1,4 @@
-"""Tables for a terminal, which are Markdown too, and sentences in which nothing is taken for Markdown."""
+"""Markdown tables for a terminal, and escaping of text that is not Markdown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = re.compile(r"^(?:#(?=#{0,5}(?: |$))|>|[-+*](?= |$)|`(?=``)|~(?=~~))")
 
 
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lays out rows of any text as a Markdown table: the first column to the left, the others to the right."""
+    """Format rows of any text as a Markdown table; all columns but the first are aligned to the right."""
     cells = [
         [_PIPE.sub(r"\1\|", without_tags_and_links(sanitize_line(cell))) for cell in row] for row in (header, *rows)
     ]
@@ -31,29 +31,29 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def harmless_markdown(text: str) -> str:
-    """Puts a text on one line in which nothing is a tag, a link, an image or the beginning of a block."""
+    """Put a text on one line without tags, links, images and Markdown blocks."""
     line = without_tags_and_links(printable(_BREAK.sub(" ", text)))
     return _BLOCK.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
 def without_tags_and_links(markdown: str) -> str:
-    """Has Markdown show tags, comments, links and images as they are spelt."""
+    """Have Markdown show tags, comments, links and images as they are spelt."""
     return _LINK.sub(r"\1]&#40;", _TAG.sub(r"\1&lt;", markdown))
 
 
 def number(value: float | None) -> str:
-    """Formats a correlation × 100 to one decimal; a dash where there is none."""
+    """Format a correlation × 100 to one decimal; a dash where there is none."""
     return "–" if value is None else f"{value:.1f}"
 
 
 def plain_markdown(text: str, longest: int | None = 400) -> str:
-    """Escapes all markup on one line, cut to so many characters."""
+    """Escape all markup and put the text on one line of at most `longest` characters."""
     escaped = re.sub(r"([\\`*_{}\[\]<>#|~!])", r"\\\1", sanitize_line(text))
     return escaped if longest is None or len(escaped) <= longest else escaped[: longest - 1].rstrip("\\") + "…"
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Returns the last component of each name, or more of them where two names would look alike."""
+    """Return the last component of each name, or more of them where two names would look alike."""
     parts = [[part for part in name.split("/") if part not in {"", "."}] or [name] for name in names]
     for length in range(1, max(map(len, parts)) + 1):
         short = ["/".join(part[-length:]) for part in parts]

@@ -20,12 +20,12 @@ Result = TypeVar("Result")
 
 
 def available_cores() -> int:
-    """Returns the number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def available_threads() -> int:
-    """Returns how many threads may compute: PyTorch's number where it is imported, else what it would be."""
+    """Return how many threads may compute: PyTorch's number where it is imported, else what it would be."""
     if (torch := _imported_torch()) is not None:
         return int(torch.get_num_threads())
     asked = os.environ.get("OMP_NUM_THREADS", "")
@@ -35,7 +35,7 @@ def available_threads() -> int:
 def mapped_in_order(
     function: Callable[[Block], Result], blocks: Iterable[Block], threads: int, pool: Executor | None = None
 ) -> Generator[Result, None, None]:
-    """Yields a function's results for blocks, in their order, from so many threads, or the workers of a `pool`.
+    """Yield a function's results for blocks, in their order, from so many threads, or the workers of a `pool`.
 
     At most twice as many blocks as threads are read ahead. An interrupt does not wait for the blocks under way.
     """
@@ -55,7 +55,7 @@ def mapped_in_order(
 
 
 def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], threads: int) -> Generator[Result]:
-    """Yields a function's results for blocks, in their order; each of so many threads computes its block alone."""
+    """Yield a function's results for blocks, in their order; each of so many threads computes its block alone."""
     threads = min(threads, len(blocks))
     with one_thread() if threads > 1 or _FORKED else nullcontext():
         if threads <= 1:
@@ -66,7 +66,7 @@ def in_threads(function: Callable[[Block], Result], blocks: Sequence[Block], thr
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keeps products of NumPy to the thread that calls them, where threadpoolctl is installed.
+    """Keep products of NumPy to the thread that calls them, where threadpoolctl is installed.
 
     The threads of a BLAS wait for one another in a loop: small products in several threads take many times as long.
     """
@@ -86,7 +86,7 @@ _FORKED = False
 
 
 def _imported_torch() -> Any:
-    """Returns PyTorch if it is imported; where another thread has begun to import it, once that is done."""
+    """Return PyTorch if it is imported; where another thread has begun to import it, once that is done."""
     if "torch" not in sys.modules:
         return None
     import torch
@@ -95,7 +95,7 @@ def _imported_torch() -> Any:
 
 
 def _begin_thread() -> None:
-    """Keeps PyTorch to one thread in a new one, also if a block of another thread has ended meanwhile."""
+    """Keep PyTorch to one thread in a new one, also if a block of another thread has ended meanwhile."""
     torch = _imported_torch()
     with _LOCK:
         if torch is not None and _THREADS_BEFORE:
@@ -103,7 +103,7 @@ def _begin_thread() -> None:
 
 
 def _after_fork() -> None:
-    """Forgets the blocks of the parent's threads in a forked process, and gives PyTorch its number of threads back."""
+    """Forget the blocks of the parent's threads in a forked process, and gives PyTorch its number of threads back."""
     global _LOCK, _FORKED
     _LOCK, _FORKED = threading.Lock(), True
     # A module that another thread was importing is never finished in this process.
@@ -118,7 +118,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keeps the operators of PyTorch, if it is imported, to the thread that calls them.
+    """Keep the operators of PyTorch, if it is imported, to the thread that calls them.
 
     How many threads share a sum changes its last digits, and on a busy machine threads wait long for one another.
     """

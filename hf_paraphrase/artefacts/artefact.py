@@ -113,7 +113,7 @@ class Artefact:
         return self._work
 
     def checkpoint(self, name: str) -> Path:
-        """Returns where the run may keep state with which a later run continues; it never gets into the output."""
+        """Return where the run may keep state with which a later run continues; it never gets into the output."""
         with ExitStack() as stack:
             is_new = self._work is None
             if is_new:
@@ -129,7 +129,7 @@ class Artefact:
         return json.dumps(job, indent=2, ensure_ascii=False) + "\n"
 
     def described_job(self) -> dict[str, Any]:
-        """Returns all that determines the result: settings with the fingerprints of the inputs in place of names."""
+        """Return everything that determines the result: settings, with fingerprints as values of the inputs."""
         # The settings name an input as the user did, and not its copy.
         fingerprints = {as_given(item): found for item, found in self.fingerprints.items()}
         given = {name: value for name, value in self._record().items() if name not in {*_NOT_THE_RESULT, *self.free}}
@@ -151,7 +151,7 @@ class Artefact:
         card: Card | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Writes provenance (with `settings` in place of those of the run) and card, and gives the output its name."""
+        """Write provenance and card, and give the output its name; `settings` replace the recorded ones."""
         write_provenance(
             self.staging,
             command=self.command,
@@ -164,7 +164,7 @@ class Artefact:
             write_card(self.staging, replace(card, values={"name": self.target.name, **card.values}))
         try:
             for path in self.staging.rglob(".*.partial"):
-                path.unlink(missing_ok=True)  # what a killed run was writing, or another part has just written
+                path.unlink(missing_ok=True)  # left by a killed run, or by another part of the job
             give_usual_modes(self.staging)
             check_output(self.output, overwrite=self.overwrite)
             _replace_folder(self.staging, self.target, self.work / "previous")
@@ -175,7 +175,7 @@ class Artefact:
 
     @contextmanager
     def finishing(self) -> Iterator[bool]:
-        """Locks the output of a shared job again; yields whether this run is to finish it, or another one has."""
+        """Lock the output of a shared job again; yields whether this run is to finish it, or another one has."""
         with locked(self.target, wait=True):
             if not (self.work / JOB).is_file():
                 # What this run was still writing when another one with the same part finished.
@@ -254,18 +254,18 @@ class Artefact:
 
 @contextmanager
 def output_file(output: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
-    """Locks a file without provenance, which the block writes by :func:`~.files.atomic_write`."""
+    """Lock a file without provenance, which the block writes by :func:`~.files.atomic_write`."""
     path = _resolved(output)
     with locked(path):
         for leftover in filter(Path.is_file, _hidden(path)):
-            leftover.unlink()  # what a killed run was writing
+            leftover.unlink()  # left by a killed run
         yield check_output(output, overwrite=overwrite, is_file=True)
 
 
 def check_output(output: str | os.PathLike[str], *, overwrite: bool = False, is_file: bool = False) -> Path:
-    """Refuses an output that would destroy something, and returns it as an absolute path.
+    """Refuse an output that would destroy something, and returns it as an absolute path.
 
-    Of folders, `overwrite` replaces only those with a provenance of this package; of files, any.
+    `overwrite` replaces any file, and folders with a provenance of this package.
     """
     wanted = "a file" if is_file else "a folder"
     path = _resolved(output)
@@ -301,25 +301,25 @@ def _resolved(output: str | os.PathLike[str]) -> Path:
 
 
 def check_early(output: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Refuses an output before long work, unless :class:`Artefact` has to remove the rest of a killed run first."""
+    """Refuse an output before long work, unless :class:`Artefact` has to remove the rest of a killed run first."""
     if not incomplete_runs(_resolved(output)):
         check_output(output, overwrite=overwrite)
 
 
 def has_own_provenance(folder: Path) -> bool:
-    """Returns whether the provenance of a folder says that this package made it."""
+    """Return whether the provenance of a folder says that this package made it."""
     with suppress(HfParaphraseError):
         return str(read_json_object(folder / PROVENANCE).get("command")).startswith("hf-paraphrase ")
     return False
 
 
 def fingerprint_of_job(job: Mapping[str, Any]) -> str:
-    """Computes the SHA-256 of a job as JSON."""
+    """Compute the SHA-256 of a job as JSON."""
     return hashlib.sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
 
 
 def incomplete_runs(target: Path) -> list[Path]:
-    """Lists the hidden folders that earlier runs of this user for an output have left, links not among them."""
+    """List the hidden folders that earlier runs of this user for an output have left, links not among them."""
     return list(filter(Path.is_dir, _hidden(target)))
 
 

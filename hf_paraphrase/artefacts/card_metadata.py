@@ -1,4 +1,4 @@
-"""The YAML head of a card, which the Hub reads, and what was measured of a model in the form of its `model-index`."""
+"""The YAML head of a card, which the Hub reads, and measurements of a model in its `model-index` format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CARD = "README.md"
 
 
 def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[dict[str, Any], str]:
-    """Splits a card into the entries of its head, if it has one, and the text; `path` is for the error."""
+    """Split a card into the entries of its head, if it has one, and the text; `path` is for the error."""
     import yaml
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
@@ -39,7 +39,7 @@ def split_card(card: str, path: str | os.PathLike[str] | None = None) -> tuple[d
 
 
 def read_card(folder: str | os.PathLike[str]) -> str:
-    """Reads the card of a folder."""
+    """Read the card of a folder."""
     path = Path(folder) / CARD
     try:
         return path.read_text(encoding="utf-8-sig")
@@ -48,13 +48,13 @@ def read_card(folder: str | os.PathLike[str]) -> str:
 
 
 def texts(value: object) -> list[str]:
-    """Turns an entry of a head into a list of texts."""
+    """Turn an entry of a head into a list of texts."""
     items = value if isinstance(value, list) else [value]
     return [str(item) if isinstance(item, (str, int, float)) else type(item).__name__ for item in items if item]
 
 
 def class_names(folder: str | os.PathLike[str], column: str, split: str) -> list[str]:
-    """Reads from a data folder's card the names of its classes 0, 1, …; empty if the card does not list them."""
+    """Read from a data folder's card the names of its classes 0, 1, …; empty if the card does not list them."""
     from datasets import ClassLabel
     from datasets.info import DatasetInfosDict
 
@@ -92,7 +92,7 @@ class Measurement:
         return self.value is not None and math.isfinite(self.value) and bool(self.dataset)
 
     def result(self) -> EvalResult:
-        """Builds the result as huggingface_hub has it."""
+        """Build the result as huggingface_hub has it."""
         from huggingface_hub import EvalResult
 
         name = str(self.dataset)
@@ -111,7 +111,7 @@ class Measurement:
 
 
 def set_results(card: ModelCard, name: str, measurements: Sequence[Measurement]) -> None:
-    """Puts measurements of a model into the head of its card, in place of those of the same data and metric."""
+    """Write measurements of a model into the head of its card, and replace earlier ones of the same kind."""
     data = cast("ModelCardData", card.data)
     new = [item.result() for item in measurements if item.known]
     kept = [old for old in data.eval_results or [] if not any(old.is_equal_except_value(item) for item in new)]

@@ -1,4 +1,4 @@
-"""Cards: the README.md of a folder, filled in from a template and from what was measured, and later evaluations."""
+"""Cards: the README.md of a folder, rendered from a template and results, and updated after later evaluations."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Card:
 
 
 def check_license(license: str | None) -> None:
-    """Checks that a licence for a card is spelt as on the Hub."""
+    """Check that a licence for a card is spelt as on the Hub."""
     if license is not None and not _LICENSE.fullmatch(license):
         raise UsageError(f"--license `{license}` is not spelt as on the Hub", remedy="e.g. cc-by-2.0, mit, other")
 
 
 def template_path(kind: str, name: str) -> Path:
-    """Finds a card template in an installed package or in a checkout; `kind` is `model_cards` or `dataset_cards`."""
+    """Find a card template in an installed package or in a checkout; `kind` is `model_cards` or `dataset_cards`."""
     paths = [folder / kind / f"{name}.md" for folder in (Path(__file__).parent, Path(__file__).parents[2])]
     if not any(map(Path.is_file, paths)):
         raise HfParaphraseError(f"no card template {kind}/{name}.md", remedy="reinstall hf-paraphrase")
@@ -53,7 +53,7 @@ def template_path(kind: str, name: str) -> Path:
 
 
 def render_card(kind: str, name: str, values: Mapping[str, Any]) -> str:
-    """Fills in a template; a missing value is an error.
+    """Fill in a template; a missing value is an error.
 
     Markup in values has no effect. `| markdown` is for Markdown of this package, `| yaml` for the head of the card.
     Where jinja2 is not installed the card has a title only.
@@ -86,7 +86,7 @@ def _environment(folder: Path) -> jinja2.Environment:
 
 
 def write_card(folder: str | os.PathLike[str], card: Card) -> Path:
-    """Renders a card to `README.md` in `folder`, which has its provenance and pictures, and returns its path.
+    """Render a card to `README.md` in `folder`, which has its provenance and pictures, and returns its path.
 
     `model_license` among the values is for a model whose record does not name a licence.
     """
@@ -122,7 +122,7 @@ def _data_card(text: str, datasets: list[str], folder: Path) -> str:
 
     card = DatasetCard(text)
     card.data["source_datasets"] = datasets or None
-    # By the digest `datasets`, which caches what it opens, distinguishes folders of one name.
+    # `datasets` caches the rows of a folder; the digest distinguishes folders of one name.
     if files := sorted(folder.rglob("*.parquet")):
         digest = hashlib.sha256(b"".join(bytes.fromhex(fingerprint(path)) for path in files))
         for item in card.data.get("configs", []):
@@ -145,7 +145,7 @@ def _yaml(value: object) -> str:
 
 
 def bibtex(*keys: str) -> str:
-    """Writes the BibTeX entries of some papers, by their keys in `papers.bib`, each once, as a Markdown code block."""
+    """Write the BibTeX entries of some papers, by their keys in `papers.bib`, each once, as a Markdown code block."""
     papers = _papers()
     for key in keys:
         if key not in papers:
@@ -160,7 +160,7 @@ def _papers() -> dict[str, str]:
 
 
 def check_evaluated_card(folder: str | os.PathLike[str]) -> None:
-    """Makes sure, before long work, that :func:`add_results` can read card and provenance."""
+    """Make sure, before long work, that :func:`add_results` can read card and provenance."""
     split_card(read_card(folder), Path(folder) / CARD)
     read_provenance(folder)
 
@@ -174,7 +174,7 @@ def add_results(
     section: str,
     text: str,
 ) -> None:
-    """Records an evaluation and updates card and report of a model; earlier results on the same data are replaced.
+    """Record an evaluation and updates card and report of a model; earlier results on the same data are replaced.
 
     The Markdown `text` goes before the section "Limits". A card without a head gets this text alone.
     """
@@ -199,7 +199,7 @@ def add_results(
 
 
 def replace_section(card: str, name: str, section: str, before: str) -> str:
-    """Puts a section into a card in place of the earlier one of that name, else before a heading or at the end."""
+    """Insert a section into a card before a heading or at the end; it replaces an earlier section of its name."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     block = f"{begin}\n{section.strip()}\n{end}"
     earlier = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)

@@ -23,7 +23,7 @@ _LONGEST_NAME, _LONGEST_MESSAGE = 200, 300
 
 
 def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes:
-    """Reads a file, at a path or a URL."""
+    """Read a file, at a path or a URL."""
     try:
         with path.open("rb") as stream:
             return stream.read()
@@ -32,7 +32,7 @@ def read_bytes(path: Path, error: type[HfParaphraseError] = InputError) -> bytes
 
 
 def read_json(path: Path, error: type[HfParaphraseError] = InputError) -> Any:
-    """Reads a JSON file; raises `error` if it is missing, unreadable, or not JSON in UTF-8."""
+    """Read a JSON file; raises `error` if it is missing, unreadable, or not JSON in UTF-8."""
     content = read_bytes(path, error)
     try:
         return json.loads(content.decode("utf-8"))
@@ -41,7 +41,7 @@ def read_json(path: Path, error: type[HfParaphraseError] = InputError) -> Any:
 
 
 def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) -> dict[str, Any]:
-    """Reads a JSON file as :func:`read_json` does; raises `error` if it is not an object."""
+    """Read a JSON file as :func:`read_json` does; raises `error` if it is not an object."""
     value = read_json(path, error)
     if not isinstance(value, dict):
         raise error(f"{path.name} is damaged: not a JSON object", path=path, remedy=_REMEDY)
@@ -49,7 +49,7 @@ def read_json_object(path: Path, error: type[HfParaphraseError] = InputError) ->
 
 
 def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArray[Any]:
-    """Maps a .npy file into memory; raises `error` if it is missing, damaged, cut off, or a pickle."""
+    """Map a .npy file into memory; raises `error` if it is missing, damaged, cut off, or a pickle."""
     import numpy as np
 
     try:
@@ -64,7 +64,7 @@ def open_array(path: Path, error: type[HfParaphraseError] = InputError) -> NDArr
 
 
 def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError] = InputError) -> None:
-    """Raises `error` if something below a folder that is written to is a link."""
+    """Raise `error` if something below a folder that is written to is a link."""
     for path in sorted(Path(folder).rglob("*")):
         if path.is_symlink():
             raise error("a link", path=path, remedy="remove it")
@@ -72,7 +72,7 @@ def check_no_links(folder: str | os.PathLike[str], error: type[HfParaphraseError
 
 @contextmanager
 def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
-    """Keeps transformers, if it is imported, from showing a bar for every file, and unless `warns`, its warnings."""
+    """Keep transformers, if it is imported, from showing a bar for every file, and unless `warns`, its warnings."""
     if "transformers" not in sys.modules:
         yield
         return
@@ -92,7 +92,7 @@ def quiet_transformers(*, warns: bool = False) -> Iterator[None]:
 
 @contextmanager
 def wrap_load_errors(what: str, path: str | os.PathLike[str], remedy: str = "copy the model again") -> Iterator[None]:
-    """Turns whatever a library raises in the block into one `ModelError`; `what` is e.g. `the model`."""
+    """Turn whatever a library raises in the block into one `ModelError`; `what` is e.g. `the model`."""
     try:
         with quiet_transformers():
             yield
@@ -109,7 +109,7 @@ def wrap_load_errors(what: str, path: str | os.PathLike[str], remedy: str = "cop
 
 
 def shortened(name: str) -> str:
-    """Shortens a name of up to 255 bytes so that a prefix and an ending can be added; different names differ."""
+    """Shorten a name of up to 255 bytes so that a prefix and an ending can be added; different names differ."""
     encoded = os.fsencode(name)
     if len(encoded) <= _LONGEST_NAME:
         return name
@@ -118,7 +118,7 @@ def shortened(name: str) -> str:
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Gives a new file to write, which takes its name at `path` when the block ends without an error.
+    """Give a new file to write, which takes its name at `path` when the block ends without an error.
 
     A link at `path` is replaced, not followed. Errors of the block that name another file pass unchanged.
     """
@@ -130,7 +130,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         os.close(descriptor)
         yield temporary
-        temporary.chmod(mode)  # a library may have put a private file in its place
+        temporary.chmod(mode)  # a library may have replaced it by a private file
         temporary.replace(path)
     except OSError as error:
         if error.filename not in {None, str(path), str(temporary), str(path.parent)}:
@@ -142,29 +142,29 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def give_usual_modes(folder: Path) -> None:
-    """Gives all files below a folder the mode that the umask left to the folder; safetensors writes private files."""
+    """Give all files below a folder the mode that the umask left to the folder; safetensors writes private files."""
     allowed = stat.S_IMODE(folder.stat().st_mode) & 0o666
     for parent, _, names in os.walk(folder):
         for path in (Path(parent) / name for name in names):
-            with suppress(FileNotFoundError):  # another part of a job removes what it was writing
+            with suppress(FileNotFoundError):  # another part of a job removes its temporary files
                 if not path.is_symlink() and stat.S_IMODE(path.stat().st_mode) & 0o666 != allowed:
                     path.chmod(allowed)
 
 
 def atomic_write_text(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
-    """Writes a UTF-8 text file from a text or its parts, of which one at a time is in memory."""
+    """Write a UTF-8 text file from a text or its parts; only one part at a time is in memory."""
     with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", errors="backslashreplace") as stream:
         stream.writelines([text] if isinstance(text, str) else text)
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Writes a JSON file, indented by two spaces."""
+    """Write a JSON file, indented by two spaces."""
     atomic_write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 @contextmanager
 def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Keeps other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it."""
+    """Keep other runs from writing a file or folder until the block ends; `wait` waits for one that is writing it."""
     if not path.name:
         raise OutputError("the output is the root of a file system", path=path, remedy="name a new folder")
     # Its import takes longer than `--help`, which needs no lock.

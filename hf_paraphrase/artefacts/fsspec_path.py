@@ -14,7 +14,7 @@ from ..settings import URL
 
 
 def to_path(name: str | os.PathLike[str]) -> Path:
-    """Returns a path, or for a URL an object that reads like one, whose name has no credentials."""
+    """Return a path, or for a URL an object that reads like one, whose name has no credentials."""
     if isinstance(name, FsspecPath):
         return cast(Path, name)
     url = os.fspath(name)
@@ -48,7 +48,7 @@ class FsspecPath(os.PathLike[str]):
 
     @property
     def name(self) -> str:
-        """The last part of the URL, without credentials, which are there if it has no path."""
+        """The last part of the URL, without credentials."""
         return PurePosixPath(without_secrets(f"://{self._path.lstrip('/')}")).name
 
     def resolve(self) -> FsspecPath:  # noqa: D102

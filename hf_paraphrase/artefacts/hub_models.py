@@ -35,7 +35,7 @@ def model_folder(
     with_code: bool = False,
     **client_options: Any,
 ) -> Path:
-    """Returns the folder of a model, which is fetched from the Hub if necessary.
+    """Return the folder of a model, which is fetched from the Hub if necessary.
 
     Args:
         name: A folder; or, as text, `builtin` or `multilingual`; or, as text and if no such file or folder exists, a
@@ -73,14 +73,14 @@ def model_folder(
 
 
 def fetched_folder(name: str | os.PathLike[str]) -> Path | None:
-    """Returns the folder of a built-in encoder, or the one that this process fetched by a name, or None."""
+    """Return the folder of a built-in encoder or of a model that this process fetched; None for other names."""
     if name in BUILTIN_FOLDERS:
         return BUILTIN_FOLDERS[str(name)]
     return _FOLDERS.get((name, None)) if isinstance(name, str) and not os.path.lexists(name) else None
 
 
 def repository_name(model: str | os.PathLike[str]) -> str | None:
-    """Returns the name of a built-in encoder, or that by which this process fetched a model, or None."""
+    """Return the name of a built-in encoder or of a model that this process fetched; None for other folders."""
     for name, folder in BUILTIN_FOLDERS.items():
         if model == name or Path(model) == folder:
             return name
@@ -91,7 +91,7 @@ def repository_name(model: str | os.PathLike[str]) -> str | None:
 
 
 def model_name(model: str | os.PathLike[str]) -> str:
-    """Returns what a card calls a model: its name on the Hub, or the name of its folder."""
+    """Return the name of a model for a card: its name on the Hub, or the name of its folder."""
     return repository_name(model) or to_path(model).resolve().name
 
 

@@ -21,7 +21,7 @@ _REMEDY = "train the model or copy it again"
 
 
 def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *, kind: str, verb: str) -> str:
-    """Returns the model type in `config.json` if it is an expected one; `kind` and `verb` are for the error."""
+    """Return the model type in `config.json` if it is an expected one; `kind` and `verb` are for the error."""
     folder = model_folder(folder)
     remedy = f"give a folder that {verb} made"
     if not folder.is_dir():
@@ -40,14 +40,14 @@ def check_model_type(folder: str | os.PathLike[str], expected: Sequence[str], *,
 
 
 def class_of_folder(folder: str | os.PathLike[str], auto_class: str) -> str | None:
-    """Returns the class that a model folder with code gives for an Auto class, as `file.Class`; else None."""
+    """Return the class that a model folder with code gives for an Auto class, as `file.Class`; else None."""
     named = read_json_object(Path(folder) / "config.json", ModelError).get("auto_map")
     code = named.get(auto_class) if isinstance(named, dict) else None
     return None if code is None else str(code).rpartition("--")[2]
 
 
 def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedModel]) -> None:
-    """Refuses weights of another class of the same model type, which computes something else with them."""
+    """Refuse weights of another class of the same model type, which computes something else with them."""
     code = class_of_folder(folder, model_class._auto_class or "AutoModel")
     wanted = f"{model_class.__module__.rpartition('.')[2]}.{model_class.__name__}"
     # A class of the package is in one file; a class of the user may be in a file that was renamed.
@@ -62,7 +62,7 @@ def check_class(folder: str | os.PathLike[str], model_class: type[PreTrainedMode
 def load_model_folder(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Loads weights, in evaluation mode and on the CPU, and tokenizer; `settings` win over the configuration."""
+    """Load weights, in evaluation mode and on the CPU, and tokenizer; `settings` win over the configuration."""
     folder = model_folder(folder)
     model = load_weights(folder, model_class, **settings)
     return model, load_tokenizer(folder, model.config.vocab_size)
@@ -71,7 +71,7 @@ def load_model_folder(
 def load_weights(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> PreTrainedModel:
-    """Loads the weights of a model folder, whose model type was checked."""
+    """Load the weights of a model folder, whose model type was checked."""
     _check_json(Path(folder), ("config.json", "generation_config.json", "model.safetensors.index.json"))
     check_class(folder, model_class)
     if read_json_object(Path(folder) / "config.json", ModelError).get(DTYPE_KEY) == INT8:
@@ -93,7 +93,7 @@ def load_weights(
 
 
 def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, unused: Sequence[str] = ()) -> None:
-    """Refuses weights that do not fit the configuration; only those of the parts `unused` may be missing."""
+    """Refuse weights that do not fit the configuration; only weights of the parts `unused` may be missing."""
     missing = [name for name in loading["missing_keys"] if not any(f".{part}" in f".{name}" for part in unused)]
     wrong = [f"missing {name}" for name in sorted(missing)]
     wrong += [f"unexpected {name}" for name in sorted(loading["unexpected_keys"])]
@@ -106,7 +106,7 @@ def check_complete(loading: dict[str, Any], folder: str | os.PathLike[str], *, u
 
 
 def load_tokenizer(folder: str | os.PathLike[str], vocab_size: int) -> PreTrainedTokenizerFast:
-    """Loads the tokenizer of a model folder; an id without a vector is an error."""
+    """Load the tokenizer of a model folder; an id without a vector is an error."""
     tokenizer = open_tokenizer_folder(Path(folder))
     highest = max(tokenizer.get_vocab().values(), default=0)
     if highest >= vocab_size:
@@ -118,7 +118,7 @@ def load_tokenizer(folder: str | os.PathLike[str], vocab_size: int) -> PreTraine
 def open_tokenizer_folder(
     folder: str | os.PathLike[str], *, trust_remote_code: bool = False, **options: Any
 ) -> PreTrainedTokenizerFast:
-    """Opens a tokenizer folder with transformers; a `ModelError` names the file that is damaged."""
+    """Open a tokenizer folder with transformers; a `ModelError` names the file that is damaged."""
     from transformers import AutoTokenizer
 
     register()

@@ -1,4 +1,4 @@
-"""`provenance.json`: how an artefact came to be, and what its inputs say of their licence, languages and sources."""
+"""`provenance.json`: how an artefact was made, and the licence, languages and sources of its inputs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MEASURING = {
 
 
 def fingerprint(path: str | os.PathLike[str]) -> str:
-    """Computes the SHA-256 of a file, or of all files below a folder but hidden ones, cards, records and logs."""
+    """Compute the SHA-256 of a file, or of all files below a folder but hidden ones, cards, records and logs."""
     path = fetched_folder(path) or to_path(path)
     if path.is_dir():
         digest = hashlib.sha256()
@@ -73,7 +73,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
 
 @cache
 def versions() -> dict[str, str]:
-    """Returns the versions of Python and of those packages that are installed and shape a result."""
+    """Return the versions of Python and of those packages that are installed and shape a result."""
     from importlib import metadata
 
     found = {"python": platform.python_version()}
@@ -92,7 +92,7 @@ def write_provenance(
     results: Mapping[str, Any] | None = None,
     job: str | None = None,
 ) -> dict[str, Any]:
-    """Writes `provenance.json` and returns its content.
+    """Write `provenance.json` and returns its content.
 
     `command` is a verb, or a script and its command, such as `make_data.py joined`. `inputs` has the SHA-256 of each
     file, folder and model that was read, by its name; `job` is the fingerprint by which a continued run detects that
@@ -124,7 +124,7 @@ def write_provenance(
 
 
 def record_text(record: Mapping[str, Any]) -> str:
-    """Writes a record as JSON, without credentials; values that JSON lacks become text or null."""
+    """Write a record as JSON, without credentials; values that JSON lacks become text or null."""
     text = json.dumps(_in_json(record), indent=2, ensure_ascii=False, allow_nan=False)
     return printable(without_secrets(text)) + "\n"
 
@@ -140,7 +140,7 @@ def _in_json(value: Any) -> Any:
 
 
 def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> dict[str, Any]:
-    """Reads `provenance.json` of an artefact; an empty dictionary if there is no such file."""
+    """Read `provenance.json` of an artefact; an empty dictionary if there is no such file."""
     path = Path(folder) / name
     record = read_json_object(path) if os.path.lexists(path) else {}
     for part, kind in (("settings", dict), ("results", dict), ("evaluations", dict), ("inputs", list)):
@@ -151,7 +151,7 @@ def read_provenance(folder: str | os.PathLike[str], name: str = PROVENANCE) -> d
 
 
 def with_short_paths(value: Any) -> Any:
-    """Reduces paths in settings that lead out of the working folder, which are private, to their last part."""
+    """Reduce paths in settings that lead out of the working folder, which are private, to their last part."""
     if isinstance(value, Mapping):
         return {name: with_short_paths(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -162,12 +162,12 @@ def with_short_paths(value: Any) -> Any:
 
 
 def is_url(text: object) -> bool:
-    """Returns whether a text is a URL that a card can link to."""
+    """Return whether a text is a URL that a card can link to."""
     return isinstance(text, str) and bool(_URL.fullmatch(text))
 
 
 def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Reads `license`, `language`, `datasets` (lists), `url` and `made_by` of an input, as far as it states them."""
+    """Read `license`, `language`, `datasets` (lists), `url` and `made_by` of an input, as far as it states them."""
     folder = to_path(folder)
     record: dict[str, Any] = {}
     with suppress(HfParaphraseError):
@@ -175,7 +175,7 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
     settings = record.get("settings")
     url = settings.get("url") if isinstance(settings, dict) else None
     head, _ = card_of_input(folder)
-    # The Hub calls what was made from nothing else "original", and other kinds of sources "extended|…".
+    # On the Hub, "original" marks data without sources, and "extended|…" other kinds of sources.
     sources = [name for name in texts(head.get("source_datasets")) if name != "original" and "|" not in name]
     known = {
         "license": texts(head.get("license")),
@@ -188,7 +188,7 @@ def origin_of(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def described(inputs: list[dict[str, Any]]) -> list[str]:
-    """Lays out the `inputs` of a provenance record as the Markdown items of a list."""
+    """Lay out the `inputs` of a provenance record as the Markdown items of a list."""
     lines, kept_out, measuring = [], [], []
     for item in inputs:
         name = f"`{_shown(item['name'])}`"
@@ -215,33 +215,33 @@ def described(inputs: list[dict[str, Any]]) -> list[str]:
 
 
 def hub_datasets(inputs: list[dict[str, Any]]) -> list[str]:
-    """Lists the datasets of the Hub that the inputs of an artefact are, or are made from, each once."""
+    """List the datasets of the Hub that the inputs of an artefact are, or are made from, each once."""
     used = [item for item in inputs if not item.get("kept_out") and not item.get("measures")]
     found = [_HUB_DATASET.findall(str(item.get("url"))) + item.get("datasets", []) for item in used]
     return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def languages_read(folder: str | os.PathLike[str], *, english: bool) -> list[str]:
-    """Returns the languages on the card of a model's pairs; with an `english` tokenizer English alone if possible."""
+    """Return the languages on the card of a model's pairs; with an `english` tokenizer English alone if possible."""
     known = inherited_metadata(folder)["language"]
     return ["en"] if english and (not known or "en" in known) else known
 
 
 def inherited_metadata(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """Reads `license` and `language` from the card of a folder, each as a list, which may be empty."""
+    """Read `license` and `language` from the card of a folder, each as a list, which may be empty."""
     head, _ = card_of_input(folder)
     return {key: texts(head.get(key)) for key in ("license", "language")}
 
 
 def inherited_model_metadata(folder: Path) -> dict[str, Any]:
-    """Reads the entries of a model's card that also hold for an export; scores were measured with other weights."""
+    """Read the entries of a model's card that also hold for an export; scores were measured with other weights."""
     head, _ = card_of_input(folder)
     kept = {name: head[name] for name in _KEPT_OF_MODELS if head.get(name)}
     return {**kept, "language": texts(kept["language"])} if "language" in kept else kept
 
 
 def inherited_sections(folder: Path) -> str:
-    """Returns the sections of a folder's card one level down, without the title and how to use the model."""
+    """Return the sections of a folder's card one level down, without the title and how to use the model."""
     _, body = card_of_input(folder)
     sections = re.split(r"^(?=## )", body, flags=re.MULTILINE)[1:]
     kept = [section for section in sections if not section.lower().startswith("## how to use it\n")]
@@ -250,7 +250,7 @@ def inherited_sections(folder: Path) -> str:
 
 
 def card_of_input(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
-    """Reads head and text of an input's card; both are empty if it is missing or damaged."""
+    """Read head and text of an input's card; both are empty if it is missing or damaged."""
     with suppress(InputError, OSError, UnicodeDecodeError), (to_path(folder) / CARD).open("rb") as stream:
         return split_card(stream.read().decode("utf-8-sig"))
     return {}, ""

@@ -26,7 +26,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def write_report(folder: str | os.PathLike[str], card: str) -> Path:
-    """Writes `report.html` of a folder from its record and pictures and its card, whose first heading is the title."""
+    """Write `report.html` of a folder from its record and pictures and its card, whose first heading is the title."""
     import jinja2
 
     path, record = Path(folder) / REPORT, read_provenance(folder)
@@ -68,7 +68,7 @@ def _picture(folder: Path, name: str) -> str | None:
 
 
 def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Lays out what can be drawn of the results of a `provenance.json`, as `report.html` draws it."""
+    """Lay out what can be drawn of the results of a `provenance.json`, as `report.html` draws it."""
     results = record.get("results", {})
     log = results.get("log") or []
     plots: list[tuple[str, str, Points]] = [("Loss in training", *_points(log, "loss"))]
@@ -83,7 +83,7 @@ def recorded_plots(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def curve(title: str, across: str, points: Points) -> dict[str, Any]:
-    """Lays out a line through points in their order; `across` names the first coordinate."""
+    """Lay out a line through points in their order; `across` names the first coordinate."""
     points = [*points[: -1 : math.ceil(len(points) / _MOST_POINTS)], points[-1]]
     x, y = np.asarray(points, dtype=float).T
     x_ticks, y_ticks = _ticks(x), _ticks(y)

@@ -40,7 +40,7 @@ class TensorEntry(NamedTuple):
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
-    """Reads which tensors a safetensors file has; raises a `ModelError` if it is missing, damaged or cut off."""
+    """Read which tensors a safetensors file has; raises a `ModelError` if it is missing, damaged or cut off."""
     from safetensors import safe_open
 
     with wrap_load_errors("the weights", path), safe_open(path, framework="numpy") as file:
@@ -49,13 +49,13 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, TensorEntry]:
 
 
 def read_headers(folder: str | os.PathLike[str]) -> dict[str, TensorEntry]:
-    """Reads the headers of all safetensors files of a model folder."""
+    """Read the headers of all safetensors files of a model folder."""
     paths = sorted(Path(folder).glob("*.safetensors"))
     return {name: entry for path in paths for name, entry in read_header(path).items()}
 
 
 def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike[str] | None = None) -> None:
-    """Refuses a model, or its weights by name, with a weight that is infinite, NaN, or too large."""
+    """Refuse a model, or its weights by name, with a weight that is infinite, NaN, or too large."""
     for name, values in (model if isinstance(model, Mapping) else model.state_dict()).items():
         if values.is_floating_point() and values.numel():
             # Both are NaN if a weight is, and no array of booleans is needed.
@@ -68,7 +68,7 @@ def check_finite(model: Module | Mapping[str, Tensor], folder: str | os.PathLike
 def load_int8_table(
     folder: str | os.PathLike[str], model_class: type[PreTrainedModel], **settings: Any
 ) -> PreTrainedModel:
-    """Opens a model whose table is stored as integers."""
+    """Open a model whose table is stored as integers."""
     import torch
 
     if (model_type := model_class.config_class.model_type) not in TABLE_MODELS:
@@ -92,14 +92,14 @@ class StoredMatrix:
     scales: NDArray[np.float32] | None = None
 
     def rounded(self) -> NDArray[np.float32]:
-        """Computes the matrix (rows, columns) that a reader gets back."""
+        """Compute the matrix (rows, columns) that a reader gets back."""
         if self.scales is None:
             return np.asarray(self.values, np.float32)
         return np.multiply(self.values, self.scales[:, None], dtype=np.float32)
 
 
 def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
-    """Reads the vectors (tokens, columns) of all tokens, in float32 or, with their scales, in int8.
+    """Read the vectors (tokens, columns) of all tokens, in float32 or, with their scales, in int8.
 
     model2vec may share rows between tokens (`mapping`, the row of each token) and keep a factor of each token
     separately (`weights`). Here every token gets its own row, times its factor.
@@ -138,7 +138,7 @@ def read_table(path: Path, name: str = TABLE) -> StoredMatrix:
 
 
 def _read_bfloat16(path: Path, name: str) -> NDArray[np.float32]:
-    # NumPy has no such type: its numbers are the upper halves of those of float32.
+    # NumPy has no bfloat16: its bits are the upper half of a float32.
     from safetensors import deserialize
 
     entry = dict(deserialize(path.read_bytes()))[name]

@@ -34,7 +34,7 @@ _LEVELS = {name: getattr(logging, name.upper()) for name in ("error", "warning",
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb, of the words after the program's name, and returns the exit code."""
+    """Run one verb, of the words after the program's name, and returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         with _signals_interrupt():
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _complain("hf-paraphrase: interrupted\n")
         return 130
     except BaseException as error:
-        # A library written in Rust that gives up raises what is no Exception.
+        # Libraries written in Rust raise a PanicException, which is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         problem = error if isinstance(error, HfParaphraseError) else error_of_the_system(error)
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _signals_interrupt() -> Iterator[None]:
-    """Has SIGTERM and SIGHUP interrupt a verb as Ctrl-C does, where nobody handles or ignores them (nohup)."""
+    """Have SIGTERM and SIGHUP interrupt a verb as Ctrl-C does, where nobody handles or ignores them (nohup)."""
     taken = []
     if current_thread() is main_thread():
         taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
@@ -69,7 +69,7 @@ def _signals_interrupt() -> Iterator[None]:
 
 @contextmanager
 def shown_messages() -> Iterator[None]:
-    """Shows what is logged on standard error, as it is and at once, while the block runs."""
+    """Print log messages to standard error, unchanged and at once, while the block runs."""
     if any(isinstance(handler, _StandardError) for handler in LOGGER.handlers):
         yield  # a verb that runs inside another one
         return
@@ -92,17 +92,17 @@ class _StandardError(logging.StreamHandler[TextIO]):
             super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Does nothing: a message that cannot be written is no reason to end the work."""
+        """Do nothing: a message that cannot be written is no reason to end the work."""
 
 
 def _complain(text: str) -> None:
-    """Writes to standard error; that it is closed or on a full disk does not change the exit code."""
+    """Write to standard error; that it is closed or on a full disk does not change the exit code."""
     with suppress(AttributeError, OSError, ValueError):
         sys.stderr.write(text)
 
 
 def _fault(error: BaseException) -> str:
-    """Describes an unexpected exception in a line, below the traceback if the user wants it."""
+    """Describe an unexpected exception in a line, below the traceback if the user wants it."""
     if os.environ.get("HF_PARAPHRASE_DEBUG") == "1":
         _complain(printable(without_secrets("".join(traceback.format_exception(error)))))
     text = sanitize_line(f"{type(error).__name__}: {error}", _LONGEST)
@@ -110,7 +110,7 @@ def _fault(error: BaseException) -> str:
 
 
 def _with_near_name(problem: HfParaphraseError) -> HfParaphraseError:
-    """Adds the nearest name to an error about a file, folder or model that does not exist."""
+    """Add the nearest name to an error about a file, folder or model that does not exist."""
     if problem.path is None or not problem.message.startswith("no such") or os.path.lexists(problem.path):
         return problem
     path = Path(problem.path)
@@ -142,7 +142,7 @@ def _run(words: list[str]) -> None:
             f"`{verb}` runs in one process, and {processes} were started",
             remedy=f"start it as hf-paraphrase {verb}, or with --num_processes 1",
         )
-    os.environ.setdefault("DATASETS_VERBOSITY", "critical")  # what it logs of an error is in ours too
+    os.environ.setdefault("DATASETS_VERBOSITY", "critical")  # our message of an error includes its log
     with shown_messages():
         _run_verb(verb, words)
 
@@ -160,10 +160,10 @@ def _run_verb(verb: str, words: list[str]) -> None:
 
 
 def _set_verbosity(words: list[str]) -> list[str]:
-    """Obeys `--quiet`, `--verbose` and the environment variable; returns the other words.
+    """Apply `--quiet`, `--verbose` and the environment variable; return the remaining words.
 
-    Without a terminal, work of more than half a minute shows a line every half minute in place of a progress bar. tqdm
-    reads its variables when it is imported.
+    Without a terminal, long work prints a line every half minute instead of a progress bar. tqdm reads its variables
+    when it is imported.
     """
     for name, level in (("--quiet", "warning"), ("--verbose", "debug")):
         if name in words:
@@ -183,7 +183,7 @@ def _set_verbosity(words: list[str]) -> list[str]:
 
 
 def _show_progress_as_lines() -> None:
-    """Makes progress bars write lines where standard error is no terminal."""
+    """Make progress bars write lines where standard error is no terminal."""
     if os.environ.get("TQDM_DISABLE") != "1" and (sys.stderr is None or not sys.stderr.isatty()):
         from tqdm import tqdm
 
@@ -194,7 +194,7 @@ def _show_progress_as_lines() -> None:
 
 
 def _before_the_verb(words: list[str]) -> list[str]:
-    """Does what flags before the verb say, `--import FILE` and `--trust-remote-code`; returns the other words."""
+    """Apply `--import FILE` and `--trust-remote-code` before the command; return the remaining words."""
     while words and (name := words[0].partition("=")[0]) in {"--import", "--trust-remote-code"}:
         _, equals, path = words.pop(0).partition("=")
         if name == "--trust-remote-code":

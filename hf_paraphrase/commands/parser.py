@@ -33,7 +33,7 @@ _MANY = 40
 
 
 def parse(settings_class: type[S], verb: str, words: Sequence[str]) -> S:
-    """Makes settings from the words after a verb; `--config FILE.yaml` gives values that the other flags override."""
+    """Make settings from the words after a verb; values of `--config FILE.yaml` are overridden by flags."""
     return cast(S, VerbParser(settings_class, verb).parsed(words))
 
 
@@ -70,7 +70,7 @@ class VerbParser(argparse.ArgumentParser):
         self.add_argument("--help-all", action="help", help=argparse.SUPPRESS if self._shows_all else others)
 
     def parsed(self, words: Sequence[str]) -> Any:
-        """Makes the settings of the words after the verb."""
+        """Make the settings of the words after the verb."""
         self._shows_all |= "--help-all" in words
         paths = [word.removeprefix("--config=") for word in words if word.startswith("--config=")]
         paths += [path for word, path in itertools.pairwise(words) if word == "--config"]
@@ -97,7 +97,7 @@ class VerbParser(argparse.ArgumentParser):
         return given
 
     def _values_of_file(self, path: Path) -> dict[str, Any]:
-        """Reads what `--config` names as flags, which are not required any more."""
+        """Read what `--config` names as flags, which are not required any more."""
         required = [action for action in self._actions if action.required]
         for action in required:
             action.required = False
@@ -110,7 +110,7 @@ class VerbParser(argparse.ArgumentParser):
         return values
 
     def _words_of_file(self, path: Path) -> list[str]:
-        """Turns a YAML file of `flag: value` into words of a command line; what is null is left out.
+        """Turn a YAML file of `flag: value` into words of a command line; null values are left out.
 
         Every value is text: to YAML the language `no` is false, and `12:30` is 750.
         """
@@ -137,7 +137,7 @@ class VerbParser(argparse.ArgumentParser):
         return words
 
     def _add_field(self, field: dataclasses.Field[Any], hint: Any, is_list: bool) -> None:
-        """Adds the flag of a field, which has values of a type, or a list of them."""
+        """Add the flag of a field, which has values of a type, or a list of them."""
         names = field.metadata.get("names") or [flag(field.name)]
         self._renamed |= {flag(name): names[0] for name in field.metadata.get("formerly", ())}
         default = default_of(field)
@@ -157,7 +157,7 @@ class VerbParser(argparse.ArgumentParser):
             self.add_argument(*opposites, dest=field.name, action="store_false", help=f"disable {names[0]}")
 
     def _current_spelling(self, word: str) -> str:
-        """Spells a flag with hyphens, and by its present name."""
+        """Spell a flag with hyphens, and by its present name."""
         name, equals, value = word.partition("=")
         name = name.replace("_", "-")
         if name in self._renamed:
@@ -166,7 +166,7 @@ class VerbParser(argparse.ArgumentParser):
         return name + equals + value if name.startswith("--") and name in self._option_string_actions else word
 
     def _groups(self) -> dict[str, list[argparse.Action]]:
-        """Sorts the flags by the `GROUP` of the class that declares them; what is required comes first."""
+        """Sort the flags by the `GROUP` of the class that declares them; required flags come first."""
         groups = {_FLAGS: [action for action in self._actions if action.required]}
         optional = {action.dest: action for action in self._actions if not action.required}
         last = [optional[name] for name in _OF_THE_RUN if name in optional]
@@ -179,14 +179,14 @@ class VerbParser(argparse.ArgumentParser):
         return {**{title: groups[title] for title in ordered}, _LAST: last}
 
     def _group_of(self, name: str) -> str:
-        """Returns the `GROUP` of the class that declares a field first."""
+        """Return the `GROUP` of the class that declares a field first."""
         if (group := self._settings_class.__dataclass_fields__[name].metadata.get("group")) is not None:
             return str(group)
         owners = [base for base in self._settings_class.__mro__ if name in vars(base).get("__dataclass_fields__", ())]
         return str(vars(owners[-1]).get("GROUP", _FLAGS))
 
     def format_help(self) -> str:
-        """Writes the help: what is required in the first line, then the flags in groups."""
+        """Write the help: the required flags in the first line, then all flags in groups."""
         formatter = self._get_formatter()
         required = [f"{action.option_strings[0]} {action.dest.upper()}" for action in self._actions if action.required]
         formatter.add_usage(" ".join(["%(prog)s", *required, "[flags]"]), [], [])
@@ -201,11 +201,11 @@ class VerbParser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Shows the help, as anything else is shown."""
+        """Show the help, as anything else is shown."""
         show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
-        """Raises what argparse would print with the whole usage."""
+        """Raise what argparse would print with the whole usage."""
         raise UsageError(f"{self._verb}: {message}", remedy=f"see hf-paraphrase {self._verb} --help")
 
 
@@ -216,7 +216,7 @@ def _truth(word: str) -> bool:
 
 
 def _help_of(field: dataclasses.Field[Any], default: Any) -> str:
-    """Returns the help of a field, which says that it is required, or the default where that says something."""
+    """Return the help of a field, which says that it is required, or the default where that says something."""
     text = str(field.metadata.get("help", ""))
     if default is dataclasses.MISSING:
         text += " (required)"

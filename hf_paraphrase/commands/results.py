@@ -1,4 +1,4 @@
-"""How the results of verbs are shown on standard output; what has a text of its own is shown as that."""
+"""How the results of commands are printed to standard output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 def show(text: str) -> None:
-    """Writes the result of a verb to standard output, at once."""
+    """Write the result of a verb to standard output, at once."""
     text = printable(text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -38,19 +38,19 @@ def show(text: str) -> None:
 
 
 def as_text(settings: Any, result: Any) -> Iterator[str]:
-    """Shows a result that has a text."""
+    """Show a result that has a text."""
     yield str(result)
 
 
 def card(settings: Any, result: Any) -> Iterator[str]:
-    """Shows the card of the folder that was made."""
+    """Show the card of the folder that was made."""
     from ..artefacts.card_metadata import read_card
 
     yield read_card(result)
 
 
 def translation_scores(settings: Any, result: Any) -> Iterator[str]:
-    """Shows BLEU, chrF2 and TER of each beam, and their signatures."""
+    """Show BLEU, chrF2 and TER of each beam, and their signatures."""
     names = {"BLEU": "bleu", "chrF2": "chrf", "TER": "ter"}
     for score in result.scores:
         values = "".join(f"  {name} {score[key]:5.2f}" for name, key in names.items())
@@ -59,7 +59,7 @@ def translation_scores(settings: Any, result: Any) -> Iterator[str]:
 
 
 def measures_of_mining(settings: Any, result: Any) -> Iterator[str]:
-    """Shows how good mined pairs are, where it is known."""
+    """Show how good mined pairs are, where it is known."""
     from ..studies.mining.evaluation import measures_table
 
     if result["measures"] is not None:
@@ -67,7 +67,7 @@ def measures_of_mining(settings: Any, result: Any) -> Iterator[str]:
 
 
 def mining_tables(settings: Any, result: Any) -> Iterator[str]:
-    """Shows the tables of :func:`~..studies.mining.evaluation.evaluate_mining` with their titles."""
+    """Show the tables of :func:`~..studies.mining.evaluation.evaluate_mining` with their titles."""
     from ..studies.mining.evaluation import task_tables
 
     for title, table in task_tables(result).items():
@@ -75,7 +75,7 @@ def mining_tables(settings: Any, result: Any) -> Iterator[str]:
 
 
 def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
-    """Shows how good predictions are, where the split has classes or scores."""
+    """Show how good predictions are, where the split has classes or scores."""
     from ..classification.scores import score_table
 
     if result["scores"] is not None:
@@ -83,7 +83,7 @@ def scores_of_predictions(settings: Any, result: Any) -> Iterator[str]:
 
 
 def neighbours(settings: Any, found: Searched) -> Iterator[str]:
-    """Shows the neighbours of each query as tab-separated values or JSON lines."""
+    """Show the neighbours of each query as tab-separated values or JSON lines."""
     names = ["query", "rank", "score", "position", "sentence", *(["snippet"] if settings.snippets else [])]
     lines = ["\t".join(names) + "\n"]
     for query, items in found.neighbours:

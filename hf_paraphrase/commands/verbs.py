@@ -47,7 +47,7 @@ class Verb:
     shown: Callable[[Any, Any], Iterable[str]] = lambda settings, result: ()
 
     def recipe_of(self, kind: str | None = None) -> Recipe[..., Any]:
-        """Imports the recipe, that of one kind where there are kinds."""
+        """Import the recipe of the command, or of one of its kinds."""
         if self.kinds is not None and not self.recipe:
             return cast("Recipe[..., Any]", self.kinds[str(kind)])
         module, _, name = self.recipe.partition(":")
@@ -57,7 +57,7 @@ class Verb:
         return cast("Recipe[..., Any]", getattr(importlib.import_module(f"{_PACKAGE}.{module}"), name)(kind))
 
     def kind_of(self, verb: str, words: list[str]) -> str | None:
-        """Takes the kind away from the words of a command line; None for a verb without kinds."""
+        """Take the kind away from the words of a command line; None for a verb without kinds."""
         if self.kinds is None:
             return None
         if self.usual_kind is not None and (not words or words[0].startswith("-")):
@@ -70,7 +70,7 @@ class Verb:
         return kind
 
     def list_of_kinds(self, verb: str) -> str:
-        """Lays out the `--help` of a verb that has kinds, a line each."""
+        """Lay out the `--help` of a verb that has kinds, a line each."""
         kinds = self.kinds
         assert kinds is not None
         width = max(map(len, kinds))
@@ -81,7 +81,7 @@ class Verb:
 
 
 def recipe_and_flags(words: Sequence[str]) -> tuple[str, Recipe[..., Any], list[str]]:
-    """Finds for the words of a command line its name (the verb and its kind), its recipe, and its flags."""
+    """Find for the words of a command line its name (the verb and its kind), its recipe, and its flags."""
     verb, *flags = words
     row = VERBS[verb]
     kind = row.kind_of(verb, flags)
@@ -89,7 +89,7 @@ def recipe_and_flags(words: Sequence[str]) -> tuple[str, Recipe[..., Any], list[
 
 
 def all_recipes() -> dict[str, Recipe[..., Any]]:
-    """Imports the recipes of all verbs; returns them by what they are called, as `train-nmt` or `prepare bitext`."""
+    """Import the recipes of all verbs; returns them by what they are called, as `train-nmt` or `prepare bitext`."""
     found: dict[str, Recipe[..., Any]] = {}
     for verb, row in VERBS.items():
         kinds: Iterable[str | None] = [None] if row.kinds is None else row.kinds

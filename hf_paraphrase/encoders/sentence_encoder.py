@@ -671,12 +671,12 @@ class SentenceEncoder:
         Returns:
             The URL of the repository; after a dry run its name.
         """
-        from ..hub.publishing import check_licence, plan_push, send
+        from ..hub.publishing import check_redistribution, plan_push, send
 
         with tempfile.TemporaryDirectory() as place:
             folder = self.save_pretrained(Path(place) / (repo_id.rpartition("/")[2] or "encoder"))
             plan = plan_push(folder, repo_id, repo_type="model", revision=revision)
-            check_licence(plan)
+            check_redistribution(plan)
             if dry_run:
                 log(f"{len(plan.files)} files for {repo_id}; nothing was sent")
                 return repo_id

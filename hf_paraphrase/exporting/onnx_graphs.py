@@ -47,7 +47,7 @@ class TableGraph(nn.Module):
             self.register_buffer("scales", torch.from_numpy(table.scales[:, None]))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, ...]:
-        """Returns :data:`OUTPUTS` for int64 inputs (batch, length), as `forward` of the model gives them."""
+        """Return :data:`OUTPUTS` for int64 inputs (batch, length), as `forward` of the model gives them."""
         given = attention_mask != 0
         if self.config.model_type == "avg":
             states, pooled = self._average(input_ids, given)
@@ -56,7 +56,7 @@ class TableGraph(nn.Module):
         return states, pooled, pooled.clone()
 
     def _vectors(self, ids: Tensor) -> Tensor:
-        """Looks up the vectors of tokens, and turns these alone into float32."""
+        """Look up the vectors of tokens, and turns these alone into float32."""
         vectors = functional.embedding(ids, self.get_buffer("table")).float()
         if hasattr(self, "scales"):
             vectors = vectors * functional.embedding(ids, self.get_buffer("scales"))
@@ -100,7 +100,7 @@ class ClassifierGraph(TableGraph):
         self.classifier, self.objective = model.classifier, model.config.objective
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, ...]:
-        """Returns :data:`CLASSIFIER_OUTPUTS` (batch, labels)."""
+        """Return :data:`CLASSIFIER_OUTPUTS` (batch, labels)."""
         logits = self.classifier(super().forward(input_ids, attention_mask)[1])
         return logits, _probabilities(logits, self.objective)
 
@@ -110,7 +110,7 @@ def _probabilities(logits: Tensor, objective: str) -> Tensor:
 
 
 def save_onnx(model: PreTrainedModel, table: StoredMatrix, path: Path) -> None:
-    """Writes the graph of an encoder or classifier; inputs are `input_ids` and `attention_mask` int64 (batch, length).
+    """Write the graph of an encoder or classifier; inputs are `input_ids` and `attention_mask` int64 (batch, length).
 
     Weights of more than 1.5 GB go to a second file beside it.
     """
@@ -141,7 +141,7 @@ def save_onnx(model: PreTrainedModel, table: StoredMatrix, path: Path) -> None:
 
 
 def probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Draws batches of token ids and attention masks (batch, length), the same ones every time.
+    """Draw batches of token ids and attention masks (batch, length), the same ones every time.
 
     Their sentences have from all tokens to none, with padding anywhere; one consists of unknown words.
     """
@@ -156,14 +156,14 @@ def probes(config: Any) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def embeddings(model: PreTrainedModel) -> NDArray[np.float32]:
-    """Computes the embeddings of all :func:`probes` with PyTorch, (sentences, dim)."""
+    """Compute the embeddings of all :func:`probes` with PyTorch, (sentences, dim)."""
     return np.concatenate([_with_torch(model, *batch)["pooler_output"] for batch in probes(model.config)])
 
 
 def verify(model: PreTrainedModel, path: Path) -> float:
-    """Returns the largest difference between a graph and the model whose weights, as rounded, it has.
+    """Return the largest difference between a graph and the model whose weights, as rounded, it has.
 
-    The difference is that of a component of an output; one above :data:`TOLERANCE` is an error.
+    The difference is the difference of one component of an output; one above :data:`TOLERANCE` is an error.
     """
     session = open_session(path)
     largest = 0.0

@@ -72,7 +72,7 @@ class ExportSettings(Settings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses values that do not fit, and an ONNX export without its packages."""
+        """Refuse values that do not fit, and an ONNX export without its packages."""
         super().check()
         if self.format == "onnx":
             require_packages("onnx", "onnxscript", "onnxruntime")
@@ -88,7 +88,7 @@ class Exported:
 
 @recipe(ExportSettings)
 def export(settings: ExportSettings) -> Exported:
-    """Writes an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
+    """Write an encoder or classifier as an ONNX graph, or otherwise by the format, and compares it with the model."""
     source = model_folder(settings.model)
     if is_onnx_folder(source):
         remedy = "give the model that it was made from"
@@ -145,7 +145,7 @@ def _export(settings: ExportSettings, artefact: Artefact, source: Path, model_ty
 
 
 def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: str) -> None:
-    """Refuses what cannot be exported as the settings say."""
+    """Refuse what cannot be exported as the settings say."""
     is_classifier, is_json = config.model_type == CLASSIFIER, settings.format == "json"
     if (settings.format == "onnx" or settings.weights == INT8) and encoder_type not in TABLE_MODELS:
         raise UsageError(
@@ -164,7 +164,7 @@ def _check(settings: ExportSettings, source: Path, config: Any, encoder_type: st
 
 
 def _plain_head(source: Path, model: PreTrainedModel) -> dict[str, Any]:
-    """Returns all that turns vectors of the encoder into probabilities, with the encoder's name and SHA-256."""
+    """Return all that turns vectors of the encoder into probabilities, with the encoder's name and SHA-256."""
     config, record = model.config, read_provenance(source)["inputs"][0]
     return {
         "problem_type": config.problem_type,
@@ -180,7 +180,7 @@ def _megabytes(folder: Path, pattern: str) -> float:
 
 
 def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> dict[str, Any]:
-    """Writes graph and configuration; returns what was measured. The model has the rounded weights."""
+    """Write graph and configuration; return measurements. The model has the rounded weights."""
     from .onnx_graphs import OPSET, probes, save_onnx, verify
 
     save_onnx(model, table, folder / ONNX_FILE)
@@ -195,14 +195,14 @@ def _write_graph(folder: Path, model: PreTrainedModel, table: StoredMatrix) -> d
 
 
 def _write_weights(folder: Path, model: PreTrainedModel) -> None:
-    """Writes a model folder with the weights in the type that they have in the model."""
+    """Write a model folder with the weights in the type that they have in the model."""
     with quiet_transformers():
         model.save_pretrained(folder)
     write_module_files(folder, model.config.hidden_size, is_table=model.config.model_type == "avg")
 
 
 def _write_int8_table(folder: Path, config: Any, table: StoredMatrix) -> None:
-    """Writes a folder as `artefacts.weights` reads it."""
+    """Write a folder as `artefacts.weights` reads it."""
     from safetensors.numpy import save_file
 
     assert table.scales is not None
@@ -261,7 +261,7 @@ def _log(settings: ExportSettings, source: Path, results: Mapping[str, Any]) -> 
 
 
 def store_weights(values: Mapping[str, NDArray[Any]], weights: str) -> dict[str, StoredMatrix]:
-    """Stores the weights of a model; biases and peepholes, which are few, stay float32."""
+    """Store the weights of a model; biases and peepholes, which are few, stay float32."""
     return {
         name: store(value, weights if value.ndim == 2 and not name.endswith("peepholes") else "float32", name=name)
         for name, value in values.items()
@@ -269,7 +269,7 @@ def store_weights(values: Mapping[str, NDArray[Any]], weights: str) -> dict[str,
 
 
 def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
-    """Stores a matrix (rows, columns) in one of :data:`WEIGHTS`; messages call it `name`.
+    """Store a matrix (rows, columns) in one of :data:`WEIGHTS`; messages call it `name`.
 
     `float16` rounds each number to 11 significant bits. `int8` divides each row by its scale, which is its largest
     absolute value over 127, and rounds to whole numbers, so that no number is off by more than half a scale.
@@ -291,7 +291,7 @@ def store(matrix: NDArray[Any], weights: str, *, name: str) -> StoredMatrix:
 
 
 def cosines(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Computes the cosines (rows,) between equal rows of two matrices (rows, dim); rows of zeros are left out."""
+    """Compute the cosines (rows,) between equal rows of two matrices (rows, dim); rows of zeros are left out."""
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     products = np.einsum("ij,ij->i", first.astype(np.float64), second.astype(np.float64))
     return np.minimum(products[norms > 0] / norms[norms > 0], 1.0)

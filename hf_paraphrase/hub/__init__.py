@@ -11,6 +11,6 @@ from ..registry import lazy_exports
 __getattr__, __dir__, __all__ = lazy_exports(
     __name__,
     {
-        "publishing": ["Plan", "Push", "Pushed", "PushSettings", "check_licence", "plan_push", "push", "send"],
+        "publishing": ["Plan", "Push", "Pushed", "PushSettings", "check_redistribution", "plan_push", "push", "send"],
     },
 )

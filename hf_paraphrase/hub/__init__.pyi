@@ -2,6 +2,6 @@
 
 from hf_paraphrase import push
 
-from .publishing import Plan, Push, Pushed, PushSettings, check_licence, plan_push, send
+from .publishing import Plan, Push, Pushed, PushSettings, check_redistribution, plan_push, send
 
-__all__ = ["Plan", "Push", "PushSettings", "Pushed", "check_licence", "plan_push", "push", "send"]
+__all__ = ["Plan", "Push", "PushSettings", "Pushed", "check_redistribution", "plan_push", "push", "send"]

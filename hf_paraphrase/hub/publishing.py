@@ -75,7 +75,7 @@ class Plan:
     files: Sequence[PushedFile]
     left_out: Sequence[tuple[str, str]]
     head: Mapping[str, Any]
-    licence_problem: str | None
+    license_problem: str | None
 
     @property
     def size(self) -> int:
@@ -85,7 +85,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Pushed:
-    """The URL and commit of the branch, whether this push made it, and the other files that the branch has or had."""
+    """The URL and commit of the branch, whether this push made the commit, and further files of the branch."""
 
     url: str
     commit: str
@@ -101,7 +101,7 @@ class Push:
     pushed: Pushed | None
 
     def __str__(self) -> str:
-        """Returns the URL on a line, or a line of size in bytes, tab and name for each file."""
+        """Return the URL on a line, or a line of size in bytes, tab and name for each file."""
         if self.pushed is not None:
             return f"{without_secrets(self.pushed.url)}\n"
         return "".join(f"{file.size}\t{file.name}\n" for file in self.plan.files)
@@ -109,7 +109,7 @@ class Push:
 
 @recipe(PushSettings)
 def push(settings: PushSettings) -> Push:
-    """Sends a model, data or metric folder to the Hub, as one commit."""
+    """Send a model, data or metric folder to the Hub, as one commit."""
     kind, branch = settings.repo_type, settings.revision
     plan = plan_push(settings.path, settings.repo_id, repo_type=kind, revision=branch)
     for name, reason in plan.left_out:
@@ -121,9 +121,9 @@ def push(settings: PushSettings) -> Push:
     if settings.dry_run:
         log(f"{what} would be sent to {where}; nothing was sent")
     if not settings.allow_any_license:
-        check_licence(plan)
-    elif plan.licence_problem is not None:
-        log(f"warning: {plan.licence_problem}")
+        check_redistribution(plan)
+    elif plan.license_problem is not None:
+        log(f"warning: {plan.license_problem}")
     if settings.dry_run:
         return Push(plan, None)
     token = find_token()
@@ -144,7 +144,7 @@ def plan_push(
     repo_type: str | None = None,
     revision: str | None = None,
 ) -> Plan:
-    """Checks a folder and lists what :func:`send` would send, without network or token."""
+    """Check a folder and lists what :func:`send` would send, without network or token."""
     files, left_out = list_files(path)
     head, _ = split_card(read_card(path), Path(path) / CARD)
     kind = repo_type or repo_type_of(path, files, head)
@@ -158,29 +158,29 @@ def plan_push(
 
 
 def refusal(head: Mapping[str, Any]) -> str | None:
-    """Returns why the data of a card with this head may not be redistributed, as a clause; None if it may.
+    """Return why the data of a card with this head may not be redistributed, as a clause; None if it may.
 
     All licences of a card must allow it, also for changed copies: a prepared or filtered folder is one.
     """
-    licences = [text.strip().lower() for text in texts(head.get("license"))]
-    if not licences:
+    licenses = [text.strip().lower() for text in texts(head.get("license"))]
+    if not licenses:
         return "its card states no licence"
-    for licence in licences:
-        if licence in {"other", "unknown"}:
+    for license in licenses:
+        if license in {"other", "unknown"}:
             named = "".join(f" ({name})" for name in texts(head.get("license_name")))
-            return f"its card states the licence `{licence}`{named}, which does not say if it allows redistribution"
-        if re.search(r"(^|-)nd(-|$)", licence):
-            return f"its licence `{licence}` forbids redistribution of changed copies"
-        if not _FREE.fullmatch(licence):
-            return f"its licence `{licence}` is not known to allow redistribution"
+            return f"its card states the licence `{license}`{named}, which does not say if it allows redistribution"
+        if re.search(r"(^|-)nd(-|$)", license):
+            return f"its licence `{license}` forbids redistribution of changed copies"
+        if not _FREE.fullmatch(license):
+            return f"its licence `{license}` is not known to allow redistribution"
     return None
 
 
-def check_licence(plan: Plan) -> None:
-    """Refuses data whose card does not state a licence that allows redistribution."""
-    if plan.licence_problem is not None:
+def check_redistribution(plan: Plan) -> None:
+    """Refuse data whose card does not state a licence that allows redistribution."""
+    if plan.license_problem is not None:
         remedy = "write it into the head of the card, as `license: cc-by-2.0`, or give --allow-any-license"
-        raise InputError(f"the data is not sent: {plan.licence_problem}", path=plan.folder / CARD, remedy=remedy)
+        raise InputError(f"the data is not sent: {plan.license_problem}", path=plan.folder / CARD, remedy=remedy)
 
 
 def send(
@@ -191,7 +191,7 @@ def send(
     commit_message: str | None = None,
     prune: bool = False,
 ) -> Pushed:
-    """Sends what was planned, without a check of the licence, to a repository and branch that are made if missing.
+    """Send the files of a plan without a check of the licence; create the repository and branch if missing.
 
     The default of `token` is `HF_TOKEN` or the saved login.
     """
@@ -245,7 +245,7 @@ def send(
 
 
 def find_token() -> str:
-    """Returns the token of `HF_TOKEN` or of the saved login."""
+    """Return the token of `HF_TOKEN` or of the saved login."""
     from huggingface_hub import get_token
 
     token = get_token()
@@ -255,7 +255,7 @@ def find_token() -> str:
 
 
 def _check_token(token: str) -> str:
-    """Refuses characters that tokens do not have: of such a header an HTTP library prints all."""
+    """Refuse characters that tokens do not have: of such a header an HTTP library prints all."""
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise UsageError("the token has invalid characters", remedy="see HF_TOKEN, or `hf auth login`")
     return token
@@ -263,12 +263,12 @@ def _check_token(token: str) -> str:
 
 @contextmanager
 def _client_errors(token: str) -> Iterator[None]:
-    """Turns errors of the Hub's client into one line without the token."""
+    """Turn errors of the Hub's client into one line without the token."""
     try:
         yield
     except HfParaphraseError:
         raise
-    except Exception as error:  # the client's own errors, those of its HTTP library and of the system
+    except Exception as error:  # of the client, its HTTP library and the system
         status = getattr(getattr(error, "response", None), "status_code", None)
         remedy = "repeat the command: files that the Hub has are not sent again"
         if status in {401, 403, 404}:

@@ -46,7 +46,7 @@ _FLAGS = r"--(?:model|classifier|encoder|source-encoder|target-encoder) "
 
 @dataclass(frozen=True)
 class PushedFile:
-    """A file that is sent, with its name in the repository; `content`, if not None, replaces that of the file."""
+    """A file to send, with its name in the repository; `content` replaces the content unless it is None."""
 
     name: str
     path: Path
@@ -58,12 +58,12 @@ class PushedFile:
         return self.path.stat().st_size if self.content is None else len(self.content)
 
     def read(self) -> bytes:
-        """Returns the bytes that are sent."""
+        """Return the bytes that are sent."""
         return self.path.read_bytes() if self.content is None else self.content
 
 
 def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[tuple[str, str]]]:
-    """Lists the files of a folder that are sent, and those that are left out with the reason."""
+    """List the files of a folder to send, and the files that are left out with the reason."""
     root = Path(folder)
     files: list[PushedFile] = []
     left_out: dict[str, str] = {}
@@ -89,7 +89,7 @@ def list_files(folder: str | os.PathLike[str]) -> tuple[list[PushedFile], list[t
 
 
 def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], head: Mapping[str, Any]) -> str:
-    """Detects the repository type of a folder by its files and the head of its card."""
+    """Detect the repository type of a folder by its files and the head of its card."""
     names = {file.name for file in files}
     if texts(head.get("sdk")):
         return "space"
@@ -102,7 +102,7 @@ def repo_type_of(folder: str | os.PathLike[str], files: Sequence[PushedFile], he
 
 
 def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequence[PushedFile]) -> None:
-    """Checks that there is a provenance of hf-paraphrase, unless it is a Space, and that weights can be read."""
+    """Check the provenance of hf-paraphrase, except of a Space, and that weights can be read."""
     names, remedy = {file.name for file in files}, "name a folder that hf-paraphrase has made"
     if repo_type != "space" and not (PROVENANCE in names and has_own_provenance(Path(folder))):
         raise InputError("no provenance.json of hf-paraphrase is in the folder", path=folder, remedy=remedy)
@@ -111,7 +111,7 @@ def check_artefact(folder: str | os.PathLike[str], repo_type: str, files: Sequen
 
 
 def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_type: str) -> list[PushedFile]:
-    """Puts the repository's name into the code of cards, but not of those in folders of data, and shortens paths."""
+    """Insert the repository's name into the code of model and top-level cards, and shorten paths."""
     title = re.search(r"^# (.*\S)", split_card(read_card(folder))[1], re.MULTILINE)
     # The card of a folder that was renamed has the old name in its title.
     names = {folder.resolve().name, *([title[1]] if title else [])}
@@ -131,7 +131,7 @@ def as_published(folder: Path, files: Iterable[PushedFile], repo_id: str, repo_t
 
 
 def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
-    """Puts a repository's name into the code of a card or report, in place of the names of its folder."""
+    """Replace the names of a folder by the name of its repository in the code of a card or report."""
     body = split_card(card)[1]
     head = card[: len(card) - len(body)]
     known = {form for name in names for form in (name, json.dumps(name)[1:-1], f"path/to/{name}")}
@@ -146,7 +146,7 @@ def published_card(card: str, names: Iterable[str], repo_id: str) -> str:
 
 
 def published_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Shortens the paths in the settings of a record and of its evaluations."""
+    """Shorten the paths in the settings of a record and of its evaluations."""
     shortened = {**record, **with_short_paths({name: record[name] for name in ("settings",) if name in record})}
     if evaluations := record.get("evaluations"):
         shortened["evaluations"] = {name: published_record(item) for name, item in evaluations.items()}

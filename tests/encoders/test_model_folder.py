@@ -11,7 +11,7 @@ from transformers import AutoModel
 
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.encoders.encoded_pairs import encode_pairs
-from hf_paraphrase.hub.publishing import check_licence, plan_push
+from hf_paraphrase.hub.publishing import check_redistribution, plan_push
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_card_and_record_of_what_a_trainer_saves_say_what_is_known_and_no_secret
     assert record["settings"]["per_device_train_batch_size"] == 3 and len(record["results"]["dev_scores"]) == 2
     assert "hf_secret" not in text and str(folder.parent) not in text
     plan = plan_push(folder, "name/my_encoder")
-    check_licence(plan)
+    check_redistribution(plan)
     (content,) = (file.content.decode() for file in plan.files if file.name == "README.md")
     assert 'SentenceEncoder.from_pretrained("name/my_encoder")' in content
 

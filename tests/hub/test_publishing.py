@@ -17,7 +17,7 @@ from tiny_encoders import write_average
 from hf_paraphrase import SentenceEncoder
 from hf_paraphrase.commands import main
 from hf_paraphrase.errors import HubError, InputError, UsageError
-from hf_paraphrase.hub.publishing import check_licence, plan_push, refusal, send
+from hf_paraphrase.hub.publishing import check_redistribution, plan_push, refusal, send
 from hf_paraphrase.hub.pushed_files import list_files, published_card
 from hf_paraphrase.registry import SOURCES
 
@@ -26,7 +26,7 @@ def push_here(folder, repo_id="ann/thing", *, allow_any_license=False, **options
     planned = {name: options.pop(name) for name in ("repo_type", "revision") if name in options}
     plan = plan_push(folder, repo_id, **planned)
     if not allow_any_license:
-        check_licence(plan)
+        check_redistribution(plan)
     return send(plan, **{"token": TOKEN, **options})
 
 
