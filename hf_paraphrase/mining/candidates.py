@@ -24,6 +24,7 @@ from ..registry import MULTILINGUAL
 from ..settings import Settings, setting
 from ..training.devices import DeviceSettings
 from ..vectors.exact_search import find_nearest
+from ..vectors.faiss_index import FaissIndex, build_faiss_index
 from ..vectors.files import npy_writer, open_vectors
 from ..vectors.similarity import unit_row_cosines
 from .collections import Collection
@@ -32,6 +33,8 @@ from .margins import margin_scores, one_to_one_pairs
 
 EncoderPair = tuple[SentenceEncoder, SentenceEncoder]
 """The encoders of the source and the target language, often one."""
+Neighbors = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Rows of the nearest sentences of the other language, and their cosines, each (sentences, n)."""
 FILTER = "filter"
 """The name of the encoders that find the candidates."""
 _PAIRS_AT_A_TIME = 1 << 16
@@ -67,9 +70,10 @@ class CandidateSettings(EncoderPairSettings, DeviceSettings):
     """How candidates are found."""
 
     candidates: int = setting(
-        "number of nearest target sentences that are candidates for a source sentence", 40, at_least=1
+        "number of nearest sentences of the other language that are candidates for a sentence", 40, at_least=1
     )
     neighbours: int = setting("number of nearest neighbours in the margin scores", 4, at_least=1)
+    approximate: bool = setting("find neighbours approximately with faiss, for collections of millions", False)
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
 
     def encoder_names(self) -> list[str]:
@@ -93,11 +97,14 @@ def open_pair(names: list[str], device: str | None = None) -> EncoderPair:
 class MiningRun:
     """Two collections, their candidate pairs, and any scores of these.
 
-    Vectors that are in the folder already are taken as they are, so that a run can be continued.
+    Vectors that are in the folder already are reused, so that a run can be continued.
+
+    Args:
+        both_directions: A pair is a candidate also if its source is among the nearest of its target.
 
     Attributes:
-        source_rows: The place of the source sentence of each candidate (pairs,), int64, rising.
-        target_rows: That of its target sentence (pairs,), int64.
+        source_rows: Row of the source sentence of each candidate (pairs,), int64, ascending.
+        target_rows: Row of its target sentence (pairs,), int64.
     """
 
     def __init__(
@@ -108,8 +115,10 @@ class MiningRun:
         folder: Path,
         settings: CandidateSettings,
         classifiers: Mapping[str, ParallelClassifier] | None = None,
+        *,
+        both_directions: bool = False,
     ) -> None:
-        self.source, self.target, self.settings = source, target, settings
+        self.source, self.target, self.settings, self._folder = source, target, settings, folder
         folder.mkdir(parents=True, exist_ok=True)
         self.vectors: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
         for number, (name, pair) in enumerate(encoders.items()):
@@ -120,10 +129,22 @@ class MiningRun:
             self.vectors[name] = open_vectors(paths[0]), open_vectors(paths[1])
         self._classifiers = dict(classifiers or {})
         self._classified: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
-        nearest, cosines = nearest_targets(*self.vectors[FILTER], settings.candidates)
-        self.source_rows, place = np.nonzero(nearest >= 0)
-        self.target_rows = nearest[self.source_rows, place]
-        self._cosines = cosines[self.source_rows, place].astype(np.float64)
+        self._nearest: dict[tuple[str, bool], Neighbors] = {}
+        pairs = _pairs_of(self._neighbors(FILTER, settings.candidates))
+        if both_directions:
+            reverse = _pairs_of(self._neighbors(FILTER, settings.candidates, reverse=True))
+            pairs = np.unique(np.concatenate([pairs, reverse[:, ::-1]]), axis=0)
+        self.source_rows, self.target_rows = np.ascontiguousarray(pairs.T)
+
+    def _neighbors(self, encoders: str, count: int, *, reverse: bool = False) -> Neighbors:
+        """Finds the nearest targets of every source, or the reverse; they are searched for once."""
+        wanted = self.settings.neighbours if encoders != FILTER else max(self.settings.neighbours, count)
+        found = self._nearest.get((encoders, reverse))
+        if found is None or found[0].shape[1] < min(count, len(self.source if reverse else self.target)):
+            queries, corpus = self.vectors[encoders][::-1] if reverse else self.vectors[encoders]
+            index = self._folder / f"{encoders}-{reverse}.faiss" if self.settings.approximate else None
+            found = self._nearest[encoders, reverse] = nearest_targets(queries, corpus, wanted, index)
+        return found[0][:, :count], found[1][:, :count]
 
     def _encode(self, encoder: SentenceEncoder, collection: Collection, path: Path) -> None:
         embedder, is_known = SearchEmbedder(encoder), False
@@ -144,22 +165,18 @@ class MiningRun:
 
     def cosines(self, encoders: str = FILTER) -> NDArray[np.float64]:
         """Returns the cosine of every candidate (pairs,)."""
-        if encoders == FILTER:
-            return self._cosines
         source, target = self.vectors[encoders]
         cosines = np.empty(len(self.source_rows), np.float32)
         for start in range(0, len(cosines), _PAIRS_AT_A_TIME):
             part = slice(start, start + _PAIRS_AT_A_TIME)
-            sides = source[self.source_rows[part]], target[self.target_rows[part]]
-            cosines[part] = unit_row_cosines(*sides)
+            cosines[part] = unit_row_cosines(source[self.source_rows[part]], target[self.target_rows[part]])
         return cosines.astype(np.float64)
 
     def margins(self, kind: str = "ratio", encoders: str = FILTER) -> NDArray[np.float64]:
         """Computes the margin of every candidate (pairs,)."""
-        source, target = self.vectors[encoders]
         source_means, target_means = (
-            nearest_targets(one, two, self.settings.neighbours)[1].mean(axis=1, dtype=np.float64)
-            for one, two in ((source, target), (target, source))
+            self._neighbors(encoders, self.settings.neighbours, reverse=reverse)[1].mean(axis=1, dtype=np.float64)
+            for reverse in (False, True)
         )
         means = source_means[self.source_rows], target_means[self.target_rows]
         return margin_scores(self.cosines(encoders), *means, kind)
@@ -204,13 +221,28 @@ class MiningRun:
 
 
 def nearest_targets(
-    source: NDArray[np.float32], target: NDArray[np.float32], n: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Finds the n best targets by cosine for every source (sources, n), -1 where there are fewer."""
+    source: NDArray[np.float32], target: NDArray[np.float32], n: int, index: Path | None = None
+) -> Neighbors:
+    """Finds the n best targets by cosine for every source (sources, n), -1 where there are fewer.
+
+    With the path of an index file, faiss proposes the targets.
+    """
     size = min(n, len(target))
     rows, cosines = np.empty((len(source), size), np.int64), np.empty((len(source), size), np.float32)
     names = "the source vectors", "the target vectors"
+    if index is not None:
+        build_faiss_index(target, index, "ivf")
+        lists = FaissIndex(index, target, "ivf")
     for start in tqdm(range(0, len(rows), _SOURCES_AT_A_TIME), unit="block", desc="candidates"):
         part = slice(start, start + _SOURCES_AT_A_TIME)
-        rows[part], cosines[part] = find_nearest(source[part], target, size, skip_zero=True, names=names)
+        if index is None:
+            rows[part], cosines[part] = find_nearest(source[part], target, size, skip_zero=True, names=names)
+        else:
+            rows[part], cosines[part] = lists.search(source[part], size)
     return rows, cosines
+
+
+def _pairs_of(neighbors: Neighbors) -> NDArray[np.int64]:
+    """Lists queries and their neighbors (pairs, 2)."""
+    queries, column = np.nonzero(neighbors[0] >= 0)
+    return np.stack([queries, neighbors[0][queries, column]], axis=1)

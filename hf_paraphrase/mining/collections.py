@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artefacts.files import atomic_write_text
+from ..data.folder import DataFolder
 from ..data.text_blocks import refuse_records
 from ..data.text_files import StrictLines, read_fields, read_lines
 from ..errors import InputError
-from ..text.normalization import is_blank
+from ..text.normalization import is_blank, normalize_words
 
 LAYOUTS = ("lines", "bucc")
 SIDES = ("source", "target")
@@ -111,6 +112,34 @@ class TaskPart:
             )
         readings = [[Path(f"{prefix}.{part}.{ending}") for ending in (*split, "gold")] for split in splits]
         return cls.of_files(next((files for files in readings if files[0].is_file()), readings[0]), "bucc")
+
+
+def part_of_bitext(folder: str) -> TaskPart:
+    """Hides a third of the pairs of a bitext: the second third lends its sources only, the last its targets only.
+
+    Pairs are shuffled; only the first pair of a sentence is used.
+    """
+    bitext = DataFolder(folder)
+    split = "validation" if "validation" in bitext.splits else bitext.splits[0]
+    bitext.require(*SIDES, split=split)
+    texts = {side: bitext.table(split, [side])[side].to_pylist() for side in SIDES}
+    used: set[tuple[str, str]] = set()
+    pairs = []
+    for pair in zip(*texts.values(), strict=True):
+        keys = {(side, normalize_words(text or "")) for side, text in zip(SIDES, pair, strict=True)}
+        if all(key for _, key in keys) and not keys & used:
+            used |= keys
+            pairs.append(pair)
+    third = len(pairs) // 3
+    if not third:
+        raise InputError("too few pairs to choose a threshold", path=folder, remedy="give at least three, better 500")
+    order = np.random.default_rng(0).permutation(len(pairs))
+    rows = {"source": order[: 2 * third], "target": np.concatenate([order[:third], order[2 * third :]])}
+    sides = [
+        Collection(Path(folder), list(map(str, rows[side])), [pairs[row][index] for row in rows[side]])
+        for index, side in enumerate(SIDES)
+    ]
+    return TaskPart([Path(folder)], *sides, np.repeat(np.arange(third)[:, None], 2, axis=1))
 
 
 def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:

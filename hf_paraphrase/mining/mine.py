@@ -22,10 +22,12 @@ from ..errors import InputError, UsageError
 from ..messages import log
 from ..settings import recipe, setting
 from .candidates import FILTER, CandidateSettings, MiningRun, open_pair
-from .collections import LAYOUTS, SIDES, TaskPart, read_collection, read_gold, write_gold
-from .margins import MARGINS, by_score
+from .collections import LAYOUTS, SIDES, TaskPart, part_of_bitext, read_collection, read_gold, write_gold
+from .margins import MARGINS, THRESHOLDS, by_score
 
 _CLASSIFIER = "classifier"
+CLASSIFIER_THRESHOLD = 0.99
+"""As in Grégoire and Langlais (2017)."""
 MINED = pa.schema([*BITEXT, ("source_id", pa.string()), ("target_id", pa.string()), ("score", pa.float64())])
 """Mined pairs: a bitext with the ids that the sentences have in their collections."""
 
@@ -48,8 +50,8 @@ class MiningSettings(CandidateSettings):
         choices=LAYOUTS,
     )
     margin: str | None = setting(
-        "score a pair by its cosine relative to the mean cosine of the nearest neighbours of both sentences; ratio "
-        "if no value is given; absolute = the cosine",
+        "score a pair by its cosine relative to the mean cosine of the nearest neighbours of both sentences: ratio, "
+        "distance, or absolute for the cosine itself [default: ratio; with --classifier none]",
         None,
         alone="ratio",
         choices=MARGINS,
@@ -60,14 +62,26 @@ class MiningSettings(CandidateSettings):
         None,
         path=True,
     )
-    one_to_one: bool = setting("use no sentence twice: the best pairs are taken first", False)
-    threshold: float | None = setting("minimum score of a pair; without it and --tune-on all pairs are kept", None)
+    one_to_one: bool = setting("use no sentence twice: the best pairs are taken first", True)
+    threshold: float | None = setting(
+        f"minimum score of a pair [default: {', '.join(f'{value} for {name}' for name, value in THRESHOLDS.items())}, "
+        f"{CLASSIFIER_THRESHOLD} for a probability]",
+        None,
+    )
     tune_on: str | None = setting(
         "choose the threshold with the best F1 on another pair of collections: PREFIX, with the files PREFIX.gold "
         "and PREFIX with the endings of --source and --target",
         None,
         excludes="threshold",
         prefix=True,
+    )
+    dev_bitext: str | None = setting(
+        "choose the threshold with the best F1 on a bitext, its split `validation` if it has one: a third of its "
+        "pairs is hidden among the other sources and targets",
+        None,
+        excludes=("threshold", "tune_on"),
+        path=True,
+        dataset=True,
     )
     gold: str | None = setting(
         "file of the true pairs, `source id TAB target id`: precision, recall and F1 are printed",
@@ -88,9 +102,19 @@ class MiningSettings(CandidateSettings):
                 remedy="give the files of the two sides different endings, e.g. news.fr and news.en",
             )
 
+    @property
+    def used_margin(self) -> str | None:
+        """The margin in the score; None for a probability alone."""
+        return self.margin or ("ratio" if self.classifier is None else None)
+
+    @property
+    def default_threshold(self) -> float:
+        """The minimum score if no threshold is given or learned."""
+        return THRESHOLDS[self.used_margin] if self.used_margin else CLASSIFIER_THRESHOLD
+
     def inputs(self) -> list[str]:
         """Lists the files and folders that are read, each once."""
-        paths = [self.source, self.target, *self.encoder_names(), self.classifier, self.gold]
+        paths = [self.source, self.target, *self.encoder_names(), self.classifier, self.gold, self.dev_bitext]
         return list(dict.fromkeys([*filter(None, paths), *self.tuning_files()]))
 
     def tuning_files(self) -> tuple[str, ...]:
@@ -128,15 +152,19 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
         gold = read_gold(Path(settings.gold), source, target) if settings.gold else None
         tuning_files = [Path(path) for path in settings.tuning_files()]
         tuning_part = TaskPart.of_files(tuning_files, settings.layout) if tuning_files else None
+        if settings.dev_bitext is not None:
+            tuning_part = part_of_bitext(settings.dev_bitext)
         log(f"{len(source):,} source and {len(target):,} target sentences")
         encoders = {FILTER: open_pair(settings.encoder_names(), settings.device)}
         classifiers = {}
         if settings.classifier is not None:
             classifiers[_CLASSIFIER] = ParallelClassifier.from_pretrained(settings.classifier, device=settings.device)
         work = artefact.checkpoint("embeddings")
-        threshold, tuning = settings.threshold, None
+        threshold = settings.default_threshold if settings.threshold is None else settings.threshold
+        tuning = None
         if tuning_part is not None:
-            run = MiningRun(tuning_part.source, tuning_part.target, encoders, work / "tuning", settings, classifiers)
+            sides = tuning_part.source, tuning_part.target
+            run = MiningRun(*sides, encoders, work / "tuning", settings, classifiers, both_directions=True)
             curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
             if not curve.right.any():
                 raise InputError(
@@ -145,11 +173,12 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
                     remedy="raise --candidates, use another encoder, or give --threshold",
                 )
             threshold, tuning = curve.best_threshold(), curve.best()
-            log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on}")
-        run = MiningRun(source, target, encoders, work / "collections", settings, classifiers)
+            log(f"threshold {threshold:.6g}: F1 {100 * tuning['f1']:.2f} on {settings.tune_on or settings.dev_bitext}")
+        sides = source, target
+        run = MiningRun(*sides, encoders, work / "collections", settings, classifiers, both_directions=True)
         scores = _scores(settings, run)
         rows = np.flatnonzero(run.kept(scores, settings.one_to_one))
-        rows = rows if threshold is None else rows[scores[rows] >= threshold]
+        rows = rows[scores[rows] >= threshold]
         rows = rows[by_score(run.source_rows[rows], run.target_rows[rows], scores[rows])]
         results: dict[str, Any] = {
             "candidates": len(run.source_rows),
@@ -160,8 +189,7 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
             "candidate_recall": None,
         }
         if gold is not None:
-            least = -np.inf if threshold is None else threshold
-            results["measures"] = run.curve(gold, scores, settings.one_to_one).at(least)
+            results["measures"] = run.curve(gold, scores, settings.one_to_one).at(threshold)
             results["candidate_recall"] = run.curve(gold, scores).at()["recall"]
         _write(artefact.staging, settings, run, rows, scores[rows])
         card = {
@@ -170,7 +198,7 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
             "files": [to_path(path).name for path in (settings.source, settings.target)],
             "encoders": [to_path(path).name for path in dict.fromkeys(settings.encoder_names())],
             "classifier": to_path(settings.classifier).name if settings.classifier else None,
-            "margin": settings.margin,
+            "margin": settings.used_margin,
             "one_to_one": settings.one_to_one,
             "splits": DataFolder(artefact.staging).sizes(),
             **results,
@@ -182,10 +210,11 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
 
 def _scores(settings: MiningSettings, run: MiningRun) -> NDArray[np.float64]:
     """Computes the scores of the candidates (pairs,)."""
+    margin = settings.used_margin
     if settings.classifier is None:
-        return run.margins(settings.margin) if settings.margin else run.cosines()
+        return run.margins(str(margin))
     probabilities = run.probabilities(_CLASSIFIER)
-    return np.maximum(run.margins(settings.margin), 0) * probabilities if settings.margin else probabilities
+    return np.maximum(run.margins(margin), 0) * probabilities if margin else probabilities
 
 
 def _write(

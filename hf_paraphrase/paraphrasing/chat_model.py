@@ -114,8 +114,10 @@ class ChatModel(Generator):
             ended = answer[-1] in self.ends
             # Special tokens within an answer leave no trace in its text.
             is_plain = not set(answer[: len(answer) - ended]) & set(self.tokenizer.all_special_ids)
-            scores = (log_prob, len(answer) - ended) if is_plain else (None, None)
-            found += paraphrases_in(Candidate(text, *scores, is_finished=ended))
+            answered = Candidate(text, is_finished=ended)
+            if is_plain:
+                answered = answered._replace(log_prob=log_prob, num_tokens=len(answer) - ended)
+            found += paraphrases_in(answered)
         return found
 
     def _log_probs(self, prompt: torch.Tensor, answers: Sequence[Sequence[int]]) -> list[float]:

@@ -123,7 +123,11 @@ class Paraphraser(BatchFunction):
             return Endpoint(self.models[0], self.prompt, self.api, **shared)
         from .chat_model import ChatModel
 
-        search = {"num_beams": self.options.num_beams, "device": self.device, "bf16": self.options.bf16}
+        search: dict[str, Any] = {
+            "num_beams": self.options.num_beams,
+            "device": self.device,
+            "bf16": self.options.bf16,
+        }
         return ChatModel(self.models[0], self.prompt, **shared, **search)
 
     def _open_translator(self, name: str, source_lang: str | None, target_lang: str | None) -> Any:

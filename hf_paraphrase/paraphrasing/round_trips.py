@@ -64,9 +64,8 @@ class RoundTrips(Generator):
                 remedy="give two models for every round trip, and one of --pivots for each or none",
             )
         trips = []
-        for forward, backward, pivot in zip(
-            models[::2], models[1::2], pivots or [None] * (len(models) // 2), strict=True
-        ):
+        codes: Sequence[str | None] = pivots or [None] * (len(models) // 2)
+        for forward, backward, pivot in zip(models[::2], models[1::2], codes, strict=True):
             trip = RoundTrip(open_translator(forward, language, pivot), open_translator(backward, pivot, language))
             _check_languages(trip, forward, backward)
             trips.append(trip)
@@ -130,6 +129,6 @@ def _merge(merged: dict[str, tuple[float, Candidate]], new: Candidate) -> None:
     if key in merged:
         old_best, old = merged[key]
         best, kept = (total, new) if total > old_best else (old_best, old)
-        total = float(np.logaddexp(old.round_trip_log_prob, total))
+        total = float(np.logaddexp(old.round_trip_log_prob or 0.0, total))
     if key:
         merged[key] = best, kept._replace(round_trip_log_prob=total)

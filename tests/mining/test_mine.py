@@ -4,12 +4,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from mined_corpora import write_classifier, write_encoder, write_task
+from mined_corpora import log, sentences, write_classifier, write_encoder, write_task
 
 from hf_paraphrase.classification.parallel_classifier import ParallelClassifier
 from hf_paraphrase.commands import main
-from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.data.folder import DataFolder, write_split
+from hf_paraphrase.data.schema import BITEXT
+from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.mining.candidates import CandidateSettings, MiningRun, open_pair
 from hf_paraphrase.mining.collections import TaskPart
@@ -70,21 +73,64 @@ def test_hidden_pairs_are_found_and_measured_in_a_bitext(work, capsys):
     out = capsys.readouterr().out
     assert "F1 (%)" in out and "100.00" in out
     results = json.loads(Path("mined/provenance.json").read_text())["results"]
-    assert results["measures"]["right"] == 15 and results["candidates"] == 300 and results["tuning"]["f1"] > 0.8
+    assert results["measures"]["right"] == 15 and 300 < results["candidates"] < 600 and results["tuning"]["f1"] > 0.8
     listed = {tuple(line.split("\t")) for line in Path("mined/pairs.gold").read_text().splitlines()}
     assert listed == scores_of().keys()
 
 
-def test_without_a_threshold_all_candidates_are_given_with_their_cosines(work):
-    assert mine(f"{SIDES} --encoder encoder --candidates 3") == 0
+def test_by_default_no_sentence_is_used_twice_and_a_margin_of_ratio_has_a_threshold(work):
+    assert mine(f"{SIDES} --encoder better") == 0
     rows = rows_of()
-    assert len(rows) == 180
-    assert mine(f"{SIDES} --encoder encoder --candidates 3 --threshold 0.5", "some") == 0
+    assert len({row["source_id"] for row in rows}) == len({row["target_id"] for row in rows}) == len(rows) > 10
+    gold = {tuple(line.split("\t")) for line in Path("fr-en.test.gold").read_text().splitlines()}
+    assert len(gold & scores_of().keys()) > 0.8 * len(gold) and all(row["score"] >= 1.2 for row in rows)
+    assert mine(f"{SIDES} --encoder better --threshold 1.2 --margin ratio --one-to-one", "same") == 0
+    assert rows_of("same") == rows
+    assert mine(f"{SIDES} --encoder better --threshold 1.2 --approximate --candidates 60", "near") == 0
+    assert scores_of("near") == pytest.approx(scores_of(), abs=1e-6)
+
+
+def test_a_bitext_teaches_the_threshold(work, capsys):
+    meanings, sources = sentences(np.random.default_rng(3), 300, "f")
+    targets = [log(meaning, "e") for meaning in meanings]
+    rows = [{"source": one, "target": two} for one, two in zip(sources, targets, strict=True)]
+    table = pa.Table.from_pylist(
+        [{"id": "", **row, "source_lang": "fr", "target_lang": "en"} for row in rows], schema=BITEXT
+    )
+    write_split(Path("dev"), "train", [table], BITEXT)
+    assert mine(f"{SIDES} --encoder better --dev-bitext dev --gold fr-en.test.gold") == 0
+    results = json.loads(Path("mined/provenance.json").read_text())["results"]
+    assert results["tuning"]["gold"] == len(rows) // 3 and results["measures"]["f1"] > 0.9
+    assert results["threshold"] != 1.2 and min(scores_of().values()) >= results["threshold"]
+    write_split(Path("short"), "train", [table.slice(0, 2)], BITEXT)
+    assert mine(f"{SIDES} --encoder better --dev-bitext short", "none") == 2
+    assert "too few pairs to choose a threshold" in capsys.readouterr().err and not Path("none").exists()
+
+
+ALL = "--no-one-to-one --threshold -2"
+
+
+def test_candidates_are_the_nearest_in_both_directions_with_their_cosines(work):
+    assert mine(f"{SIDES} --encoder encoder --candidates 3 --margin absolute {ALL}") == 0
+    rows = rows_of()
+    encoder = SentenceEncoder.from_pretrained("encoder")
+    sides = [[line.split("\t") for line in Path(f"fr-en.test.{end}").read_text().splitlines()] for end in ("fr", "en")]
+    source, target = (encoder.encode([text for _, text in side], normalize_embeddings=True) for side in sides)
+    cosines = source @ target.T
+    first, second = np.argsort(-cosines, 1)[:, :3], np.argsort(-cosines.T, 1)[:, :3]
+    expected = {(row, other) for row in range(60) for other in first[row]}
+    expected |= {(other, row) for row in range(60) for other in second[row]}
+    assert scores_of().keys() == {(sides[0][one][0], sides[1][two][0]) for one, two in expected}
+    assert (
+        mine(f"{SIDES} --encoder encoder --candidates 3 --margin absolute --no-one-to-one --threshold 0.5", "some")
+        == 0
+    )
     assert rows_of("some") == [row for row in rows if row["score"] >= 0.5]
     for end in ("fr", "en"):
         texts = [line.split("\t")[1] for line in Path(f"fr-en.test.{end}").read_text().splitlines()]
         Path(f"plain.{end}").write_text("\n".join(["", *texts, "   ", ""]), encoding="utf-8")
     words = "--source plain.fr --target plain.en --source-encoder encoder --target-encoder encoder --candidates 3"
+    words += f" --margin absolute {ALL}"
     assert mine(words, "plain") == 0 and not Path("plain/pairs.gold").exists()
     # Of plain lines the number is the id, and an empty one is in no pair.
     plain = scores_of("plain")
@@ -107,16 +153,16 @@ def test_collections_of_one_language_give_paraphrases(work):
 
 
 def test_a_classifier_scores_by_its_probabilities_alone_or_with_the_margin(work):
-    words = f"{SIDES} --encoder encoder --candidates 4 --classifier keep"
+    words = f"{SIDES} --encoder encoder --candidates 4 {ALL} --classifier keep"
     assert mine(words) == 0
     rows = rows_of()
-    assert len(rows) == 240
+    assert len(rows) > 240
     texts = [[row[side] for row in rows] for side in ("source", "target")]
     wanted = ParallelClassifier.from_pretrained("keep").probabilities(*texts)
     np.testing.assert_allclose([row["score"] for row in rows], wanted, atol=1e-6)
     assert wanted.std() > 0.01
     alone = scores_of()
-    assert mine(f"{SIDES} --encoder encoder --candidates 4 --margin", "margin") == 0
+    assert mine(f"{SIDES} --encoder encoder --candidates 4 {ALL} --margin", "margin") == 0
     margins = scores_of("margin")
     assert mine(f"{words} --margin", "both") == 0
     products = {pair: alone[pair] * max(margin, 0) for pair, margin in margins.items()}
