@@ -119,13 +119,13 @@ def _stand_in_for_repository(name: str, repository: tuple[str, str], stack: Exit
         return made[0]
     repo_id, subset = repository
     revision: str | None = None
-    known: dict[str, Any] = {}
+    card: dict[str, Any] = {}
     with suppress(Exception):  # the network may be gone, and it may have no card
         revision = huggingface_hub.HfApi().dataset_info(repo_id).sha
-        known = huggingface_hub.DatasetCard.load(repo_id, ignore_metadata_errors=True).data.to_dict()
+        card = huggingface_hub.DatasetCard.load(repo_id, ignore_metadata_errors=True).data.to_dict()
     about = {"dataset": repo_id, "subset": subset, "revision": revision}
     folder = _stand_in(name, "--".join(filter(None, repository)).replace("/", "--"), about, stack)
-    data = {key: known[key] for key in ("license", "language") if known.get(key)} | {"source_datasets": [repo_id]}
+    data = {key: card[key] for key in ("license", "language") if card.get(key)} | {"source_datasets": [repo_id]}
     huggingface_hub.metadata_save(Path(folder) / "README.md", data)
     INPUT_COPIES[folder] = name
     return folder
@@ -183,8 +183,8 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
 
 
 def _copy_of_stream(path: str, stack: ExitStack) -> str:
-    if known := [copy for copy, name in INPUT_COPIES.items() if name == path and Path(copy).exists()]:
-        return known[0]
+    if copies := [copy for copy, name in INPUT_COPIES.items() if name == path and Path(copy).exists()]:
+        return copies[0]
     if process_count() > 1:
         raise UsageError("each process would read a part of the pipe", path=path, remedy="write it to a file first")
     copy = str(_temporary_folder(stack) / path.rpartition("/")[2])

@@ -37,8 +37,8 @@ class BatchFunction(ABC):
             # The type is a text where annotations are not evaluated.
             if str(field.type) == "tuple[str, ...]":
                 given = getattr(self, field.name)
-                items = given if isinstance(given, tuple | list) else [given]
-                names = [os.fspath(item) if isinstance(item, os.PathLike) else item for item in items]
+                values = given if isinstance(given, tuple | list) else [given]
+                names = [os.fspath(value) if isinstance(value, os.PathLike) else value for value in values]
                 check_type(field.name, names, list[str])
                 object.__setattr__(self, field.name, tuple(names))
 

@@ -73,9 +73,9 @@ class PairLabels:
         Raises:
             InputError: If a value does not say whether a pair is a paraphrase.
         """
-        labels, known = self.try_read(values)
-        if not known.all():
-            row = int(np.argmin(known))
+        labels, readable = self.try_read(values)
+        if not readable.all():
+            row = int(np.argmin(readable))
             problem = (
                 f"{self.column} {values[row]} of row {start + row + 1} does not say whether a pair is a paraphrase"
             )
@@ -93,8 +93,8 @@ class PairLabels:
             for meaning, value in zip(meanings, distinct.to_pylist(), strict=True)
         ]
         positions = pc.index_in(values, distinct)
-        known = pa.array(is_known, pa.bool_()).take(positions).to_numpy(zero_copy_only=False)
-        return pa.array(meanings, pa.int64()).take(positions), known
+        readable = pa.array(is_known, pa.bool_()).take(positions).to_numpy(zero_copy_only=False)
+        return pa.array(meanings, pa.int64()).take(positions), readable
 
     def _meaning(self, value: object) -> int | None:
         if self._is_missing(value):

@@ -263,8 +263,8 @@ def _remote_layout(path: FsspecPath) -> Layout:
             configs = head.get("configs") or []
             default = next((config for config in configs if config.get("default")), configs[0] if configs else {})
             patterns = sanitize_patterns(default["data_files"]) if "data_files" in default else None
-        found = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
-        files = {str(split): [to_path(str(file)) for file in listed] for split, listed in found.items()}
+        resolved = DataFilesDict.from_patterns(patterns or get_data_patterns(url), base_path=url)
+        files = {str(split): [to_path(str(file)) for file in listed] for split, listed in resolved.items()}
     kinds = [kind_of_rows(Path(file.name)) for listed in files.values() for file in listed]
     kind = max(filter(None, kinds), key=kinds.count, default=None)
     if kind is None:

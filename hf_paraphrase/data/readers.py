@@ -233,12 +233,12 @@ class JsonReader(FileReader):
             for block in _blocks(self._objects(file), BATCH_ROWS):
                 for name in dict.fromkeys(chain.from_iterable(value for _, value in block)):
                     values = [value.get(name) for _, value in block]
-                    found = kinds.setdefault(name, set())
-                    found.update(_kinds_of_values(values))
-                    if found - {"null"} == {"nested"}:
+                    value_kinds = kinds.setdefault(name, set())
+                    value_kinds.update(_kinds_of_values(values))
+                    if value_kinds - {"null"} == {"nested"}:
                         nested[name] = _merged(nested.get(name), values)
-        self._texts = {name for name, found in kinds.items() if "str" in found}
-        return pa.schema([(name, _type_of(found, nested.get(name))) for name, found in kinds.items()])
+        self._texts = {name for name, value_kinds in kinds.items() if "str" in value_kinds}
+        return pa.schema([(name, _type_of(value_kinds, nested.get(name))) for name, value_kinds in kinds.items()])
 
     def _objects(self, file: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         return json_objects(Path(file), self.errors, self.options.get("encoding", "utf-8"))
@@ -315,12 +315,12 @@ def _kinds_of_values(values: list[Any]) -> set[str]:
 
 def _type_of(kinds: set[str], nested: pa.DataType | None) -> pa.DataType:
     types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64()}
-    found = kinds - {"null"}
-    if found == {"nested"} and nested is not None:
+    value_kinds = kinds - {"null"}
+    if value_kinds == {"nested"} and nested is not None:
         return nested
-    if found == {"int", "float"}:
+    if value_kinds == {"int", "float"}:
         return pa.float64()
-    return types.get(next(iter(found)), pa.string()) if len(found) == 1 else pa.string()
+    return types.get(next(iter(value_kinds)), pa.string()) if len(value_kinds) == 1 else pa.string()
 
 
 def _merged(before: pa.DataType | None, values: list[Any]) -> pa.DataType:

@@ -110,11 +110,11 @@ def _objects_of_list(text: str, path: Path, errors: LineErrors) -> Iterator[tupl
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         problem, remedy = f"not a JSON list: {error}", "give one object per line, or one list of objects"
         raise InputError(problem, path=path, line=line, remedy=remedy) from error
-    for number, value in enumerate(values, start=1):
+    for position, value in enumerate(values, start=1):
         if isinstance(value, dict):
-            yield number, value
+            yield position, value
         else:
-            errors.handle(f"item {number} is not a JSON object", path, number, "give a list of objects")
+            errors.handle(f"item {position} is not a JSON object", path, position, "give a list of objects")
 
 
 def read_objects(
@@ -126,11 +126,11 @@ def read_objects(
     """Stream values of numbered JSON objects as texts, null for absent ones, lists and objects."""
 
     def rows() -> Iterator[tuple[int, list[str | None]]]:
-        for number, value in objects:
+        for position, value in objects:
             try:
-                yield number, [_json_text(name, value.get(key)) for name, key in columns.items()]
+                yield position, [_json_text(name, value.get(key)) for name, key in columns.items()]
             except ValueError as error:
-                errors.handle(f"not the expected object: {error}", path, number, "fix the line")
+                errors.handle(f"not the expected object: {error}", path, position, "fix the line")
 
     return blocks_of(list(columns), rows())
 

@@ -73,10 +73,10 @@ def columns_named(given: Iterable[str], present: Iterable[str]) -> list[str]:
     """Return the columns that a list names one by one, separated by commas, or both; a name may have commas."""
     present = set(present)
     names: list[str] = []
-    for item in given:
-        parts = [item] if item in present else [part.strip() for part in item.split(",")]
+    for entry in given:
+        parts = [entry] if entry in present else [part.strip() for part in entry.split(",")]
         # The comma at the end of `one, two` parts nothing.
-        names += [part for part in parts if part] or [item]
+        names += [part for part in parts if part] or [entry]
     return names
 
 

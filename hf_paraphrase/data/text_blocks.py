@@ -202,8 +202,8 @@ def whole_lines(blocks: Iterable[bytes], path: str | Path) -> Iterator[bytes]:
     """Stream blocks that end where a line ends; the line feed at the end of a block is taken off."""
     rest: list[bytes] = []
     mark, has_line_feed = _BYTE_ORDER_MARK, False
-    for number, block in enumerate(blocks):
-        if number == 0:
+    for index, block in enumerate(blocks):
+        if index == 0:
             refuse_packed(block, path)
             if _UTF_16.match(block):
                 raise InputError("UTF-16, not UTF-8", path=path, remedy="give --encoding utf-16 or convert it")

@@ -63,15 +63,15 @@ def read_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Itera
 
 def all_lines(path: Path, errors: LineErrors, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Stream the lines with their numbers, which count from 1."""
-    number = 1
+    line_number = 1
     for lines in read_lines(path, errors, encoding):
-        yield from ((line, text) for line, text in enumerate(lines.to_pylist(), start=number) if text is not None)
-        number += len(lines)
+        yield from ((line, text) for line, text in enumerate(lines.to_pylist(), start=line_number) if text is not None)
+        line_number += len(lines)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Stream the lines that are not blank with their numbers, which count from 1."""
-    return ((number, line) for number, line in all_lines(path, StrictLines()) if line.strip(" \t"))
+    return ((line_number, line) for line_number, line in all_lines(path, StrictLines()) if line.strip(" \t"))
 
 
 def first_line_of(path: Path, encoding: str = "utf-8") -> str:
@@ -138,8 +138,8 @@ def _split_lines(
     good = (num_fields >= fewest) & (num_fields <= most)
     expected = str(most) if fewest == most else f"{fewest} to {most}"
     for index in np.flatnonzero(~good & (num_fields > 0)):
-        number = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
-        message = f"{number} where {expected} tab-separated fields are expected ({', '.join(columns[:fewest])})"
+        fields_text = "no tab" if num_fields[index] == 1 else f"{num_fields[index]} fields"
+        message = f"{fields_text} where {expected} tab-separated fields are expected ({', '.join(columns[:fewest])})"
         errors.handle(message, path, int(lines[index]), remedy)
     fields = pc.split_pattern(texts if good.all() else texts.filter(pa.array(good)), "\t")
     return lines[good], {name: pc.list_element(fields, index) for index, name in enumerate(columns) if name != "_"}

@@ -241,8 +241,8 @@ def _cleaned(
 ) -> tuple[pa.Table, dict[str, int]]:
     """Make rows of lines, without those that a rule does not let through."""
     rows, counts = clean(lines, **rules)
-    number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
-    identifier = pc.binary_join_element_wise(prefix, number, "-")
+    line_number = pc.utf8_lpad(rows.column("line").cast(pa.string()), width=7, padding="0")
+    identifier = pc.binary_join_element_wise(prefix, line_number, "-")
     codes = [pa.repeat(pa.scalar(code), rows.num_rows) for code in languages]
     return pa.table([identifier, *rows.columns[1:], *codes], schema=BITEXT), counts
 

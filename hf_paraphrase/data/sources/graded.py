@@ -120,8 +120,8 @@ def _family_of(folder: Path, year: str | None) -> str | None:
     names = [folder.name]
     for parent in (folder.resolve(), *folder.resolve().parents):
         names.append(parent.name)
-        if found := _STS_FOLDER.search(parent.name):
-            year = year or found["year"]
+        if match := _STS_FOLDER.search(parent.name):
+            year = year or match["year"]
             break
     part = next((part[1].lower() for name in names if (part := _NOT_A_TEST.search(name))), None)
     return None if year is None else f"STS{year}" + ("" if part is None else f" {part}")
@@ -218,22 +218,22 @@ class GradedSource(Source, LineErrorSettings):
 
     def parts(self) -> list[Part]:
         """List the splits whose files exist, each with its sets in the order of the papers."""
-        found: dict[tuple[str, str], GradedFile] = {}
+        graded_files: dict[tuple[str, str], GradedFile] = {}
         for path in files_below(source_folder(self.data_dir)):
             graded = recognise_graded_file(path)
             if graded is None or graded.lacks == "sentences" or not graded.family.startswith(self.FAMILY):
                 continue
             key = (_SPLITS.get(graded.name, graded.family.replace(" ", "_")), graded.name)
-            if key in found:
-                problem = f"{graded.family} {graded.name} occurs twice, also as {found[key].path}"
+            if key in graded_files:
+                problem = f"{graded.family} {graded.name} occurs twice, also as {graded_files[key].path}"
                 raise InputError(problem, path=path, remedy="give a folder that holds each set once")
-            found[key] = graded
-        if not found:
+            graded_files[key] = graded
+        if not graded_files:
             remedy = "--help lists the files of --data-dir"
             raise NothingThereError(f"this folder contains no file of {self.TITLE}", path=self.data_dir, remedy=remedy)
         by_split: dict[str, list[GradedFile]] = {}
-        for split, name in sorted(found, key=_order):
-            by_split.setdefault(split, []).append(found[split, name])
+        for split, name in sorted(graded_files, key=_order):
+            by_split.setdefault(split, []).append(graded_files[split, name])
         return [
             Part(split, sets[0].schema, [path for graded in sets for path in graded.files], partial(_all, sets))
             for split, sets in by_split.items()

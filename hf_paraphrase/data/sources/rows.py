@@ -79,7 +79,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
                 drawn = dataclasses.replace(part, split=split, files=(), training=False)
                 self.parts[drawn.name], self._drawn_from[drawn.name] = drawn, part
         if self._drawn_from:
-            self.parts = dict(sorted(self.parts.items(), key=lambda item: ORDER.get(item[1].split, 3)))
+            self.parts = dict(sorted(self.parts.items(), key=lambda entry: ORDER.get(entry[1].split, 3)))
         self.counts: dict[str, dict[str, int]] = {}
         self.contamination: dict[str, int] = {}
         self.skipped: dict[tuple[Path, int, str], None] = {}
@@ -147,8 +147,8 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         clean = stay.copy()
         for name, rows in matches.items():
             clean &= ~rows
-            if number := int((rows & stay).sum()):
-                self.contamination[name] = self.contamination.get(name, 0) + number
+            if num_matched := int((rows & stay).sum()):
+                self.contamination[name] = self.contamination.get(name, 0) + num_matched
         counts["contaminated"] += int(stay.sum() - clean.sum())
         return clean
 
@@ -170,7 +170,7 @@ class SourceRows(AbstractContextManager["SourceRows"]):
         if part.sizes:
             stay = self._draw(part, np.concatenate(drawn), stay, counts)
         masks = {
-            name: np.concatenate([rows.get(name, np.zeros(number, dtype=bool)) for number, rows in matches])
+            name: np.concatenate([rows.get(name, np.zeros(num_rows, dtype=bool)) for num_rows, rows in matches])
             for name in dict.fromkeys(name for _, rows in matches for name in rows)
         }
         stay = self._uncontaminated(part, masks, stay, counts)

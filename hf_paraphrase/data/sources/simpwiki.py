@@ -54,6 +54,6 @@ def _read(files: list[Path], errors: LineErrors) -> Iterator[pa.Table]:
             if one != other:
                 errors.handle(f"title `{other}`, but `{one}` on the other side", files[1], line, "fix both files")
         same = pc.equal(table.column("title"), table.column("title2"))
-        number = pc.utf8_lpad(pa.array(lines).cast(pa.string()), width=6, padding="0")
-        table = with_column(table, "id", pc.binary_join_element_wise("simpwiki", number, "-"))
+        line_number = pc.utf8_lpad(pa.array(lines).cast(pa.string()), width=6, padding="0")
+        table = with_column(table, "id", pc.binary_join_element_wise("simpwiki", line_number, "-"))
         yield table.filter(same)

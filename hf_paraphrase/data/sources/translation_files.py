@@ -43,7 +43,7 @@ def single_line(text: str) -> str:
     """Put a text on one line: white space with a tab or line end becomes one space, and the ends are trimmed."""
     # One pattern for a line end and the space around it would search again from every space.
     if _BREAK.search(text):
-        text = _SPACE.sub(lambda found: " " if _BREAK.search(found[0]) else found[0], text)
+        text = _SPACE.sub(lambda match: " " if _BREAK.search(match[0]) else match[0], text)
     return text.strip()
 
 
@@ -54,7 +54,7 @@ def read_tmx(path: Path, source_lang: str, target_lang: str, errors: LineErrors)
     """
 
     def pairs() -> Iterator[Sequence[str]]:
-        found = False
+        has_pair = False
         tags: set[str] = set()
         for unit_number, unit in enumerate(_units(path), start=1):
             if not all(tag for tag, _ in unit):
@@ -65,11 +65,11 @@ def read_tmx(path: Path, source_lang: str, target_lang: str, errors: LineErrors)
             sources = [text for tag, text in unit if is_language(tag, source_lang)]
             targets = [text for tag, text in unit if is_language(tag, target_lang)]
             if sources and targets:
-                found = True
+                has_pair = True
             else:
                 errors.left_out["other_languages"] += 1
             yield from product(sources, targets)
-        if not found:
+        if not has_pair:
             remedy = f"its languages are {', '.join(sorted(tags)) or 'not stated'}"
             raise InputError(f"no unit has both {source_lang} and {target_lang}", path=path, remedy=remedy)
 

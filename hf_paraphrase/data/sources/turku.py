@@ -99,12 +99,12 @@ def _read(path: Path, configuration: str, errors: LineErrors) -> Iterator[pa.Tab
 
 def _read_rewrites(path: Path, errors: LineErrors) -> Iterator[pa.Table]:
     def pairs() -> Iterator[tuple[int, Mapping[str, Any]]]:
-        for number, item in json_objects(path, errors):
-            rewrites = item.get("rewrites") or []
+        for position, entry in json_objects(path, errors):
+            rewrites = entry.get("rewrites") or []
             if isinstance(rewrites, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in rewrites):
-                yield from ((number, {**item, "txt1": first, "txt2": second}) for first, second in rewrites)
+                yield from ((position, {**entry, "txt1": first, "txt2": second}) for first, second in rewrites)
             else:
-                errors.handle(f"item {number}: rewrites are not pairs of texts", path, number, _REMEDY)
+                errors.handle(f"item {position}: rewrites are not pairs of texts", path, position, _REMEDY)
 
     return _tables(pairs(), path, REWRITES.names, errors)
 
