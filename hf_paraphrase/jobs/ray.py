@@ -47,7 +47,7 @@ def connected(address: str | None) -> Iterator[None]:
 def run_on_ray(
     job: ShardJob, shards: Sequence[Shard], folder: Path, *, settings: ShardSettings, progress: Progress = no_progress
 ) -> Iterator[Shard]:
-    """Makes shards on the cluster to which this process is connected, and yields each when it is complete."""
+    """Makes shards on the connected cluster, and yields each when it is complete."""
     import ray
 
     wanted = {"CPU": settings.ray_cpus, "GPU": settings.gpus_of_worker}

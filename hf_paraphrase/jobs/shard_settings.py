@@ -64,14 +64,14 @@ class ShardSettings(Settings):
     )
 
     def record(self) -> dict[str, Any]:
-        """Returns every field that says what is made; where it is computed is no part of it."""
+        """Returns the fields that determine the output, without those of the machine."""
         elsewhere = {"shard", "engine", "ray_address", "ray_workers", "ray_cpus", "ray_gpus"}
         return {name: value for name, value in super().record().items() if name not in elsewhere}
 
     def check(self) -> None:
         """Refuses values that do not fit, and what does not go with Ray."""
         super().check()
-        _ = self.part  # refuses what is not one
+        _ = self.part  # raises if it is malformed
         if self.computes_here:
             return
         if process_count() > 1:

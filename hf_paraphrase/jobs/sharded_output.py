@@ -35,14 +35,14 @@ class ShardedOutput(Artefact):
 
     def __exit__(self, *error: Any) -> None:
         self._stack.close()
-        # Nobody has to resume or overwrite a run of which no shard is done.
+        # A run without finished shards need not be resumed or overwritten.
         is_refused = isinstance(error[1], HfParaphraseError) and self.part is None and self._work is not None
         if is_refused and not any((self.work / REPORTS).glob("*.json*")):
             self.discard()
         super().__exit__(*error)
 
     def discard(self) -> None:
-        """Removes the incomplete run, of which nothing can be used."""
+        """Removes an incomplete run without usable shards."""
         shutil.rmtree(self.work, ignore_errors=True)
 
     def begin(self) -> Path:
@@ -61,7 +61,7 @@ class ShardedOutput(Artefact):
         return list(shards[number - 1 :: count])
 
     def run(self, job: ShardJob, shards: Sequence[Shard], *, what: str, unit: str, workers: int = 1) -> None:
-        """Makes those of some shards that are not there yet; after an error those that are finished stay."""
+        """Makes the missing shards; finished shards survive an error."""
         staging = self.begin()
         left = [shard for shard in shards if not shard.is_finished(staging)]
         total = sum(shard.rows for shard in shards)
@@ -76,7 +76,7 @@ class ShardedOutput(Artefact):
                 pass
 
     def is_whole(self, shards: Sequence[Shard]) -> bool:
-        """Returns whether all shards of the job are there and this run is to finish the output."""
+        """Returns whether all shards exist and this run finishes the output."""
         if self.part is None:
             return True
         if not self._stack.enter_context(self.finishing()):

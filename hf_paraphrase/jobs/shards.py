@@ -54,7 +54,7 @@ class Shard:
         return folder.parent / REPORTS / f"{self.split}-{self.index:05d}.json"
 
     def is_finished(self, folder: Path) -> bool:
-        """Whether its report is there, which is written last."""
+        """Whether its report, which is written last, exists."""
         return self.report(folder).is_file()
 
 
@@ -67,7 +67,7 @@ class ShardJob:
     batch_size: int
 
     def schema(self, split: str, source: str | None = None) -> pa.Schema:
-        """Returns the schema of the result; opens what the function needs, so that what is missing shows here."""
+        """Returns the schema of the result; the function opens its models, so that a missing one is an error here."""
         return self.functions[split](self.folder.schema(source or split).empty_table()).schema
 
 
@@ -85,7 +85,7 @@ def cut(split: str, rows: int, size: int | None = None, *, source: str | None = 
 def run_shards(
     job: ShardJob, shards: Sequence[Shard], output: Path, *, workers: int = 1, progress: Progress = no_progress
 ) -> Iterator[Shard]:
-    """Makes shards in so many processes at a time and yields each when it is complete; after an error these stay."""
+    """Makes shards in several processes and yields each when it is complete; complete shards survive an error."""
     if workers <= 1 or len(shards) <= 1:
         for shard in shards:
             write_shard(job, shard, output, progress)
@@ -109,7 +109,7 @@ def run_shards(
 
 
 def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = no_progress) -> None:
-    """Makes a shard: first its rows, then its report, each renamed into place when it is complete."""
+    """Writes the rows of a shard, then its report, each renamed when it is complete."""
     total: Report = {}
     schema = job.schema(shard.split, shard.source)
     # Numbers of vectors do not repeat, and a reader does not know beforehand how long lists of repeated ones become.

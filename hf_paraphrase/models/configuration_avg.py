@@ -40,7 +40,7 @@ class AvgConfig(ModelConfig):
         super().__post_init__(**kwargs)
 
     def to_diff_dict(self) -> dict[str, Any]:
-        """Returns what is saved: with `max_length` null, without which model2vec cuts texts off at 512 tokens.
+        """Returns the saved fields, and `max_length` null: without it model2vec truncates texts to 512 tokens.
 
         transformers takes that name for a setting of generation, so it is no attribute here.
         """

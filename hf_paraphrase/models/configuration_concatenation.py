@@ -18,8 +18,8 @@ class ConcatenationConfig(ModelConfig):
     Args:
         vocab_sizes: The number of token vectors of each part. The ids of a part follow those of the part before.
         part_size: The dimension of the token vectors, the same for all parts.
-        part_weights: The share of each part in the cosine of two sentences, numbers above 0 whose sum does not matter;
-            see `ConcatenationModel`. None leaves the means as they are, so that a part counts by its length.
+        part_weights: The weight of each part in the cosine of two sentences, above 0, with any sum; see
+            `ConcatenationModel`. None leaves the means as they are, so that a part counts by its length.
     """
 
     model_type = "concatenation"

@@ -14,9 +14,8 @@ class RecurrentConfig(RecurrentLayersConfig):
         embedding_size: The dimension of the word vectors; None: that of the sentence embedding.
         pooling: The sentence embedding is the `last` state of the network or the `mean` of all its states.
         **kwargs: The settings of `RecurrentLayersConfig`; `direction_merge` says how the states of two directions
-            become one: `concat`, side by side, each of half of `hidden_size`, or `sum`, each of all of it. With the
-            pooling `last` they are the states with which each network ends, the one behind the last word and the
-            other before the first.
+            become one: `concat`, side by side, each of half of `hidden_size`, or `sum`, each of all of it. The
+            pooling `last` takes the final states of the forward and the backward network.
     """
 
     model_type = "recurrent"

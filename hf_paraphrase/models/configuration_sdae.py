@@ -19,9 +19,9 @@ class SdaeConfig(ModelConfig):
         initialization: `reference`: recurrent and square matrices orthogonal, all others N(0, `initializer_range`).
             `xavier`: recurrent matrices orthogonal, the others Xavier uniform, each gate by itself.
         initializer_range: The standard deviation of random word vectors, and of matrices (see `initialization`).
-        pad_token_id: The id that fills up short sentences of a batch. Among the words that the decoder chooses from,
-            where padding has no use, it stands for the end of the sentence, as in the reference code.
-        skip_unknown: Whether unknown words are left out of what is encoded, save in sentences of nothing else.
+        pad_token_id: The id that fills up short sentences of a batch. For the decoder, which needs no
+            padding, it is the end of the sentence, as in the reference code.
+        skip_unknown: Whether unknown words are left out, except in sentences of unknown words only.
     """
 
     model_type = "sdae"

@@ -73,7 +73,7 @@ class RecurrentModel(RecurrentWordModel):
         return BaseModelOutputWithPooling(last_hidden_state=token_vectors, pooler_output=pooled)
 
     def _merged(self, parts: list[Tensor], sentences: PackedSentences | None = None) -> Tensor:
-        """Merges what the networks give; for vectors of tokens, `sentences` lays those of the second in word order."""
+        """Merges the vectors of both directions; `sentences` reverses token vectors of the backward network."""
         if len(parts) == 1:
             return parts[0]
         first, second = parts

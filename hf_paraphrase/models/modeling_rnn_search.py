@@ -337,8 +337,8 @@ class RnnSearchForConditionalGeneration(PreTrainedModel, GenerationMixin):
         input_ids: Tensor | None = None,
         **model_kwargs: Any,
     ) -> tuple[Tensor, dict[str, Any]]:
-        # The last moment at which there is one row a sentence: what all its beams share is computed here. In a fresh
-        # object, because `generate` repeats the rows in place and the caller's own encoder output must stay usable.
+        # Later there is one row per beam, so the projections that beams share are computed here, in a new object,
+        # because `generate` repeats the rows of the caller's encoder output in place.
         annotations = model_kwargs["encoder_outputs"][0]
         model_kwargs["encoder_outputs"] = RnnSearchEncoderOutput(
             last_hidden_state=annotations,

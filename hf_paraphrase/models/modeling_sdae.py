@@ -86,8 +86,8 @@ class SdaeDecoder(nn.Module):
 class SdaeModel(WordVectorModel):
     """The sequential denoising autoencoder (Hill, Cho and Korhonen 2016, section 2; paper 004).
 
-    A GRU reads a sentence to which noise was added; its last state is the sentence embedding, from which a second GRU
-    says the sentence again as it was. As in the authors' code the decoder starts from a function of the embedding and
+    A GRU reads a noisy sentence. Its last state is the sentence embedding, from which a second GRU reconstructs the
+    sentence without noise. As in the authors' code the decoder starts from a function of the embedding and
     sees it at every step. Other than there, the encoder reads no mark behind the last word, so that tokenizers need
     not add one.
 

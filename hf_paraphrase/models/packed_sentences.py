@@ -12,17 +12,17 @@ from torch.nn import functional
 
 @dataclass(frozen=True)
 class PackedSentences:
-    """Where the counted tokens of a batch are when they are packed: first tokens first, then second ones, and so on.
+    """The packed order of a batch: the first tokens of all sentences, then the second tokens, and so on.
 
-    Within a step the sentences stand longest first, so that those that still run are a block from the beginning. This
-    is the order of `torch.nn.utils.rnn.PackedSequence`.
+    Within a step the longest sentences come first, so that the sentences that still run are a block. This is the
+    order of `torch.nn.utils.rnn.PackedSequence`.
 
     Attributes:
-        shape: That of the padded batch, (batch, length).
-        tokens: Where each packed token stands in it, row by row (total,).
+        shape: The shape of the padded batch, (batch, length).
+        tokens: The flat index of each packed token in the padded batch (total,).
         slots: step * (sentences with a token) + rank for each packed token (total,).
         batch_sizes: How many sentences still run at each step.
-        starts: The packed place of the first token of each step (steps,).
+        starts: The packed index of the first token of each step (steps,).
         ranks: The rank of each sentence by length (batch,).
         lengths: The number of counted tokens of each sentence (batch,); `ranked_lengths` by rank, without zeros.
     """
@@ -38,7 +38,7 @@ class PackedSentences:
 
     @classmethod
     def of_mask(cls, counted: Tensor) -> PackedSentences:
-        """Finds the places for a mask (batch, length); padding may be on any side or between tokens."""
+        """Packs a mask (batch, length); padding may be on any side or between tokens."""
         lengths = counted.sum(1)
         ranked_lengths, order = lengths.sort(descending=True, stable=True)
         ranks = order.argsort()
@@ -62,10 +62,10 @@ class PackedSentences:
         return values.flatten()[self.tokens]
 
     def unpack(self, vectors: Tensor, shown: Tensor | None = None) -> Tensor:
-        """Puts packed vectors (total, dim) where their tokens are (batch, length, dim); zero elsewhere.
+        """Unpacks vectors (total, dim) to their tokens (batch, length, dim), with zeros elsewhere.
 
-        With `shown`, a mask (batch, length) of more tokens than those that count, they are scaled so that the mean
-        over these is the mean over those.
+        `shown` is a mask (batch, length) of more tokens than the counted ones. The vectors are scaled so that their
+        mean over the shown tokens is the mean over the counted tokens.
         """
         flat = vectors.new_zeros(self.shape[0] * self.shape[1], vectors.shape[1])
         unpacked = flat.index_copy(0, self.tokens, vectors).unflatten(0, self.shape)
@@ -88,7 +88,7 @@ class PackedSentences:
         return self.by_row(vectors[self.starts[self.ranked_lengths - 1] + ranks])
 
     def reversal(self) -> Tensor:
-        """Computes the packed place of the mirror image of each packed token in its sentence (total,)."""
+        """Computes for each packed token the packed index of its mirror image in the sentence (total,)."""
         if not self.batch_sizes:
             return self.slots
         steps = self.slots // self.batch_sizes[0]
@@ -113,5 +113,5 @@ class PackedSentences:
         return flat.index_copy(0, self.slots, vectors).reshape(steps, sentences, dim)
 
     def unpad(self, vectors: Tensor) -> Tensor:
-        """Packs what :meth:`pad` gives, or anything of that shape."""
+        """Undoes :meth:`pad`."""
         return vectors.flatten(0, 1)[self.slots]

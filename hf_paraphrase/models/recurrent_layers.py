@@ -14,14 +14,14 @@ from .word_vectors import WordVectorModel
 
 
 class RecurrentWordModel(WordVectorModel):
-    """Word vectors under recurrent networks: how all of these start, and what is dropped of them in training.
+    """A model of word vectors under recurrent networks, with its initialization and its dropout.
 
     `lstm`: all matrices and peepholes N(0, 0.1), all biases 0 (the forget gate's too), as the reference code. `gru`:
     matrices Xavier uniform per gate, biases 0, word vectors uniform in ± `initializer_range` (paper 003).
 
     Attributes:
-        recurrent: The network that reads sentences from their beginning.
-        recurrent_backward: The one that reads them from their end; None without.
+        recurrent: The forward network.
+        recurrent_backward: The backward network; None for one direction.
     """
 
     def __init__(self, config: Any, embedding_size: int, size: int) -> None:
@@ -37,7 +37,7 @@ class RecurrentWordModel(WordVectorModel):
             values.normal_(0.0, 0.1)
 
     def _dropped(self, vectors: Tensor, sentences: PackedSentences) -> Tensor:
-        """Drops what the configuration says of packed word vectors (total, dim), in training; scales the rest up."""
+        """Applies the dropout of the configuration to packed word vectors (total, dim), in training."""
         config = self.config
         if not self.training or not sentences.batch_sizes:
             return vectors

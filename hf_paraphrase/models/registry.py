@@ -58,7 +58,7 @@ SENTENCE_ENCODERS = tuple(name for name, entry in MODELS.items() if entry.is_sen
 
 
 def config_class(model_type: str) -> type[PreTrainedConfig]:
-    """Imports the configuration class of a model type (and nothing of its model)."""
+    """Imports the configuration class of a model type without its model."""
     config: type[PreTrainedConfig] = _imported("configuration", model_type, MODELS[model_type].config)
     return config
 

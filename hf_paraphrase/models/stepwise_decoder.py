@@ -26,7 +26,7 @@ class SourceProjections(NamedTuple):
         values: (batch, source length, 3 * hidden + readout).
         penalty: Added to the energies, −inf or nearly for padding, fp32 (batch, source length).
         doubled: exp(2 * keys) in fp32; None where :meth:`energies` computes the hyperbolic tangent itself.
-        excluded: Whether a sentence may not use the last so many candidates (batch, candidates); None: it may use all.
+        excluded: Which of the last candidates a sentence may not use (batch, last candidates); None for none.
     """
 
     keys: Tensor
@@ -142,7 +142,7 @@ class StepwiseDecoder:
 
         Args:
             candidates: The tokens of a batch of sentences.
-            excluded: Whether a sentence may not use the last so many of them (batch, candidates).
+            excluded: Which of the last candidates a sentence may not use (batch, last candidates).
         """
         assert self.of_output is not None
         decoder, (weight, bias) = copy.copy(self), self.of_output

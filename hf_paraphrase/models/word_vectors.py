@@ -59,7 +59,7 @@ class WordVectorModel(PreTrainedModel):
             initialization.copy_(parameter, values)
 
     def _draw(self, values: Tensor, name: str, rows: int) -> None:
-        """Draws the parameter of a name, matrices of so many rows below one another."""
+        """Draws a parameter, which stacks matrices of `rows` rows."""
         for matrix in values.split(rows):
             if name.startswith("weight_hh"):
                 initialization.orthogonal_(matrix)

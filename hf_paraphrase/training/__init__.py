@@ -1,4 +1,4 @@
-"""What all training shares; the trainers themselves are in the packages of what they train.
+"""What all training shares; each trainer is in the package of its models.
 
 Start at `run.py`, the template of a training verb; `epoch_trainer.py` is the trainer that most share, and the other
 files are its parts. `devices.py` chooses where all of it computes.

@@ -34,7 +34,7 @@ class EpochBatches:
     """Batches of shuffled pairs; every epoch has its own order, which depends on the seed and the epoch alone.
 
     Processes share one order: it is cut into joint batches of `batch_pairs` pairs for each process, whose parts are as
-    equal as can be. A process for which nothing is left of the last one gets a pair that does not count.
+    equal as can be. A process without a pair of the last joint batch gets one of weight 0.
     """
 
     def __init__(self, size: int, batch_pairs: int, seed: int, num_processes: int = 1) -> None:
@@ -101,8 +101,8 @@ class MaxiBatchSampler(Sampler[list[int]]):
     """Mini-batches of similar length: maxi-batches are shuffled, sorted by length and cut (the reference's way).
 
     Every epoch draws a new order from `seed` and the epoch's number alone, so a resumed run sees the same batches.
-    Several processes take every so many-th mini-batch each, and all the same number, or those that are done would
-    leave the others waiting for ever: some of the first come again at the end.
+    Several processes take turns at the mini-batches. All take the same number, or the last ones would wait for ever:
+    some of the first mini-batches come again at the end.
     """
 
     def __init__(self, lengths: np.ndarray, pairs_per_batch: int, *, seed: int = 0, processes: int = 1) -> None:

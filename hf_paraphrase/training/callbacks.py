@@ -113,7 +113,10 @@ def last_checkpoint(folder: Path) -> Path | None:
 
 
 def finished_state(checkpoint: str | bool | None) -> TrainerState | None:
-    """Reads the state of a checkpoint after the last update, from which the Trainer would make one more; else None."""
+    """Reads the state of a checkpoint after the last update; None if updates are left.
+
+    From such a checkpoint the Trainer would make one more update.
+    """
     if not isinstance(checkpoint, str):
         return None
     state = TrainerState.load_from_json(str(Path(checkpoint) / "trainer_state.json"))

@@ -73,7 +73,7 @@ class RowAdam(torch.optim.Optimizer):
 
 
 def _different_rows(gradient: Tensor) -> tuple[Tensor, Tensor]:
-    """Gives the rows of a sparse gradient, each once and in rising order (rows,), and what they hold (rows, …)."""
+    """Returns the distinct rows of a sparse gradient, ascending (rows,), and their values (rows, …)."""
     rows, values = gradient._indices()[0], gradient._values()
     if rows.device.type != "cpu":
         return _summed_rows(rows, values)

@@ -86,7 +86,7 @@ class TrainingRun:
     Attributes:
         folder: The folder that becomes the output, or the output of a run that is finished.
         checkpoints: The folder of the checkpoints.
-        is_finished: Whether nothing is left to do.
+        is_finished: Whether the output exists already.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class TrainingRun:
 
     @property
     def writes(self) -> bool:
-        """Whether this is the process that writes, and that measures what is measured once."""
+        """Whether this process writes the output."""
         return is_main_process()
 
     def arguments(self, arguments_class: type[A], **settings: Any) -> A:

@@ -1,6 +1,6 @@
-"""Sparse gradients of word vectors in the Trainer: the exchange between processes, and the norm to clip to.
+"""Sparse gradients of word vectors in the Trainer: the exchange between processes, and clipping by the norm.
 
-`DistributedDataParallel` exchanges whole tables of vectors, of which a batch needs a few rows. Where gradients are
+`DistributedDataParallel` exchanges whole tables of vectors, but a batch needs a few rows. Where gradients are
 sparse it is left out, and the processes exchange the rows that occur in the joint batch.
 """
 
@@ -65,7 +65,7 @@ class SparseGradientTrainer(Trainer):
             vars(accelerator).pop("prepare_model", None)
 
     def training_step(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Makes a step on a batch; after the last one of an update the gradients are those of all processes."""
+        """Makes a step on a batch; the last step of an update averages the gradients over processes."""
         loss = super().training_step(*args, **kwargs)
         if self._joins_rows and self.accelerator.sync_gradients:
             average_gradients(self.model.parameters())

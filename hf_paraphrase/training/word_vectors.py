@@ -102,12 +102,12 @@ def read_word_vectors(
 
 
 def is_header(fields: Sequence[str]) -> bool:
-    """Returns whether the fields of a file's first line are the number of vectors and that of their components."""
+    """Returns whether the fields of a first line are the number of vectors and their dimension."""
     return len(fields) == 2 and all(map(_SIZE.fullmatch, fields))
 
 
 def words_of_tokens(tokenizer: PreTrainedTokenizerFast) -> list[str | None]:
-    """Returns which word each token of a vocabulary stands for.
+    """Returns the word of each token of a vocabulary.
 
     Tokens of a word-level tokenizer are words. A sub-word token stands for the word that it spells if the tokenizer
     turns this word into that token alone; one from inside a word (`##ing`) stands for none.
@@ -135,7 +135,7 @@ def initial_embeddings(
 
     A word without a vector gets N(0, 0.01) in each component. The unknown word gets the file's own vector for it if
     there is one (:data:`UNKNOWN_WORDS`), otherwise the mean over the 1,000 words of the vocabulary that come last in
-    the file, its rarest. The padding row is zero. `counts` (vocabulary,) are those of the ids in the training data.
+    the file, its rarest. The padding row is zero. `counts` (vocabulary,) counts the ids in the training data.
     """
     generator = np.random.default_rng(seed)
     matrix = generator.normal(0.0, UNKNOWN_SPREAD, (len(tokenizer), dimension)).astype(np.float32)

@@ -97,7 +97,7 @@ def back_translated(
 ) -> tuple[pa.Table, Report]:
     """Translates rows of a bitext with an open model; returns the pairs, in the order of the rows and their ranks.
 
-    With `references`, the tokens of a row's target are among the candidates of its translations.
+    `references` adds the tokens of a row's target to the candidates of its translations.
 
     The report has the numbers of `sentences` and `pairs`, of translations that are `copies` of their source or
     `loops`, and as `skipped` the `id` of every row that has no pair and the `reason`.

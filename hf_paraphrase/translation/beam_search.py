@@ -49,9 +49,9 @@ class Hypothesis:
 class SentenceLengths(LogitsProcessor):
     """The maximum length of each sentence's translation, with the end token, and the minimum without, for `generate`.
 
-    `generate` knows one limit for a batch and takes what it cuts there for finished, which pushes real translations
-    out of the n-best list. Here a hypothesis that is cut is given an end token that costs more than any real one.
-    Every translation begins with `start` units.
+    `generate` has one limit per batch and counts hypotheses that it cuts there as finished, which pushes real
+    translations out of the n-best list. Here a hypothesis that is cut gets an end token that costs more than any real
+    one. Every translation begins with `start` tokens.
     """
 
     def __init__(

@@ -93,7 +93,7 @@ def fast_beam_search(
             logits = steps.logits(readout, source.excluded)
             offsets = beams.scores - log_normalizers(logits).view_as(beams.scores)
             if written < longest_minimum:
-                # As in the reference's decoder, the other tokens do not get the probability of the end.
+                # As in the reference's decoder, the probability of the end is not given to the other tokens.
                 early = (shortest[beams.active] > written).repeat_interleave(beams.scores.shape[1]).nonzero()
                 logits[early, ended_by] = -torch.inf
             written += 1
@@ -232,8 +232,8 @@ def best_continuations(logits: Tensor, offsets: Tensor, count: int, block: int =
     best blocks; only those are examined (Johnson et al. 2017 §4 select likewise). Exact, and one pass over
     the logits.
 
-    Logits are (batch * width, columns); what is added to all of a row, (batch, width), is the total log-probability
-    minus the log normaliser, −inf for a hypothesis that does not exist.
+    Logits are (batch * width, columns). `offsets` (batch, width) are added to all logits of a row: the total
+    log-probability minus the log normalizer, −inf for a missing hypothesis.
     """
     batch, width = offsets.shape
     columns = logits.shape[1]

@@ -28,7 +28,7 @@ _ENERGIES_AT_ONCE = 1 << 23
 
 
 class TranslationScores(NamedTuple):
-    """What a model thinks of translations.
+    """Log-probabilities and lengths of translations.
 
     Attributes:
         log_probs: Σ log p of the units and the end token in nats, float64 (translations,); NaN where the source or
@@ -152,7 +152,7 @@ def prefix_tree_scores(
     projections = model.decoder.project_annotations(annotations, attention_mask)
     source = SourceProjections.for_search(projections, steps.dtype)
 
-    # One depth of the prefix tree after the other. `active` are the hypotheses that are longer than the depth, `rows`
+    # Depth by depth of the prefix tree. `active` are the hypotheses that are longer than the depth, `rows`
     # the prefix of each, `owners` the sentence of each prefix, ascending.
     lengths = np.array([len(units) for units in hypotheses], dtype=np.int64)
     totals = np.zeros(len(hypotheses))
@@ -188,7 +188,7 @@ def prefix_tree_scores(
 
 def _attend(steps: StepwiseDecoder, state: Tensor, sentences: np.ndarray, source: SourceProjections) -> AttentionStep:
     """Attends from states (rows, hidden) whose sentences are ascending; sentences with as many rows go together."""
-    # So lists of one hypothesis take one call, and none of unequal lists is filled up.
+    # Lists of one hypothesis then take one call, and unequal lists need no padding.
     length, size = source.keys.shape[1:]
     owners, first, counts = np.unique(sentences, return_index=True, return_counts=True)
     parts: list[AttentionStep] = []

@@ -28,7 +28,7 @@ from .bitext import BitextFolder, check_languages
 _NULL_PROBABILITY = 0.08
 """Prior share of target units that come from no source unit, as in fast_align."""
 _MOST_WORDS = 80
-"""Words of the longer side of the longest pairs, as in the training of a model."""
+"""Maximum number of words per side, as in the training of a model."""
 _MOST_TRANSLATIONS = 100
 """Translations of a source unit that are kept."""
 _ARRAYS = ("offsets", "targets", "probabilities", "target_counts")
@@ -167,7 +167,7 @@ def estimate_from_batches(
     """Estimates p(target token | source token) by expectation maximisation from uniform probabilities.
 
     Time grows with the pairs of tokens that occur in one sentence pair, memory with the distinct ones, up to 32
-    million: of more the rarest are left out. Of a source token the 100 likeliest translations are kept.
+    million: beyond that the rarest are left out. Each source token keeps its 100 likeliest translations.
 
     Args:
         batches: Iterates over token ids without special tokens.
@@ -220,8 +220,8 @@ def estimate_from_batches(
 class CandidateVocabulary:
     """Chooses the few target tokens that a sentence may be translated with (Jean et al. 2015).
 
-    They are the frequent ones, likely translations of its source tokens, and those of its reference if it is given.
-    Sentences that are searched together do not share them.
+    Candidates are the frequent tokens, likely translations of the source tokens, and the tokens of the reference if it
+    is given. Each sentence has its own candidates, also within a batch.
 
     Args:
         table: The lexical table of the model's units.
@@ -233,7 +233,7 @@ class CandidateVocabulary:
     def __init__(self, table: LexicalTable, *, frequent: int, per_unit: int, always: Iterable[int]) -> None:
         self.table = table
         self.per_unit = per_unit
-        # Stable, so that of equally frequent units the smaller numbers come first.
+        # A stable sort: among equally frequent tokens the smaller ids come first.
         most_frequent = np.argsort(-table.target_counts, kind="stable")[:frequent]
         self.always = np.union1d(most_frequent, np.fromiter(always, dtype=np.int64))
 
@@ -249,11 +249,11 @@ class CandidateVocabulary:
         return np.setdiff1d(np.concatenate(lists), self.always)
 
     def for_batch(self, candidates: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Joins the candidates of sentences into those of a batch.
+        """Joins the candidates of sentences into the candidates of a batch.
 
         Returns:
-            The candidates of all sentences, then those of some (candidates,), and whether a sentence may not use the
-            latter (sentences, candidates of some).
+            The common candidates followed by the candidates of single sentences (candidates,), and which of the latter
+            a sentence may not use (sentences, single candidates).
         """
         some = np.unique(np.concatenate(candidates))
         return np.concatenate([self.always, some]), np.array([~np.isin(some, own) for own in candidates])

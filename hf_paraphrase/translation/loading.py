@@ -42,8 +42,8 @@ def load_translation_model(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """Opens a model by its folder or its name on the Hub, in fp32, on a GPU if there is one and no device is given.
 
-    The languages are those to translate from and into, by the codes of a model that knows several. The task prefix
-    stands before every source; it is that of the languages if not given.
+    `source_lang` and `target_lang` are codes of a multilingual model. The task prefix is put before every source; the
+    default is the prefix for the languages.
     """
     path = model_folder(folder, any_type=True)
     model_class = _model_class(path)
@@ -107,7 +107,7 @@ def _set_languages(
     config: Any = model.config
     own: Any = tokenizer
     if codes := language_units(tokenizer):
-        # A folder that train-nmt made names what it translates.
+        # A folder from train-nmt names its languages.
         source_lang = source_lang or getattr(config, "source_lang", None) or own.init_kwargs.get("src_lang")
         source_lang = _checked_code(source_lang, codes, "source")
         settings: Any = model.generation_config
@@ -123,7 +123,7 @@ def _set_languages(
         is_start = start is None or start in codes.values()
         setattr(settings, "decoder_start_token_id" if is_start else "forced_bos_token_id", codes[target_lang])
     elif marks := getattr(tokenizer, "supported_language_codes", None):
-        # A Marian model of several target languages, of which a mark begins the source.
+        # A Marian model of several target languages: a mark of the language begins the source.
         prefixes = {mark.strip("><"): f"{mark} " for mark in marks}
         if task_prefix is None:
             target_lang = target_lang or getattr(config, "target_lang", None)
@@ -165,14 +165,14 @@ def _tasks(config: Any) -> dict[tuple[str, str], str]:
 def _only_language(
     code: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, side: str
 ) -> str | None:
-    """Returns the language of a side of a model of two; the one that is given if the model names none."""
+    """Returns the source or target language of a bilingual model; the given one if the model names none."""
     name = f"{side}_lang"
     known = getattr(model.config, name, None) or getattr(tokenizer, name, None)
     return _checked_code(code, [str(known)], side) if are_different(code, known) else known or code
 
 
 def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
-    """Returns the model's code of a language, of which another spelling is taken if it can only mean one of them.
+    """Returns the model's code of a language; another spelling is accepted if it matches one code only.
 
     So `fr` and `fr_XX` are `fra_Latn`. The error lists the codes that the model knows.
     """
@@ -192,9 +192,9 @@ def _checked_code(code: str | None, known: Iterable[str], side: str) -> str:
 def encode_sources(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], *, truncation: bool = False
 ) -> list[list[int]]:
-    """Turns source texts into units, with the model's prefix; a text without anything visible has none.
+    """Tokenizes source texts with the model's prefix; a blank text has no tokens.
 
-    With `truncation`, what is longer than the model reads is cut.
+    `truncation` cuts texts that are longer than the model reads.
     """
     if not texts:
         return []
@@ -210,7 +210,7 @@ def encode_sources(
 
 
 def source_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """Returns how many units a model reads, special ones included; None for any number."""
+    """Returns how many tokens a model reads, special ones included; None for any number."""
     limits = [tokenizer.model_max_length, positions(model)]
     return min((limit for limit in limits if limit and limit < 1 << 40), default=None)
 
@@ -232,7 +232,7 @@ def positions(model: PreTrainedModel) -> int | None:
 
 
 def decoder_prefix_ids(model: PreTrainedModel) -> list[int]:
-    """Returns the units that every translation begins with: the start, and the language of some models."""
+    """Returns the tokens that begin every translation: the start, and the language of some models."""
     settings: Any = model.generation_config
     start, forced = _start_unit(model), settings.forced_bos_token_id
     assert start is not None

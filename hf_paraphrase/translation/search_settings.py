@@ -1,4 +1,4 @@
-"""What a search for translations is given: the model and its languages, the beam, and the arithmetic."""
+"""Settings of the search for translations: the model and its languages, the beam, and the precision."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ..settings import Settings, setting
 from ..training.devices import check_device, is_bf16
 
 MAX_LENGTH_RATIO = 3.0
-"""That of the reference."""
+"""Length limit of Groundhog, the reference code: three times the source length."""
 
 
 @dataclass(frozen=True)
 class BeamSearchConfig:
     """Settings of a search; together with the model and the sentences they determine every byte of the result.
 
-    They are those of `back-translate` of the same names. Scores are computed in fp32, the search in `bf16` if given.
+    The options of `back-translate` of the same names explain them. Scores are computed in fp32, and with `bf16` the
+    search in bfloat16.
     """
 
     num_beams: int = 50
@@ -39,7 +40,7 @@ class BeamLimits(Settings):
     GROUP: ClassVar[str] = "search for translations"
 
     max_length_ratio: float = setting(
-        "maximum length of a translation in units, as a multiple of that of its source", MAX_LENGTH_RATIO, above=0
+        "maximum length of a translation in tokens, as a multiple of its source's", MAX_LENGTH_RATIO, above=0
     )
     min_length_ratio: float = setting(
         "minimum length of a translation in tokens, as a multiple of its source's (paper 000's decoder: 0.5)",
@@ -65,7 +66,7 @@ class BeamLimits(Settings):
             check_device(self.device)
 
     def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
-        """Returns the settings of the search, with what the machine decides where they leave it open."""
+        """Returns the options of the search; the machine decides the precision `auto`."""
         names = ("length_penalty", "max_length_ratio", "min_length_ratio")
         own = {name: getattr(self, name) for name in names}
         return BeamSearchConfig(**own, bf16=is_bf16(self.precision, device), **more)
@@ -135,5 +136,5 @@ class SearchJobSettings(BeamLimits, ShardSettings):
     resume: bool = setting("continue the incomplete job for this output", False)
 
     def options(self, device: str | None, **more: Any) -> BeamSearchConfig:
-        """Returns the settings of the search, with what the machine decides where they leave it open."""
+        """Returns the options of the search; the machine decides the precision `auto`."""
         return super().options(device, num_beams=self.num_beams, max_source_tokens=self.max_source_tokens, **more)

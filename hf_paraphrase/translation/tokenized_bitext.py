@@ -61,7 +61,7 @@ def write_texts(
     Args:
         path: The file.
         bitexts: The bitexts; one that is named twice is written twice.
-        max_words: Pairs with a side of more words are left out, and those with a side without text.
+        max_words: Pairs with more words in the source or the target are left out, and pairs with a blank one.
         moses: Whether punctuation is normalized as RNNsearch needs it.
         max_rows: The number of first pairs of each bitext to read; None for all.
 
@@ -108,7 +108,7 @@ def write_tokens(
         texts: The pairs.
         tokenizer: Its end token is not counted.
         max_tokens: Pairs with a side of more tokens are left out (the reference: 50), as above the tokenizer's limit.
-        prefix: What stands before every source.
+        prefix: Text before every source.
         special: Whether the special tokens are written.
 
     Returns:
@@ -139,7 +139,7 @@ def write_tokens(
 
 @contextmanager
 def _new_file(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatchFileWriter]:
-    """Opens an Arrow file to write; one of that name stays as it is for those who have it mapped."""
+    """Opens an Arrow file to write; an older file of that name stays valid where it is mapped."""
     with (
         atomic_write(path) as temporary,
         pa.OSFile(str(temporary), "wb") as sink,

@@ -43,7 +43,7 @@ class TranslationTrainingSettings(TrainingRunSettings):
 
     bitext: list[str] = setting(
         "data folders with the columns source and target, from `prepare bitext`; several are mixed, a folder named "
-        "twice counts twice, and the dev set is that of the first",
+        "twice counts twice, and the first one has the dev set",
         path=True,
         dataset=True,
     )
@@ -81,15 +81,17 @@ class TranslationTrainingSettings(TrainingRunSettings):
         "attention heads of a transformer", 8, at_least=1, only_with={"architecture": "transformer"}
     )
     vocab_size: int = setting(
-        "number of BPE units, of both sides together or of each",
+        "number of BPE tokens, of a joint vocabulary or of each language",
         8_000,
         at_least=1,
         at_most=10_000_000,
         formerly="vocabulary_size",
     )
-    joint_vocabulary: bool = setting("one set of BPE units for both sides; else --no-share-embeddings is needed", True)
+    joint_vocabulary: bool = setting(
+        "one vocabulary for source and target; otherwise --no-share-embeddings is needed", True
+    )
     lower_case: bool = setting(
-        "lower-case both sides, also in pairs that are made with the model later",
+        "lower-case source and target, also in pairs that are made with the model later",
         False,
         formerly="lowercase",
     )
@@ -176,8 +178,8 @@ def train_nmt(settings: TranslationTrainingSettings) -> tuple[PreTrainedModel, P
     """Trains a translation model on bitext, with the weights of the best dev BLEU at the end.
 
     The reference clips the gradient of the **sum** over a batch to 1, which cuts nearly every step to the same length;
-    here it is that of the mean. Adadelta and Adam hardly depend on the scale of the gradient, but the two are not the
-    same setting.
+    this trainer clips the gradient of the mean. Adadelta and Adam hardly depend on the scale of the gradient, but the
+    two are not the same setting.
 
     Returns the model, opened from its folder, and its tokenizer.
     """
@@ -354,7 +356,7 @@ def _trainer(
     from .trainer import TranslationTrainer
 
     is_adadelta = settings.optimizer == "adadelta"
-    # A share of all steps; the Trainer would read 1 as every single step.
+    # A fraction of all steps; the Trainer would read 1 as every step.
     interval = min(1 / settings.evaluations, 1 - 1e-9)
     is_rnn_search = model.config.model_type == "rnn_search"
     arguments = run.arguments(

@@ -105,7 +105,7 @@ class Translator:
         ]
         todo = [index for index, ids in enumerate(input_ids) if 0 < len(ids) <= longest]
         progress(len(sources) - len(todo))
-        # Of a wide beam so many rows are in a batch anyway; of a narrow one threads would have none to share.
+        # With a wide beam a batch has enough rows; with a narrow beam one batch would leave threads without work.
         most = {"sentences": _SENTENCES_PER_BATCH} if self.model.device.type == "cpu" else {}
         lengths = [len(input_ids[index]) for index in todo]
         parts = search_batches(self.search_model, lengths, self.options.num_beams, **most)
@@ -156,9 +156,9 @@ class Translator:
 
 def _usable(nbest: Sequence[Hypothesis]) -> list[Hypothesis] | str:
     """Returns the translations that have an end and a text, each text once; or why there are none."""
-    # What was cut at the length limit has no end, so its score cannot be compared and its text stops anywhere.
+    # A translation cut at the length limit has no end token: its score cannot be compared.
     ended = [item for item in nbest if item.finished]
-    # Several segmentations may spell the same text: the best one stands for it.
+    # Several segmentations may spell the same text: the best one is kept.
     first: dict[str, Hypothesis] = {}
     for item in ended:
         if not is_blank(item.text):
