@@ -516,7 +516,7 @@ def evaluate(
     overwrite: bool = False,
     update_card: bool = False,
 ) -> Evaluation:
-    """Measures sentence encoders and baselines side by side on data of one or several suites."""
+    """Measures sentence encoders and baselines on data of one or several suites."""
 
 def export(
     *,

@@ -103,7 +103,7 @@ def predict_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[
 
 @torch.no_grad()
 def compute_features(model: PreTrainedModel, inputs: ClassifierInputs) -> torch.Tensor:
-    """Computes what the head of a sentence classifier reads, of all rows: float64 (rows, size), on the CPU."""
+    """Computes the input of the head for all rows: float64 (rows, size), on the CPU."""
     result: torch.Tensor | None = None
     with evaluation_mode(model):
         for rows, batch in _batches(model, inputs):

@@ -257,7 +257,7 @@ def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
 
 
 def _list_classes(train: LabelledTexts, names: list[str]) -> list[str]:
-    """Lists the classes: the given names, else those of the training part, sorted, numbers by their value."""
+    """Lists the classes: the given names, or the sorted classes of the training part (numbers by value)."""
     present = set(train.names)
     are_numbers = all(name.isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)

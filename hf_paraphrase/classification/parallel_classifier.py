@@ -98,7 +98,7 @@ def encode_sentences(
     *,
     show_progress_bar: bool = False,
 ) -> NDArray[np.float32]:
-    """Computes the vectors of tokenised sentences, those of similar length in one batch."""
+    """Computes the vectors of tokenized sentences in batches of similar length."""
     vectors = np.zeros((len(ids.lengths), 2 * model.config.hidden_size), np.float32)
     with evaluation_mode(model):
         steps = embed_in_padded_batches(

@@ -49,10 +49,10 @@ class PredictionSettings(DeviceSettings):
     )
     split: str = setting("the split; if there is only one, that one", "test")
     text_column: str | None = setting(
-        "the column of texts [default: the one of the training, sentence1 and sentence2, or text]", None
+        "the column of texts [default: as in training, sentence1 and sentence2, or text]", None
     )
     target_column: str | None = setting(
-        "the column of classes or scores [default: the one of the training, label or score, if it exists]",
+        "the column of classes or scores [default: as in training, label or score, if it exists]",
         None,
         names=["--target-column", "--label-column"],
     )
@@ -117,7 +117,7 @@ def _write_file(path: Path, table: pa.Table) -> None:
 
 
 def _as_trained(settings: PredictionSettings, columns: list[str]) -> tuple[str | None, str | None, str | None]:
-    """Returns the columns of texts and targets and the separator, by default those of the training."""
+    """Returns the columns of texts and targets and the separator; the training has the defaults."""
     record = read_provenance(settings.model) if Path(settings.model).is_dir() else {}
     trained: Mapping[str, Any] = record.get("settings", {})
     text, target, separator = settings.text_column, settings.target_column, settings.label_separator

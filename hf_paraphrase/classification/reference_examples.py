@@ -20,7 +20,7 @@ _DEV_DRAW = 1 << 32
 
 
 class ReferenceExamples(Examples):
-    """References and their n-best lists to learn from, and those that choose the epoch.
+    """References with their n-best lists, to train on and to choose the epoch.
 
     An epoch has every reference once and, for each, one translation of its list: drawn, or the `hardest` one (see
     :meth:`ReferenceLists.choose`).
@@ -58,7 +58,7 @@ class ReferenceLists:
 
     Attributes:
         inputs: The references, then the translations, list by list.
-        lists: The row at which the list of each reference begins, and the end (references + 1,), int64.
+        lists: The first row of the list of each reference, then the number of rows (references + 1,), int64.
     """
 
     inputs: ClassifierInputs
@@ -79,8 +79,8 @@ class ReferenceLists:
     def choose(self, seed: Sequence[int], model: PreTrainedModel | None = None) -> NDArray[np.int64]:
         """Chooses one translation of each reference as the example of the label `translation` (references,).
 
-        It is drawn from the list. With a model it is the translation with the highest probability of being a
-        reference, the first among equals (Wieting et al. 2017, section 5.6.1).
+        Without a model it is drawn from the list. A model chooses the first of the translations with the highest
+        probability of being a reference (Wieting et al. 2017, section 5.6.1).
         """
         sizes = np.diff(self.lists)
         if model is None:

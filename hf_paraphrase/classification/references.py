@@ -1,6 +1,6 @@
-"""Draws the references of a reference classifier, and lists those that it has seen.
+"""Draws the references of a reference classifier, and records which ones it has seen.
 
-The training data are those of Wieting et al. (2017), section 5.6.1. The folder of a classifier has `references.tsv`:
+The training data follow Wieting et al. (2017), section 5.6.1. The folder of a classifier has `references.tsv`:
 the part (train, dev or test) and a fingerprint of each reference, so that the texts need not be published.
 """
 
@@ -107,7 +107,7 @@ def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
     """Computes a number for each text (texts,), equal for texts with the same words; a missing one counts as empty."""
     given = [text or "" for text in texts]
     normal = normalize_words_all(pa.array(given, pa.string()), split_unspaced=False).to_pylist()
-    # A text without any word, such as a row of dots, stands for itself.
+    # A text without any word, such as a row of dots, is compared as it is.
     digests = [
         hashlib.sha256((short or text).encode()).digest()[:8] for short, text in zip(normal, given, strict=True)
     ]

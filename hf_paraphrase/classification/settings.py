@@ -80,7 +80,7 @@ class SupervisedSettings(TrainingRunSettings):
         at_least=0,
         excludes=("lambda_w", "from_scratch", "freeze_encoder"),
     )
-    lambda_c: float = setting("like --lambda-w, for the other parameters of the encoder", 0.0, at_least=0)
+    lambda_c: float = setting("like --lambda-w, for all other parameters of the encoder", 0.0, at_least=0)
     epochs: int = setting("passes over the training part", 10, above=0)
     batch_size: int = setting("rows per batch and process", 25, above=0)
     learning_rate: float | None = setting(

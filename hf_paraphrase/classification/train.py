@@ -51,7 +51,7 @@ def _train(settings: SupervisedSettings, run: TrainingRun) -> None:
     pairs = data.parts[TRAIN].second is not None
     log(f"{'pairs' if pairs else 'sentences'}: {parts}; targets in the column {data.column}")
     if data.left_out:
-        log(f"{data.left_out:,} training rows left out: they are rows of the other parts too")
+        log(f"{data.left_out:,} training rows left out: the dev or test part has them too")
     targets = {
         part: rows.class_numbers(data.classes) if data.classes else np.array(rows.targets, np.float32)
         for part, rows in data.parts.items()

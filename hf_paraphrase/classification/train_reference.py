@@ -33,8 +33,8 @@ _ENCODERS: dict[str, dict[str, Any]] = {
 class ReferenceClassifierSettings(TrainingRunSettings):
     """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1).
 
-    One reference (sentence1) is the example of label 1, one translation of its n-best list (sentence2) that of label
-    0. The folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
+    Each reference (sentence1) is an example of label 1, a translation of its n-best list (sentence2) of label 0. The
+    folder lists the references it has seen in references.tsv; `score --classifier` marks their pairs in the
     column classifier_seen, and `filter --keep 'classifier_seen==0'` leaves them out.
     """
 

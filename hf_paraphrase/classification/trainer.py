@@ -37,7 +37,7 @@ class Examples:
         raise NotImplementedError
 
     def begin_epoch(self, seed: int, epoch: int, model: PreTrainedModel) -> None:
-        """Draws what is drawn anew in each epoch, counted from 0."""
+        """Makes the random draws of an epoch, counted from 0."""
 
     def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:
         """Makes the batch of some (epoch, index) of examples, with the argument names of the model's `forward`."""

@@ -34,7 +34,7 @@ class Scorer:
     """A model (`kind` is `model`), the first components of one (`truncated`), or a baseline (`baseline`).
 
     `similarity` maps n pairs to n similarities; it is None where that is the cosine of the vectors. `queries` and
-    `documents` embed the two sides of retrieval; None stands for `encode`.
+    `documents` embed the two sides of retrieval; None means `encode`.
     """
 
     name: str
@@ -57,7 +57,7 @@ def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> c
 
 
 def truncated_name(name: str, components: int) -> str:
-    """Names an encoder of which the first components alone are taken."""
+    """Names an encoder that is truncated to its first components."""
     return f"{name}, {components} components"
 
 
@@ -74,7 +74,7 @@ def english_trigram_frequencies() -> dict[str, float]:
 
 
 def trigram_weights() -> dict[str, float]:
-    """Returns the weight of each trigram that is frequent in English; that of any other is 1."""
+    """Returns the weight of each trigram that is frequent in English; all others have the weight 1."""
     return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
 
 

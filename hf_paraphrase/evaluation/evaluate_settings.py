@@ -1,4 +1,4 @@
-"""The settings of the recipe `evaluate`: what is common to all suites, and what some of them have a use for."""
+"""The settings of the command `evaluate`, for all suites and for some of them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class EvaluateSettings(DeviceSettings):
     score. `paraphrase` distinguishes paraphrases from other pairs with the columns sentence1, sentence2 and label: by
     a perceptron on the two vectors, trained on the development pairs, and by the cosine alone. `senteval` trains a
     regression on fixed sentence vectors for each of SentEval's transfer tasks below a folder; `classification` does so
-    for texts with the columns text and label. `retrieval` ranks documents by cosine, beside BM25, for a folder in the
+    for texts with the columns text and label. `retrieval` ranks documents by cosine and by BM25, for a folder in the
     layout of BEIR; `translations` looks for the translation of each sentence of bitext folders. Pairs and texts may be
     data folders, CSV, JSON lines and Parquet files. The tables go to standard output.
     """
@@ -55,7 +55,7 @@ class EvaluateSettings(DeviceSettings):
         path=True,
         names=["--model", "--models"],
     )
-    baseline: list[str] = setting("untrained baselines to show beside the models", [], choices=UNTRAINED_BASELINES)
+    baseline: list[str] = setting("untrained baselines to compare with the models", [], choices=UNTRAINED_BASELINES)
     suite: str | None = setting("which benchmark; by default the contents of the data decide", None, choices=SUITES)
     protocols: list[str] = setting(
         "which protocols of the suite sts; by default all for which there is data",
@@ -110,7 +110,7 @@ class EvaluateSettings(DeviceSettings):
             raise UsageError("--data has the same file or folder twice", remedy="give each of them once")
 
     def by_suite(self) -> list[EvaluateSettings]:
-        """Divides the data by the suites that measure them, and refuses settings that none of these has a use for."""
+        """Divides the data by suite, and refuses settings that no suite of the data uses."""
         data: dict[str, list[str]] = {}
         for path in self.data:
             data.setdefault(self.suite or _recognised_suite(Path(path)), []).append(path)

@@ -2,8 +2,8 @@
 
 With training, as in Sjöblom, Creutz and Aulamo 2018, section 4 (Tables 2, 3, 6 and 9): the accuracy on test of a
 perceptron on the two concatenated vectors, trained on the development pairs. Without training, as MTEB reports for
-OpusparcusPC: the cosine's average precision, its accuracy and F1 at the best threshold, and beside them those at the
-threshold that was best on the development pairs, which is what a user would get.
+OpusparcusPC: the average precision of the cosine, and its accuracy and F1 at the best threshold. Accuracy and F1 at
+the threshold that was best on the development pairs show what a user would get.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _COLUMNS = {
 class DetectionTask:
     """Labelled pairs to develop and to test on, which are splits or folds of the data.
 
-    `folds` has for each fold the places in `pairs` of its development and its test pairs, one for two splits;
+    `folds` has the rows in `pairs` of the development and the test pairs of each fold; two splits are one fold;
     `overlapping` development pairs were left out because they are test pairs too.
     """
 
@@ -71,11 +71,11 @@ class DetectionTask:
 
     @property
     def tested(self) -> np.ndarray:
-        """The places of all test pairs, fold after fold (n,)."""
+        """The rows of all test pairs, fold by fold (n,)."""
         return np.concatenate([test for _, test in self.folds])
 
     def facts(self) -> dict[str, Any]:
-        """Returns what the task is made of as plain values, with the accuracy of calling all pairs paraphrases."""
+        """Describes the task as plain values, with the accuracy of calling all pairs paraphrases."""
         labels, tested = self.pairs.labels, self.tested
         dev = np.unique(np.concatenate([dev for dev, _ in self.folds]))
         return {
@@ -96,8 +96,8 @@ def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "t
 
     A pair of the test split that is also in the development split, whichever way round, is left out of the
     development pairs, so that results on the test split stay comparable. If both splits are the same, or there is only
-    one, or a file, its pairs are divided into five folds that share no sentence; each is tested once, with the other
-    four to develop on.
+    one, or a file, its pairs are divided into five folds that share no sentence; each fold is tested once, and four
+    folds are its development pairs.
     """
     if path.is_file():
         dev_split = test_split = path.name
@@ -132,8 +132,8 @@ def evaluate_detection(
 
     Returns:
         For each task its :meth:`~DetectionTask.facts`; the accuracy of the `perceptron` on test for each seed, or None
-        without seeds; and measures of the `cosine` on test, from 0 to 1, at the best threshold there and at that of
-        the development pairs. A threshold is None where calling no pair a paraphrase is best.
+        without seeds; and measures of the `cosine` on test, from 0 to 1, at the best threshold of the test and of the
+        development pairs. A threshold is None where calling no pair a paraphrase is best.
     """
     pairs = [task.pairs for task in tasks]
     vectors = encode_once(scorer.encode, (text for own in pairs for text in (*own.sentences1, *own.sentences2)))
@@ -153,7 +153,7 @@ def evaluate_detection(
 
 
 def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
-    """Lists the perceptron's accuracy, if there is one, and what the cosine reaches, in per cent."""
+    """Lists the accuracy of the perceptron, if one was trained, and the measures of the cosine, in per cent."""
     how = {
         "average_precision": "average precision × 100 of the cosine",
         "accuracy": "accuracy (%) of the cosine at the best threshold",
@@ -173,12 +173,12 @@ def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
 def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarray) -> float | None:
     """Computes how often the most similar candidate of a sentence is a paraphrase of it.
 
-    The candidates of a sentence are the second sentences of the pairs in which it is the first. Where several are
-    equally similar, the share of paraphrases among these counts.
+    The candidates of a sentence are the second sentences of the pairs in which it is the first. Among equally similar
+    candidates the fraction of paraphrases counts.
 
     Returns:
-        A share from 0 to 1 of the different first sentences; None where one of these has no paraphrase or no other
-        pair, so that there is nothing to retrieve among.
+        A share from 0 to 1 of the different first sentences; None if a first sentence has only paraphrases or none,
+        so that nothing can be retrieved.
     """
     candidates: dict[str, list[int]] = {}
     for place, sentence in enumerate(map(sentence_key, sentences1)):

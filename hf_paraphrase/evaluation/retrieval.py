@@ -34,7 +34,7 @@ _TITLES = {"ndcg_at_10": "nDCG@10 × 100", "recall_at_100": "recall@100 (%)", "m
 
 @dataclass(frozen=True, eq=False)
 class RetrievalSet:
-    """Texts of documents, and of queries that have a relevant one, by their ids; what was judged, query by query."""
+    """Texts of documents, and of queries that have a relevant one, by their ids; the judgements of each query."""
 
     name: str
     split: str

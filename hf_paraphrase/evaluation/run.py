@@ -1,4 +1,4 @@
-"""The recipe of the verb `evaluate`: encoders and baselines in, tables out, beside one another on one suite."""
+"""The command `evaluate`: measures encoders and baselines on suites, and prints tables."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class Evaluation:
 
 @recipe(EvaluateSettings)
 def evaluate(settings: EvaluateSettings) -> Evaluation:
-    """Measures sentence encoders and baselines side by side on data of one or several suites.
+    """Measures sentence encoders and baselines on data of one or several suites.
 
     Models may be :class:`~..encoders.sentence_encoder.SentenceEncoder` or SentenceTransformer objects, and data a
-    `Dataset` or `DatasetDict`, in the place of their folders and names.
+    `Dataset` or `DatasetDict`.
 
     Returns:
         The tables, and the numbers that are in them.
@@ -61,7 +61,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
                 check_evaluated_card(folder)
         benchmarks: list[Benchmark] = [SUITES[part.suite or ""].read(part) for part in parts]
         if len(folders) > 1:
-            # A wrong folder at the end of the list must not cost the work on the others.
+            # A wrong folder at the end of the list is reported before the work begins.
             for folder in folders.values():
                 scorers(folder, device=settings.device, batch_size=settings.batch_size)
         # Before the work, during which a file may change.
@@ -100,7 +100,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
 
 
 def _scorers(settings: EvaluateSettings, folders: Mapping[str, str]) -> Iterator[Scorer]:
-    """Yields the baselines, and the scorers of each model, of which one at a time is in memory."""
+    """Yields the baselines and the scorers of each model; a single model is in memory."""
     yield from (UNTRAINED_BASELINES[name] for name in dict.fromkeys(settings.baseline))
     for name, folder in folders.items():
         options: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
@@ -111,7 +111,7 @@ def _update_cards(
     settings: EvaluateSettings,
     measured: Sequence[tuple[EvaluateSettings, Benchmark, Mapping[str, Any], Sequence[Scores]]],
 ) -> None:
-    """Puts the tables of each model, beside the baselines, into its card; a suite has one section."""
+    """Puts the tables of each model and the baselines into its card; a suite has one section."""
     tables: dict[tuple[str, str], str] = {}
     folders = settings.models_by_name()
     for part, benchmark, record, scores in measured:

@@ -47,7 +47,7 @@ DEV_MEAN = "STS16 mean"
 
 
 def sets_of_year(year: str, *, smt: bool) -> tuple[str, ...]:
-    """Lists the keys of a year's sets; without `smt` those of 2013 lack SMT, as in SentEval and what builds on it."""
+    """Lists the keys of a year's sets; without `smt` 2013 lacks SMT, as in SentEval and its successors."""
     return tuple(f"{year} {name}" for name in STS_TASKS[year] if smt or (year, name) != ("STS13", "SMT"))
 
 
@@ -93,7 +93,7 @@ def mean_over_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float
 
 
 def mean_over_tasks(sets: Correlations) -> tuple[float, float, str]:
-    """Averages the correlations of the tasks, in each of which the sets of a family are one list."""
+    """Averages the correlations of the tasks; the sets of a family are one list of pairs."""
     families = dict.fromkeys(scored.graded.family for scored, _ in sets)
     tasks = [pooled([item for item in sets if item[0].graded.family == family]) for family in families]
     pearson, spearman = np.mean([task[:2] for task in tasks], axis=0).tolist()
@@ -102,7 +102,7 @@ def mean_over_tasks(sets: Correlations) -> tuple[float, float, str]:
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table of protocols: what it is over, and how.
+    """A row of the table of protocols: its sets and its protocol.
 
     There is no row without any of the sets whose keys are `sets`, nor, if it is `whole`, where one of them is missing.
     """
@@ -190,7 +190,7 @@ def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) ->
 def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
     """Lists the correlations of every set and of the means over whole groups, for the head of a card.
 
-    A mean over some of the sets would stand beside others' over all of them; the text of a card has it.
+    A mean over some of the sets would be compared with means over all of them; the text of a card has it.
     """
     measurements = []
     for key, name in (("pearson", "Pearson × 100 of the cosine"), ("spearman", "Spearman × 100 of the cosine")):

@@ -34,9 +34,9 @@ NOTHING_TRAINED = "nothing was trained on top"
 
 @dataclass(frozen=True)
 class Scores:
-    """What one scorer reached on a benchmark; its `kind` is that of :class:`~.baselines.Scorer`.
+    """What one scorer reached on a benchmark; `kind` as in :class:`~.baselines.Scorer`.
 
-    `record` is what was measured, as plain values for JSON, and `measurements` the numbers for the head of the card.
+    `record` has the results as plain values for JSON, and `measurements` the numbers for the head of the card.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Scores:
 
 
 def side_by_side(header: Sequence[str], rows: Sequence[Row], names: Sequence[str], measures: str = "") -> str:
-    """Formats a Markdown table of scorers beside each other.
+    """Formats a Markdown table with columns for each scorer.
 
     Each row has the cells of the `header`, and the values of all scorers in turn. `measures` are what the columns of
     each scorer are called, separated by commas; a single one has no name.
@@ -67,7 +67,7 @@ def format_measurements(scores: Sequence[Scores]) -> str:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The data of a suite, read, and what is done with it.
+    """The data of a suite in memory, and how scorers are measured on it.
 
     Attributes:
         measure: Measures one scorer.
@@ -89,7 +89,7 @@ class Benchmark:
     trained: str = NOTHING_TRAINED
 
     def record(self, settings: EvaluateSettings) -> dict[str, Any]:
-        """Builds what the results file and a model's provenance say of the data, as they are now, and settings."""
+        """Builds the record of data and settings for the results file and the provenance of a model."""
         given = settings.record()
         if len(settings.data) == 1:
             given["data"] = given["data"][0]

@@ -43,7 +43,7 @@ PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def predict_classes(features: np.ndarray, labels: np.ndarray, test: np.ndarray | None, folds: int) -> np.ndarray:
-    """Predicts the classes of a test part (m, dim); without one those of the examples themselves, by nested folds.
+    """Predicts the classes of a test part (m, dim); without one, of the examples themselves by nested folds.
 
     A logistic regression minimises penalty / 2 · ‖w‖² + mean loss, with the penalty that is best over folds.
     """

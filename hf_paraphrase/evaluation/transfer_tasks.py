@@ -81,7 +81,8 @@ def find_transfer_tasks(
     """Reads tasks from their raw files below a folder.
 
     Returns:
-        The parts of each complete task in the order of :data:`TASKS`, the names of the others, and the files read.
+        The parts of each complete task in the order of :data:`TASKS`, the names of incomplete tasks, and the files
+        read.
     """
     if not folder.is_dir():
         raise no_folder(folder, "give the folder that holds the transfer sets")

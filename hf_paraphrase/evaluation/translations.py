@@ -69,7 +69,7 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     return Benchmark(
         measure,
         inputs=list(folders.values()),
-        protocol="the nearest sentence of the other side by cosine, and by margin among the 4 nearest of each",
+        protocol="the nearest sentence in the other language by cosine, and by margin among the 4 nearest",
         report=report,
         name=f"translations {' '.join(folders)}/{settings.split}",
     )

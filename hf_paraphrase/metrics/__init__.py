@@ -1,6 +1,6 @@
 """The project's scores as `evaluate` modules, each a self-contained folder that can be published as a Space.
 
-A folder has the metric (`NAME/NAME.py`, which imports nothing of this package), the app that shows it (`app.py`), the
+A folder has the metric (`NAME/NAME.py`, which does not import this package), the app that shows it (`app.py`), the
 requirements of the app (`requirements.txt`), and its card. `evaluate.load(str(metric_path(NAME)))` opens it offline.
 """
 

@@ -1,7 +1,6 @@
 """Sets of sentence pairs that people judged: graded ones with scores, labelled ones with paraphrases and others.
 
-The sentences of graded sets are encoded, or compared, once; the protocols differ only in what they do with the
-numbers.
+The sentences of graded sets are encoded, or compared, once; the protocols differ only in how they average.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class LabelledSet:
         return len(self.labels)
 
     def pair_keys(self) -> list[tuple[str, ...]]:
-        """Returns what is the same for two pairs of the same sentences, in whichever order and typography."""
+        """Returns keys that are equal for pairs of the same sentences, in any order and typography."""
         return [tuple(sorted(map(sentence_key, pair))) for pair in zip(self.sentences1, self.sentences2, strict=True)]
 
     def rows(self, chosen: np.ndarray) -> LabelledSet:

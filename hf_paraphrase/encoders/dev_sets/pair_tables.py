@@ -53,9 +53,9 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
 
 
 def chosen_split(folder: DataFolder, split: str) -> str:
-    """Returns the split of a name, the one of labelled pairs that `prepare opusparcus` makes, or the only one.
+    """Returns a split by its name, by the name `labelled.NAME` of `prepare opusparcus`, or the only split.
 
-    The only one stands in for a split with a usual name; another name was somebody's choice.
+    The only split replaces a missing one with a usual name; an unusual name was chosen by the user.
     """
     only = folder.splits if len(folder.splits) == 1 and split in ("validation", "dev", "test") else ()
     return next((name for name in (split, f"labelled.{split}", *only) if name in folder.splits), split)

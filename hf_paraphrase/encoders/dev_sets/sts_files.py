@@ -43,7 +43,8 @@ _Found = tuple[str, str, str, Callable[[], pa.Table] | None]
 
 @dataclass(frozen=True)
 class FoundSets:
-    """The graded sets in the order of `STS_TASKS`, keys of those without sentences or scores, and the files read."""
+    """The graded sets in the order of `STS_TASKS`, the keys of sets without sentences or scores, and the files
+    read."""
 
     sets: tuple[GradedSet, ...]
     without_input: tuple[str, ...]
@@ -68,7 +69,7 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
     The year of a SemEval set is read from its folder's name (`STS12-en-test`, `sts2012`, …); sets in a folder for
     training or trial have another family (`STS12 train`), so that they never enter a test mean. A copy with the same
     content is read once. Sets without any score or without sentences are named in the result.
-    Of `families` only those named are read; all by default.
+    Only sets of the named `families` are read, all by default.
     """
     for folder in folders:
         if not Path(folder).exists():
@@ -108,7 +109,7 @@ def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSe
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:
-    """Returns the sets of a file: one of a raw file, any number of a prepared Parquet file, none of any other file."""
+    """Returns the sets of a file: one for a raw file, any number for a prepared Parquet file, else none."""
     if path.suffix == ".parquet":
         yield from _prepared_sets(path)
         return

@@ -1,4 +1,4 @@
-"""How often the nearest sentence of the other language is a translation, as in mining."""
+"""Measures how often the nearest sentence in the target language is a translation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def translation_retrieval(
     source_vectors: NDArray[np.float32],
     target_vectors: NDArray[np.float32],
 ) -> dict[str, float]:
-    """Looks for every sentence's translation among all sentences of the other side, by vectors (pairs, dim).
+    """Searches the translation of every sentence, in both directions, by vectors (pairs, dim).
 
     The nearest sentence counts as right if some pair says that it is a translation; case and punctuation do not
     matter for that. A zero vector, of a sentence without known words, finds nothing and is not found. Of several
@@ -33,8 +33,8 @@ def translation_retrieval(
 
     Returns:
         How often, in per cent, the nearest sentence is a translation: `source_to_target`, `target_to_source` and their
-        `mean`; `margin_error`, how often it is none where the margin score chooses among the nearest, the mean of both
-        ways; and the number of `pairs`.
+        `mean`; `margin_error`, how often the sentence with the best margin score is no translation, the mean of both
+        directions; and the number of `pairs`.
     """
     if not len(sources):
         raise ValueError("there are no pairs")

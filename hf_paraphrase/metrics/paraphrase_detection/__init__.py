@@ -1,1 +1,1 @@
-"""The metric folder of the paraphrase detection by a threshold; see the README.md beside it."""
+"""The metric folder of the paraphrase detection by a threshold; README.md describes it."""

@@ -1,1 +1,1 @@
-"""The metric folder of the correlation of similarities with human scores; see the README.md beside it."""
+"""The metric folder of the correlation of similarities with human scores; README.md describes it."""

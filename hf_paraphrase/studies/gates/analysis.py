@@ -92,7 +92,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
             words = word_gates(encoder, sentences)
         known = [word.known for word in words]
         if not any(known):
-            log("none of these words is in the model's vocabulary: all have the same vector")
+            log("the vocabulary of the model lacks all of these words: all have the same vector")
         kinds = dict.fromkeys(kind for sentence in sentences for kind in sentence.labels)
         groups = {kind: [word.labels.get(kind) for word in words] for kind in kinds}
         groups["words"] = [word.word.lower() if word.known else None for word in words]
@@ -162,9 +162,9 @@ def _plain(encoder: SentenceEncoder, path: str) -> Iterator[LabelledSentence]:
 
 
 def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Compares a ranking with the paper's lists; None unless at least one label of each list is there.
+    """Compares a ranking with the paper's lists; None unless each list has a label that occurs.
 
-    `in_order` is the share of pairs of one label from each list, in per cent, of which the first has the higher gate;
+    `in_order` is the percentage of pairs of one label from each list in which the first has the higher gate;
     `in_order_by_norm` the same by the norm of the gated vector. The verdict on one encoder is never decided.
     """
     by_name = {row["name"]: row for row in rows}

@@ -1,11 +1,11 @@
 """What the gates of a GRAN let through: the mean activation of the gate vector of every word (paper 001).
 
 The slides rank parts of speech and dependency labels by the gates and do not say how a gate vector becomes a number.
-Here it is the mean of its components, i.e. its L1 norm over the number of components, between 0 and 1: the share of a
-word's vector that goes into the sentence.
+Here it is the mean of its components, i.e. its L1 norm over the number of components, between 0 and 1: the fraction
+of a word vector that enters the sentence.
 
-Labels of words come from files of two layouts: `word/TAG word/TAG …`, a sentence a line, and CoNLL-U
-(https://universaldependencies.org/format.html), of which the tag is the language's own (XPOS) where there is one, else
+Labels of words come from files of two layouts: `word/TAG word/TAG …`, one sentence per line, and CoNLL-U
+(https://universaldependencies.org/format.html), whose tag is the language's own (XPOS) where there is one, else
 the universal one.
 """
 
@@ -37,7 +37,8 @@ _CONLLU_FIELDS = 10
 
 @dataclass(frozen=True)
 class LabelledSentence:
-    """A sentence, where its words begin and end, and for each kind of label, as :data:`TAG`, that of every word."""
+    """A sentence, the begin and end of its words, and the label of every word for each kind of label, as
+    :data:`TAG`."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
@@ -101,8 +102,8 @@ class WordGate(NamedTuple):
     """What the gates do with a word of a text.
 
     Gate (over components) and norm (of a_t = x_t * gate_t) are means over the pieces of the word, as is its gate
-    vector, `components` (hidden_size,), which is None where only means are asked for. A word is known if none of its
-    pieces is the unknown token; `sentence` is the index of its sentence.
+    vector, `components` (hidden_size,), which is None where only means are asked for. A word is in the vocabulary
+    unless one of its pieces is the unknown token; `sentence` is the index of its sentence.
     """
 
     word: str
@@ -202,7 +203,7 @@ def _gates_of(
 def _pieces_of(
     sentence: LabelledSentence, encoded: Any, gates: NDArray[np.float64]
 ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yields the index of each word that has tokens, and the places of these (pieces,)."""
+    """Yields the index of each word that has tokens, and the positions of its tokens (pieces,)."""
     word_at = np.full(len(sentence.text) + 1, -1)
     for word, (start, end) in enumerate(sentence.spans):
         word_at[start:end] = word

@@ -1,8 +1,7 @@
 """Sentence encoders trained on plain text as sequential denoising autoencoders (paper 004; Hill et al. 2016).
 
 Text goes in, an encoder comes out: `batches` drops and swaps words and puts sentences together, and `trainer` trains.
-Start with `training`, the recipe of `train-sdae`. Words can be replaced by their definitions, which is what the study
-`expansion` does.
+Start with `training`, the recipe of `train-sdae`. The study `expansion` replaces words by their definitions.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SENTENCES_PER_BLOCK = 1 << 14
 _BATCHES_PER_POOL = 20
-# Beside the epochs' own draws, which are numbered from 0.
+# The epochs' own draws are numbered from 0.
 DEV_EPOCH = 1 << 32
 """The number under which the noise of the dev set is drawn."""
 
@@ -59,7 +59,7 @@ def encode_sentences(
     max_words: int,
     keep_text: bool = False,
 ) -> tuple[SdaeSentences, int]:
-    """Tokenises sentences, and counts those that are left out: repeated, too short or too long."""
+    """Tokenizes sentences, and counts how many are left out: repeated, too short or too long."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
     seen: set[int] = set()
@@ -84,8 +84,8 @@ def encode_sentences(
 class LengthBatches(EpochBatches):
     """Batches of sentences of similar length (sentences,), in an order that depends on the seed and the epoch alone.
 
-    The sentences are shuffled, those of twenty joint batches at a time sorted by length and cut into joint batches,
-    and these shuffled; what is left over comes last.
+    The sentences are shuffled. Twenty joint batches at a time are sorted by length and cut into joint batches, which
+    are shuffled again. The last batch has the remainder.
     """
 
     def __init__(self, lengths: NDArray[np.int64], batch_sentences: int, seed: int, num_processes: int = 1) -> None:
@@ -112,7 +112,7 @@ class LengthBatches(EpochBatches):
 class WordNoise:
     """The noise N(S | p_o, p_x) of Hill, Cho and Korhonen (2016), section 2, over the words of a sentence.
 
-    Each word is deleted with the probability `drop`, independently of the others; then each of the bigrams that do not
+    Each word is deleted independently with the probability `drop`; then each of the bigrams that do not
     overlap (words 1 and 2, 3 and 4, …) is swapped with the probability `swap`. One word at least is kept.
     """
 
@@ -132,7 +132,7 @@ class WordNoise:
 
 
 class SdaeCollator:
-    """Makes batches: what is read, with noise, and what is to be reconstructed.
+    """Makes batches: the noisy input and the original to reconstruct.
 
     Noise depends on seed, epoch and sentence alone. With an expander (paper 004, section 2.1) either the expanded
     sentence gets the noise of words, or, for the regulariser, original and expanded sentence without noise follow in
@@ -158,7 +158,7 @@ class SdaeCollator:
         self._lookup = lookup_for(self._backend)
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
-        """Makes a batch of sentences, each given by the epoch (from 0), which is that of all, and its number.
+        """Makes a batch of sentences, each given by the epoch (from 0, the same for all) and its index.
 
         `input_ids` and `attention_mask` (rows, length) begin with the sentences to reconstruct, whose `labels`
         (sentences, length) are -100 at padding; for the regulariser originals and expanded sentences follow.

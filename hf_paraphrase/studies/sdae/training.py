@@ -47,7 +47,7 @@ _SPECIAL_TOKENS = 2
 class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
 
-    A GRU reads a sentence to which noise was added, and its last state is the sentence embedding; a second GRU
+    A GRU reads a noisy sentence, and its last state is the sentence embedding; a second GRU
     reconstructs the original sentence. The result is a sentence encoder, which `encode`, `evaluate` and others open.
     """
 
@@ -84,7 +84,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         names=["--decontaminate", "--expansion-decontaminate"],
     )
     expansion_weight: float = setting(
-        "weight of 1 - cos(original, expanded) in the loss, beside a reconstruction loss that is summed over the "
+        "weight of 1 - cos(original, expanded) in the loss, added to a reconstruction loss that is summed over the "
         "words of a sentence (paper 004 does not give it)",
         1.0,
         at_least=0,
@@ -104,7 +104,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     )
     initialization: str = setting(
         "initial matrices: xavier, or reference (the authors' code: N(0, 0.01), which learns more slowly at first); "
-        "those of the recurrence are orthogonal",
+        "recurrent ones are orthogonal",
         "xavier",
         choices=["xavier", "reference"],
     )
@@ -295,7 +295,7 @@ def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTraine
 
 
 def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:
-    """Draws the sentences to train on and those that are held out."""
+    """Draws the training sentences and the held-out sentences."""
     if len(sentences) < 2:
         raise InputError(
             f"fewer than two different sentences of {FEWEST_WORDS} to {settings.max_words} words",
@@ -345,7 +345,7 @@ def _model(
 
 
 def _languages(settings: SdaeSettings) -> list[str]:
-    """Returns the languages that are known: English where words are expanded, else those of the pairs."""
+    """Returns the languages that are known: English if words are expanded, else the languages of the pairs."""
     languages = {"en"} if settings.expansion is not None else set()
     for folder in settings.pairs if settings.expansion is None else ():
         opened = DataFolder(folder)
