@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,9 @@ from ..encoders.dev_sets.pair_sets import (
     sentence_key,
 )
 from ..encoders.dev_sets.pair_tables import chosen_split
-from ..errors import InputError
+from ..errors import InputError, UsageError
+from ..messages import log
+from ..settings import is_given
 from ..tables import format_table, number, short_names
 from ..vectors.similarity import cosine_similarities
 from .baselines import Scorer
@@ -298,6 +301,12 @@ def _read(settings: EvaluateSettings) -> Benchmark:
     splits = {"dev_split": settings.dev_split, "test_split": settings.test_split}
     tasks = [replace(read_task(folder, **splits), name=name) for name, folder in folders.items()]
     seeds = range(1, settings.seeds + 1)
+    if seeds and find_spec("sklearn") is None:
+        remedy = "pip install 'hf-paraphrase[classification]'"
+        if is_given(settings, "seeds"):
+            raise UsageError("the perceptrons of --seeds need scikit-learn", remedy=remedy)
+        log(f"without scikit-learn only the cosine is measured ({remedy} for the perceptron)")
+        seeds = range(0)
 
     def measure(scorer: Scorer) -> Scores:
         results = evaluate_detection(scorer, tasks, seeds=seeds)

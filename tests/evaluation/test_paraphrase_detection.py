@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from small_runs import write_rows
 
-from hf_paraphrase.errors import InputError
-from hf_paraphrase.evaluation import pair_classifier
+import hf_paraphrase
+from hf_paraphrase.errors import InputError, UsageError
+from hf_paraphrase.evaluation import paraphrase
 from hf_paraphrase.evaluation.baselines import Scorer
 from hf_paraphrase.evaluation.pair_classifier import predict_paraphrases
 from hf_paraphrase.evaluation.paraphrase import (
@@ -19,12 +19,6 @@ from hf_paraphrase.evaluation.paraphrase import (
 from hf_paraphrase.evaluation.suite import Scores
 from hf_paraphrase.metrics.paraphrase_detection.paraphrase_detection import detection_measures
 from hf_paraphrase.vectors.similarity import cosine_similarities
-
-
-@pytest.fixture(autouse=True)
-def few_epochs(monkeypatch):
-    """Ends the trainings of perceptrons sooner than for users, who wait for ten epochs without a new best one."""
-    monkeypatch.setattr(pair_classifier, "MOST_EPOCHS", 40)
 
 
 def write(folder, split, rows):
@@ -153,8 +147,10 @@ def test_one_split_is_parted_into_folds_of_which_each_pair_is_tested_once(tmp_pa
         read_task(tmp_path, test_split="validation")
 
 
-def test_the_weights_of_a_layer_are_drawn_evenly_round_zero():
-    weights = pair_classifier._layer(30, 70, torch.Generator().manual_seed(1)).weight.detach()
-    bound = (6 / 100) ** 0.5
-    assert weights.shape == (70, 30) and weights.abs().max() <= bound and weights.abs().max() > 0.99 * bound
-    assert abs(weights.mean()) < 0.05 * bound
+def test_without_scikit_learn_the_cosine_alone_is_measured(folder, monkeypatch):
+    monkeypatch.setattr(paraphrase, "find_spec", lambda name: None)
+    options = {"data": folder, "baseline": ["words"], "suite": "paraphrase"}
+    found = hf_paraphrase.evaluate(**options)
+    assert found.record["results"][0]["tasks"][0]["perceptron"] is None
+    with pytest.raises(UsageError, match=r"hf-paraphrase\[classification\]"):
+        hf_paraphrase.evaluate(**options, seeds=3)

@@ -43,8 +43,7 @@ _Found = tuple[str, str, str, Callable[[], pa.Table] | None]
 
 @dataclass(frozen=True)
 class FoundSets:
-    """The graded sets in the order of `STS_TASKS`, the keys of sets without sentences or scores, and the files
-    read."""
+    """The graded sets in the order of `STS_TASKS`, the keys of incomplete sets, and the files read."""
 
     sets: tuple[GradedSet, ...]
     without_input: tuple[str, ...]

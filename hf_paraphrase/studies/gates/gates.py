@@ -37,8 +37,7 @@ _CONLLU_FIELDS = 10
 
 @dataclass(frozen=True)
 class LabelledSentence:
-    """A sentence, the begin and end of its words, and the label of every word for each kind of label, as
-    :data:`TAG`."""
+    """A sentence, where its words begin and end, and their labels of each kind, as :data:`TAG`."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
