@@ -1,4 +1,4 @@
-"""Near-duplicates: rows of any data go in, the rows without what says the same come out, and what was removed.
+"""Near-duplicates: rows of any data go in; the kept rows and the removed rows come out.
 
 Start with `deduplicate`, the function and the verb; `duplicates` finds them.
 """

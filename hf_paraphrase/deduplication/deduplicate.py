@@ -1,4 +1,4 @@
-"""The function `deduplicate` and the recipe of the verb: the same rows without those that say the same as others."""
+"""The function and the command `deduplicate`: rows of any data without duplicates and near-duplicates."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class DeduplicationRun:
         by = columns_named(settings.by, self.rows.columns)
         self.columns = [self.rows.text_columns(by)]
         for rows in opened[1:]:
-            # Other rows may have other names; then those that are usual are compared.
+            # Rows with other column names are compared by their usual text columns.
             self.columns.append(rows.text_columns(by if {*by} <= {*rows.columns} else []))
         self.texts = [rows.texts(columns) for rows, columns in zip(opened, self.columns, strict=True)]
         for name in _ADDED[: 2 + len(opened)]:
@@ -260,7 +260,7 @@ class DeduplicationRun:
             log(f"  {similarity:.3f}  " + "  |  ".join(sanitize_line(text, 70) for text in texts), warning=True)
 
     def text_of(self, numbers: np.ndarray) -> pa.Array:
-        """Takes texts by their numbers, those of other rows first."""
+        """Returns texts by their numbers; the texts of `against` are numbered first."""
         every = pa.chunked_array([chunk for texts in self.texts[::-1] for chunk in texts.chunks], pa.string())
         taken = every.take(pa.array(numbers))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
@@ -297,7 +297,7 @@ def deduplicate_files(settings: DeduplicateSettings) -> DataFolder:
 
 
 def _with_columns(tables: Iterable[pa.RecordBatch], added: pa.Table) -> Iterator[pa.Table]:
-    """Streams tables with columns, of which each takes its rows."""
+    """Streams tables with further columns."""
     start = 0
     for batch in tables:
         table = pa.Table.from_batches([batch])

@@ -36,11 +36,11 @@ _Embedded = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class Duplicates:
-    """What became of every text. Texts are numbered from 0, those of `earlier` first.
+    """What became of every text. Texts are numbered from 0, the texts of `earlier` first.
 
     Attributes:
         num_earlier: How many came before; they all stay.
-        representatives: For a text that goes the number of the one that stands for it, else -1 (texts,).
+        representatives: For a removed text the number of its representative, else -1 (texts,).
         similarities: The cosine to it, 1 for the same text; 0 for a text that stays (texts,).
         counts: How many texts go as `exact` and `near` duplicates, and how many are `without_text` or have
             `unknown_words` only; and, where not all were compared with all, for how many of those that stay this was
@@ -82,7 +82,7 @@ def find_duplicates(
         encoder: Whose cosine decides where texts are not the same but for case and white space.
         earlier: Other texts, which come before and all stay.
         threshold: The least cosine of near texts.
-        components: Of texts that are linked by a chain of near ones only the first stays.
+        components: A chain of near texts is one cluster, and only its first text is kept.
         keep_contrasts: Texts that differ in negation or numbers alone are not near; see :mod:`.contrasts`.
         batch_size: Texts in a padded batch of the encoder.
         progress: Called with the number of texts done since the last call.
@@ -151,7 +151,7 @@ def _parts(number: int) -> Iterator[slice]:
 
 
 class _Comparison:
-    """Compares the vectors of texts with those before them, and notes which text stands for which."""
+    """Compares the vectors of texts with the vectors of earlier texts, and notes the representative of each text."""
 
     near: IvfIndex
 
@@ -183,7 +183,7 @@ class _Comparison:
         return (self.embedded(block) for block in chosen)
 
     def add(self, rows: NDArray[np.int64], vectors: NDArray[np.float32], *, components: bool, all_stay: bool) -> None:
-        """Compares vectors (rows, dim) of some texts (rows,) with those added before and those before them."""
+        """Compares vectors (rows, dim) of some texts (rows,) with the vectors of all earlier texts."""
         known = vectors.any(axis=1)
         self.counts["unknown_words"] += int((~known & (rows >= self._num_earlier)).sum())
         rows, placed = rows[known], self.near.place(vectors[known])
@@ -320,7 +320,7 @@ class _Comparison:
         self.counts["contrasts"] = len(self.contrasts)
 
     def look_below(self, threshold: float) -> None:
-        """Finds for a sample of those that stay the nearest one before that stays, to 0.1 below the threshold."""
+        """Finds the nearest earlier kept text of a sample of kept texts, down to 0.1 below the threshold."""
         added = self._added[: self.near.count]
         numbers = np.flatnonzero((self.representatives[added] < 0) & (added >= self._num_earlier))
         numbers = numbers[np.linspace(0, len(numbers) - 1, min(_CHECKED_TEXTS, len(numbers))).astype(np.int64)]

@@ -22,7 +22,7 @@ _PARTS = ("word_keys", "word_starts", "word_rows", "word_counts", "word_lengths"
 
 
 def search_words(text: str) -> list[str]:
-    """Splits a text into the words by which it is found, whatever their case, Unicode form, width and soft hyphens."""
+    """Splits a text into words without regard to case, Unicode form, width and soft hyphens."""
     return split_words(text if text.isascii() else normalize_text(unicodedata.normalize("NFKC", text)))
 
 

@@ -34,9 +34,9 @@ from ..vectors.faiss_index import KINDS
 from ..vectors.similarity import unit_row_cosines
 from .bm25 import reciprocal_rank_fusion
 from .filters import select_rows
-from .manifest import MANIFEST_FILE, SEGMENTS_FOLDER, Manifest
+from .manifest import MANIFEST_FILE, Manifest
 from .segments import ID, POSITION, SENTENCE, SegmentWriter
-from .snapshot import METHODS, Snapshot
+from .snapshot import Snapshot
 from .snippets import best_passages
 from .writing import (
     Blocks,
@@ -148,12 +148,12 @@ class SearchIndex:
 
     @property
     def sentences(self) -> pa.Table:
-        """The rows, with the columns `sentence` and `position` and those of the corpora."""
+        """The rows, with the columns `sentence` and `position` and the columns of the corpora."""
         return self._snapshot.table
 
     @property
     def vectors(self) -> NDArray[np.float32]:
-        """The vectors of the rows, of length 1 or 0 (rows, dim), of which slices are read; removed rows included."""
+        """The vectors (rows, dim) of length 1 or 0, to be read in slices; removed rows are included."""
         return self._snapshot.vectors  # type: ignore[return-value]
 
     def sentences_of(self, rows: NDArray[np.int64]) -> pa.Table:
@@ -255,7 +255,7 @@ class SearchIndex:
                 yield [replace(neighbor, snippet=part) for neighbor, part in zip(neighbors, parts, strict=True)]
 
     def neighbours(self, *args: Any, probes: int | None = None, **options: Any) -> Iterator[list[Neighbour]]:
-        """Is the former name of :meth:`search`."""
+        """Calls :meth:`search`; this is its former name."""
         warn_renamed("SearchIndex.neighbours", "SearchIndex.search")
         return self.search(*args, nprobe=probes, **options)
 
@@ -270,7 +270,7 @@ class SearchIndex:
         return self._snapshot.search_vectors(vectors, k, **options)
 
     def nearest(self, *args: Any, probes: int | None = None, **options: Any) -> Any:
-        """Is the former name of :meth:`search_vectors`."""
+        """Calls :meth:`search_vectors`; this is its former name."""
         warn_renamed("SearchIndex.nearest", "SearchIndex.search_vectors")
         return self.search_vectors(*args, nprobe=probes, **options)
 
@@ -288,8 +288,8 @@ class SearchIndex:
     ) -> ScoredPairs:
         """Finds all pairs of sentences of the corpus whose embeddings have at least a given cosine.
 
-        All rows are compared with all. Pairs that differ in case and spacing only are left out. Of more than
-        `max_pairs` the pairs of the highest cosine are kept; memory is 48 bytes per pair.
+        All rows are compared with all. Pairs that differ in case and spacing only are left out. At most
+        `max_pairs` pairs are kept, the pairs of the highest cosine; memory is 48 bytes per pair.
 
         Args:
             threshold: Minimum cosine, above 0 and at most 1.
@@ -326,8 +326,8 @@ class SearchIndex:
     ) -> int:
         """Adds rows. Rows that have the id of an added row and other values are replaced.
 
-        Rows that are equal to a row of the index in all columns, and blank sentences, are left out. The change costs
-        what it adds, and a killed process leaves the index as it was.
+        Rows that are equal to a row of the index in all columns, and blank sentences, are left out. The time grows
+        with the added rows only, and a killed process leaves the index unchanged.
 
         Args:
             sentences: Texts, a table with a column `sentence`, or a corpus.
@@ -559,14 +559,3 @@ def finish_index(
     made = replace(made, sources=list(dict.fromkeys(sources)), encoder=encoder_name, columns=list(columns))
     made.write(artefact.staging)
     artefact.finish(results=made.results(), card=card_of_index(made, inputs))
-
-
-__all__ = [
-    "ENCODER_FOLDER",
-    "METHODS",
-    "SEGMENTS_FOLDER",
-    "Neighbour",
-    "SearchIndex",
-    "build_index",
-    "finish_index",
-]

@@ -66,13 +66,13 @@ def paraphrase_mining(
     top_k: int = 100,
     **options: Any,
 ) -> list[tuple[float, int, int]]:
-    """Finds the pairs of sentences with the greatest cosine of which one is among the nearest of the other.
+    """Finds the most similar pairs of sentences, from the nearest neighbors of each sentence.
 
     `model` is a :class:`~..sentence_encoder.SentenceEncoder`, to whose `encode` `batch_size` and further options are
     passed. The `top_k` nearest of each sentence are considered, compared in chunks as by :func:`semantic_search`.
 
     Returns:
-        Cosine, place of the earlier sentence and place of the later one, the greatest cosine first.
+        Tuples of cosine, index of the earlier and index of the later sentence, the highest cosine first.
     """
     chunks = {"query_chunk_size": query_chunk_size, "corpus_chunk_size": corpus_chunk_size}
     check_counts(**chunks, max_pairs=max_pairs, top_k=top_k)

@@ -301,7 +301,7 @@ class Server(ThreadingHTTPServer):
             self._changed.wait_for(lambda: self._requests == 0, _SECONDS_TO_FINISH)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Does nothing: the client has gone, and what goes wrong here is answered with a status."""
+        """Does nothing: the client is gone, and errors of the service are answered with a status."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -328,7 +328,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_DELETE = do_PATCH = do_GET
 
     def _check_headers(self, path: str) -> None:
-        """Refuses a foreign Host, by which a web page could reach this server, and a missing key."""
+        """Refuses another Host, which a web page could use to reach this server, and a missing key."""
         service = self.server.service
         host = urlsplit(f"//{self.headers.get('Host', '')}").hostname or ""
         if host and service.allowed_hosts is not None and host not in service.allowed_hosts:
@@ -370,7 +370,7 @@ class _Handler(BaseHTTPRequestHandler):
         return data
 
     def _discard(self, size: int, end: bytes | None = None) -> None:
-        """Reads what a client sends, to its end: one that is still sending would not see the answer."""
+        """Reads the rest of a request: one that is still sending would not see the answer."""
         last = b""
         while size > 0 and last != end and (data := self.rfile.read1(min(size, 1 << 16))):
             size -= len(data)

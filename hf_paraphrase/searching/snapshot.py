@@ -24,7 +24,7 @@ METHODS = ("exact", "approximate", *KINDS)
 
 
 class Vectors:
-    """The vectors of all segments as one matrix (rows, dim), of which slices and lists of rows are read."""
+    """The vectors of all segments as one matrix (rows, dim), read by slices or by lists of rows."""
 
     ndim = 2
 

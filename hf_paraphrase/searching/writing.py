@@ -45,8 +45,8 @@ class RowBuilder:
 
     Args:
         embedder: The encoder of the index, for documents.
-        earlier: The rows that are there already.
-        unique: Leave out a row whose text is there already, but for case and spacing.
+        earlier: The rows of the index.
+        unique: Leave out a row whose text repeats an earlier text except for case and spacing.
         keep_repeated: Keep rows that repeat an earlier row in all columns.
         batch_size: Sentences in a padded batch of the encoder.
         progress: Called with the number of sentences that were read.
@@ -184,7 +184,7 @@ def copy_encoder(encoder: Path, folder: Path) -> None:
 
 
 def remove_leftovers(folder: Path, manifest: Manifest) -> None:
-    """Removes the segments that no manifest names: merged ones, and those of a killed run."""
+    """Removes the segments that the manifest does not name: merged segments, and segments of a killed run."""
     names = {entry.name for entry in manifest.segments}
     for path in (folder / SEGMENTS_FOLDER).glob("*"):
         if path.name not in names:

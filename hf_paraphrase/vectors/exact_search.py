@@ -69,7 +69,7 @@ def find_nearest(
         units = exact_unit_rows(queries[first : first + query_block], names[0], first)
         compared = units.any(axis=1)
         if not skip_zero:
-            # To a zero vector all rows are equal, so none of them would ever be ruled out.
+            # All rows are equally far from a zero vector, so no row would be ruled out.
             rows[first : first + len(units)][~compared] = np.arange(k)
         places = first + np.flatnonzero(compared)
         if len(places) and k:
@@ -89,7 +89,7 @@ class _RunningBest:
         self._queries, self._k = queries, k
         self._rounded = queries.astype(np.float32)
         self._error = float32_error(queries.shape[1])
-        # Query, row and cosine of each pair, those that are kept and those that came since.
+        # Query, row and cosine of the kept pairs, and of the pairs since the last merge.
         self._kept = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         self._new: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         self._worst = np.full(len(queries), -np.inf)
@@ -148,7 +148,7 @@ class _RunningBest:
 
 
 def _zero_rows(part: NDArray[Any]) -> NDArray[np.int64]:
-    """Finds the rows (rows, dim) that are zero, most of which show it in their first components."""
+    """Finds the zero rows of a block (rows, dim); the first components rule out most rows."""
     rows = np.flatnonzero(~part[:, :8].any(axis=1))
     return rows[~part[rows].any(axis=1)]
 

@@ -41,7 +41,7 @@ def build_faiss_index(vectors: NDArray[np.float32], path: Path, kind: str) -> No
     Args:
         vectors: Vectors of length 1 or 0.
         path: The file.
-        kind: `ivf`, inverted lists, of which a search reads some (four times the square root of the rows, at most
+        kind: `ivf`, inverted lists that a search reads in part (four times the square root of the rows, at most
             2,048); `hnsw`, a graph of near vectors; `int8`, a byte per component; `binary`, a bit per component.
     """
     faiss = import_faiss()
@@ -116,7 +116,7 @@ class FaissIndex:
     def search(
         self, queries: NDArray[np.float32], k: int, nprobe: int | None = None, removed: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Finds the rows of the highest cosine to each query (queries, dim) among those that faiss proposes.
+        """Finds the rows of the highest cosine to each query (queries, dim) among the candidates of faiss.
 
         Args:
             queries: Unit or zero vectors.

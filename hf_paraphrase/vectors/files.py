@@ -29,7 +29,7 @@ class NpyWriter:
         self.rows += len(vectors)
 
     def write_header(self) -> None:
-        """Writes the current shape; NumPy leaves room in the header for the number of rows to grow."""
+        """Writes the current shape; the header has padding for a larger number of rows."""
         header = {"descr": "<f4", "fortran_order": False, "shape": (self.rows, self.dimension)}
         self.stream.seek(0)
         np.lib.format.write_array_header_1_0(self.stream, header)

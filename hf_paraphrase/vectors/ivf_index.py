@@ -1,9 +1,9 @@
-"""Unit vectors that were seen before, of which those near to a new one are found.
+"""An index of unit vectors that grows, and returns all vectors near a new one.
 
 Each vector x is shortened to u = (P x, |x - P'P x|), with P the projection on the leading components of a sample. By
-Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; those left
-are compared by their whole vectors, in double precision. Of many vectors only those in the lists around the centroids
-nearest to the new one are compared.
+Cauchy-Schwarz u·v is never less than the cosine of x and y, so a short product rules out almost all pairs; the rest
+are compared by their whole vectors, in double precision. A large index compares a new vector with the lists around
+its nearest centroids only.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PairGroups = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]]
 class PlacedVectors:
     """New vectors: as they are (rows, dim), shortened (rows, components + 1), and their lists.
 
-    Each is kept in its nearest list (rows,); `lists` are row × number of lists + list of what is looked in (pairs,).
+    A vector belongs to its nearest list (rows,); `lists` encodes the searched pairs as row × lists + list (pairs,).
     """
 
     vectors: NDArray[np.float32]
@@ -56,7 +56,7 @@ class PlacedVectors:
 
 
 class _Members:
-    """The numbers (members,) and the shortened vectors (members, components + 1) in one list, with room to grow."""
+    """The numbers (members,) and the shortened vectors (members, components + 1) of one list; the arrays grow."""
 
     def __init__(self, width: int) -> None:
         self.count = 0
@@ -74,7 +74,7 @@ class _Members:
 
 
 class IvfIndex:
-    """Finds, among the vectors of length 1 that were added, those whose cosine to new ones reaches a threshold.
+    """Finds added vectors of length 1 whose cosine to a new vector reaches a threshold.
 
     Args:
         sample: Some of the vectors (rows, dim), for components and centroids.
@@ -111,7 +111,7 @@ class IvfIndex:
     def _placed(
         self, vectors: NDArray[np.float32], start: int
     ) -> tuple[NDArray[np.float32], NDArray[np.int16], NDArray[np.int64]]:
-        """Returns some vectors shortened, their nearest lists (rows,), and the places to look in (pairs,)."""
+        """Returns shortened vectors, their nearest lists (rows,), and pairs of row and list to search (pairs,)."""
         short = self._shortened(vectors[start : start + _PLACED_AT_A_TIME])
         cosines = short @ self._centroids.T
         # At least the nearest PROBES: of many lists those not below so many of the largest of interleaved groups.
@@ -145,9 +145,9 @@ class IvfIndex:
             placed: The new vectors.
             threshold: Minimum cosine; by default the threshold of the index.
             skip: Returns for pairs of a new row and an earlier number which of them do not count.
-            group: Returns a group for each pair. Of a group only one pair is found in each list, the one with the
-                smallest earlier number; so memory does not grow with the number of near pairs.
-            best: Look in all lists, and find about so many of the nearest in each instead.
+            group: Returns a group for each pair. Each list returns one pair per group, with the smallest earlier
+                number, so that memory does not grow with the number of near pairs.
+            best: Look in all lists, and return about this number of nearest vectors from each list instead.
         """
         threshold = self._threshold if threshold is None else threshold
         if best is not None:
@@ -229,7 +229,7 @@ class IvfIndex:
             groups, new, old = groups[order], new[order], old[order]
             width = 1
             while len(new):
-                # The first pairs of each group, more at a time the longer none of them is near.
+                # Try the first pairs of each group, and more of them in each round.
                 ranks = _ranks(groups)
                 some = np.flatnonzero(ranks < width)
                 cosines = self._cosines(later, earlier, new[some], old[some], least)
@@ -298,7 +298,7 @@ def _ranks(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _grouped(numbers: NDArray[np.signedinteger[Any]]) -> list[tuple[int, NDArray[np.int64]]]:
-    """Returns each of the numbers (rows,), ascending, with the places where it stands."""
+    """Returns each distinct number (rows,), ascending, with its indices."""
     order = np.argsort(numbers, kind="stable")
     values, starts = np.unique(numbers[order], return_index=True)
     # Of no numbers `split` makes one part.

@@ -1,6 +1,6 @@
 """Embeddings in fewer bits, a byte or a bit per component.
 
-Names and results are those of sentence-transformers, so that an index built with one accepts the vectors of the other.
+Names and results agree with sentence-transformers, so that an index of one library accepts vectors of the other.
 """
 
 from __future__ import annotations

@@ -65,5 +65,5 @@ def cosine_similarities(first: np.ndarray, second: np.ndarray) -> NDArray[np.flo
 
 
 def float32_error(dimension: int) -> float:
-    """Bounds how far a product of unit vectors in single precision can be from their cosine, with room to spare."""
+    """Bounds the error of a product of unit vectors in single precision."""
     return 2.0**-22 * (dimension + 4)
