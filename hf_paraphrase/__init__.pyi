@@ -413,6 +413,8 @@ def encode(
     columns: str | Sequence[str] = ...,
     batch_size: int = 256,
     truncate_dim: int | None = None,
+    prompt_name: str | None = None,
+    prompt: str | None = None,
     normalize: bool = False,
     precision: str = "fp32",
     shard_size: int | None = None,

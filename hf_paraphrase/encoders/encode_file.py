@@ -46,6 +46,8 @@ class SentenceEmbedder(BatchFunction):
     normalize: bool = False
     device: str = CPU
     bf16: bool = False
+    prompt_name: str | None = None
+    prompt: str | None = None
 
     @cached_property
     def encoder(self) -> SentenceEncoder:
@@ -78,7 +80,9 @@ class SentenceEmbedder(BatchFunction):
 
             arithmetic = torch.autocast(torch.device(self.device).type, torch.bfloat16)
         with arithmetic:
-            return self.encoder.encode(texts, batch_size=self.batch_size, normalize=self.normalize)
+            return self.encoder.encode(
+                texts, self.prompt_name, self.prompt, self.batch_size, normalize_embeddings=self.normalize
+            )
 
 
 STANDARD_INPUT = "-"
@@ -112,6 +116,12 @@ class EncodeSettings(ShardSettings, DeviceSettings):
         None,
         at_least=1,
     )
+    prompt_name: str | None = setting(
+        "put the prompt of this name, such as query, before each text [default: the default prompt of the encoder]",
+        None,
+        excludes="prompt",
+    )
+    prompt: str | None = setting("text to put before each text", None)
     normalize: bool = setting("divide each embedding by its Euclidean norm", False)
     precision: str = setting(
         "precision of a network: fp32, bf16, or auto (bf16 if the hardware supports it); averages and ONNX models "
@@ -147,7 +157,8 @@ def encode(settings: EncodeSettings) -> Path:
 
     With `shard`, while parts are missing, it is the folder of the incomplete work.
     """
-    options = {name: getattr(settings, name) for name in ("batch_size", "truncate_dim", "normalize", "device")}
+    names = ("batch_size", "truncate_dim", "normalize", "device", "prompt_name", "prompt")
+    options = {name: getattr(settings, name) for name in names}
     bf16 = is_bf16(settings.precision, settings.device)
     embedder = SentenceEmbedder(settings.model, tuple(settings.columns), bf16=bf16, **options)
     return _encode_columns(settings, embedder) if settings.columns else _encode_lines(settings, embedder)

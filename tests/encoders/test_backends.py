@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from tiny_encoders import write_average
 from tiny_transformers import POSITIONS, numbers, tokenizer_of, write_model2vec, write_transformer
 from transformers import AutoModel
 
-from hf_paraphrase import SentenceEncoder, export
+from hf_paraphrase import SentenceEncoder, encode, export
 from hf_paraphrase.encoders.backends.batch_tokenizer import InputProcessing
 from hf_paraphrase.errors import UsageError
 
@@ -204,6 +206,14 @@ def test_the_signatures_are_those_of_sentence_transformers():
             assert list(ours.parameters)[:3] == positional[:3]
 
 
+def test_the_guide_has_every_argument_of_sentence_transformers():
+    library = pytest.importorskip("sentence_transformers")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "guide" / "migration.md").read_text("utf-8")
+    named = set(re.findall(r"`(\w+)`", page[page.index("## Arguments") :]))
+    for function in (library.SentenceTransformer.__init__, library.SentenceTransformer.encode):
+        assert {*inspect.signature(function).parameters} - {"self", "kwargs"} <= named
+
+
 def test_calls_by_position_name_and_iterator_give_what_sentence_transformers_gives(tmp_path):
     library = pytest.importorskip("sentence_transformers")
     prompts = {"query": "the car ", "passage": "in paris "}
@@ -314,3 +324,13 @@ def test_modules_after_an_encoder_of_this_package_are_followed(tmp_path):
     texts = [text for text in TEXTS if text]
     np.testing.assert_allclose(SentenceEncoder(folder).encode(texts), theirs.encode(texts), atol=1e-5)
     assert POSITIONS
+
+
+def test_encode_puts_prompts_before_texts_on_the_command_line(tmp_path):
+    prompts = {"query": "the car "}
+    folder = SentenceEncoder(own("avg")(tmp_path / "avg"), prompts=prompts).save_pretrained(tmp_path / "st")
+    (tmp_path / "texts").write_text("\n".join(TEXTS) + "\n")
+    for options, expected in (({"prompt_name": "query"}, "query"), ({"prompt": "the car "}, "query"), ({}, None)):
+        paths = {"model": str(folder), "input": str(tmp_path / "texts"), "output": str(tmp_path / "v.npy")}
+        output = encode(**paths, overwrite=True, **options)
+        np.testing.assert_array_equal(np.load(output), SentenceEncoder(folder).encode(TEXTS, expected))
