@@ -60,7 +60,7 @@ def trigram_counts(
     while block := list(islice(stream, _SENTENCES_PER_BLOCK)):
         points, centres, _ = character_windows(block, normalize, lower_case=lower_case)
         first, second, third = (points[centres + place].astype(np.int64) for place in (-1, 0, 1))
-        # In one number, 21 bits a character, whose order is that of the strings.
+        # One number of 21 bits per character, which sorts as the strings do.
         packed = first << 2 * _CHARACTER_BITS | second << _CHARACTER_BITS | third
         new_keys, new_counts = np.unique(packed, return_counts=True)
         keys, where = np.unique(np.concatenate([keys, new_keys]), return_inverse=True)
@@ -100,7 +100,7 @@ def _backend(vocabulary: dict[str, int], *, lower_case: bool, skip_unknown: bool
 
     model: models.Model = models.WordLevel(vocabulary, unk_token=UNKNOWN_TOKEN)
     if skip_unknown:
-        # Without merges it gives a known text its id and drops what is made of unknown characters.
+        # Without merges it returns the id of a known text and drops unknown characters.
         model = models.BPE(vocab=vocabulary, merges=[], ignore_merges=True)
     tokenizer = Tokenizer(model)
     steps = _text_steps(lower_case)

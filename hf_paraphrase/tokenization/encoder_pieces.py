@@ -1,4 +1,4 @@
-"""Sub-word tokenizers for sentence encoders: byte-pair encoding and Unigram, which are learnt, and those of folders.
+"""Sub-word tokenizers for sentence encoders: byte-pair encoding and Unigram from text, and tokenizers of folders.
 
 Text is normalised as for words (NFKC, curly apostrophes straightened, lower case if asked for) and split at white
 space, and every punctuation mark is a piece of its own. A space belongs to the piece after it (`▁word`). No special
@@ -104,7 +104,7 @@ def mark_spaces(tokenizer: Tokenizer, *before: pre_tokenizers.PreTokenizer) -> N
 
 
 def _with_text(sentences: Iterable[str]) -> Iterable[str]:
-    """Passes the sentences on if there is any text, on nothing of which the trainers end in a crash."""
+    """Pass the sentences on if there is any text; the trainers crash without text."""
     stream = iter(sentences)
     for sentence in stream:
         if sentence.strip():
@@ -151,7 +151,7 @@ def load_encoder_tokenizer(folder: str | os.PathLike[str]) -> PreTrainedTokenize
     given = open_tokenizer_folder(path)
     if not given.is_fast:
         raise ModelError("not a fast tokenizer", path=path, remedy=_REMEDY)
-    # Of two tokens with one id it is written with one alone, and may not open again.
+    # A tokenizer with two tokens of one id is saved with one of them, and may not open again.
     with wrap_load_errors("the tokenizer", path, _REMEDY):
         parts = json.loads(given.backend_tokenizer.to_str())
         parts.update(post_processor=None, truncation=None, padding=None)

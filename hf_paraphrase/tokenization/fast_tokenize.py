@@ -26,13 +26,13 @@ def lookup_for(backend: Any, *, special_tokens: bool = False) -> Lookup | None:
 
 
 def _joined_ids(parts: Sequence[Lookup], offsets: Sequence[int], texts: Sequence[str]) -> TokenIds:
-    """Lays the ids of several lookups, each increased by its offset, one after the other for each text."""
+    """Concatenate the ids of several lookups for each text, each increased by its offset."""
     first, *others = zip(parts, offsets, strict=True)
     return reduce(lambda ids, part: ids.interleaved(part[0](texts), part[1]), others, first[0](texts))
 
 
 def state_of(backend: Any) -> tuple[Any, ...]:
-    """Summarises what a lookup depends on, in some microseconds, so that one can tell whether it has grown old."""
+    """Return the state of a tokenizer that its lookup depends on, in some microseconds."""
     if hasattr(backend, "parts"):
         return tuple(map(state_of, backend.parts))
     return (
@@ -54,7 +54,7 @@ def _state_of_normalizer(normalizer: Any) -> Any:
 
 
 def ids_of(backend: Any, texts: Sequence[str], lookup: Lookup | None, *, special_tokens: bool = False) -> TokenIds:
-    """Computes the ids of some texts by a lookup if there is one, else by the tokenizer; equal in both ways."""
+    """Compute the ids of texts by a lookup, or by the tokenizer if there is no lookup; both are equal."""
     if lookup is not None:
         return lookup(texts)
     return TokenIds.of_lists(library_ids(backend, texts, special_tokens=special_tokens))
@@ -73,7 +73,7 @@ def list_of_texts(texts: str | Iterable[str]) -> list[str]:
         place = next(place for place, text in enumerate(listed) if not isinstance(text, str))
         raise TypeError(f"texts[{place}] is {_described(listed[place])}, not a string")
     try:
-        "".join(listed).encode()  # takes little beside tokenising
+        "".join(listed).encode()  # fast compared with tokenizing
     except UnicodeEncodeError:
         # `tokenizers` calls such a text no input at all, and does not say which one it is.
         place = next(place for place, text in enumerate(listed) if _HALF_A_PAIR.search(text))

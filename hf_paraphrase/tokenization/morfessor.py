@@ -103,7 +103,7 @@ def learn_morphs(
     from morfessor.baseline import BaselineModel
 
     model, boundaries = BaselineModel(), sum(count for count, _ in data)
-    # It writes no dots, and its random numbers do not disturb those of the caller.
+    # It writes no dots, and leaves the random state of the caller as it is.
     shown, state = utils.show_progress_bar, random.getstate()
     utils.show_progress_bar = False
     random.seed(seed)

@@ -13,7 +13,7 @@ _TOKENS_PER_COUNT = 1 << 22
 
 
 class TokenIds(NamedTuple):
-    """The token ids of several texts, laid end to end: text i has those from `offsets[i]` up to `offsets[i + 1]`."""
+    """The token ids of several texts, laid end to end: text i has the ids from `offsets[i]` up to `offsets[i + 1]`."""
 
     ids: NDArray[np.int64]
     offsets: NDArray[np.int64]
@@ -26,7 +26,7 @@ class TokenIds(NamedTuple):
 
     @classmethod
     def joined(cls, blocks: Iterable[TokenIds]) -> TokenIds:
-        """Puts the texts of several blocks one after the other."""
+        """Concatenate the texts of several blocks."""
         parts = list(blocks)
         lengths = [np.zeros(1, np.int64), *(part.lengths for part in parts)]
         ids = np.concatenate([np.zeros(0, np.int64), *(part.ids for part in parts)])
@@ -98,6 +98,6 @@ def ends_of(lengths: NDArray[np.integer | np.bool_]) -> NDArray[np.int64]:
 
 
 def ranges(first: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lists the whole numbers first[i], …, first[i] + lengths[i] - 1 for every i, one range after the other."""
+    """Concatenate the ranges first[i], …, first[i] + lengths[i] - 1 for every i."""
     begins = ends_of(lengths)
     return np.arange(begins[-1]) + np.repeat(first - begins[:-1], lengths)

@@ -120,7 +120,7 @@ class SpanCache:
         return self._gathered(known, texts, self._codes_of_array(known, runs), np.searchsorted(starts, offsets))
 
     def _codes_of_array(self, known: _KnownRuns, runs: LargeStringArray) -> NDArray[np.int64]:
-        """Finds the codes of an array of runs; Arrow alone finds those that the previous call had too."""
+        """Finds the codes of an array of runs; Arrow alone finds the runs of the previous call."""
         import pyarrow.compute as pc
 
         previous = known.previous  # another thread may replace it
@@ -141,7 +141,7 @@ class SpanCache:
     def _gathered(
         self, known: _KnownRuns, texts: Sequence[str], codes: NDArray[np.int64], borders: NDArray[np.int64]
     ) -> TokenIds:
-        """Gathers the ids of texts from the codes of their runs (runs,), of which each text begins at a border."""
+        """Gather the ids of texts from the codes of their runs (runs,); each text begins at a border."""
         token_ids = known.ids_of(codes, borders)
         alone = np.flatnonzero(codes & _ALONE)
         whole = np.zeros(len(texts), np.bool_)
@@ -165,7 +165,7 @@ class SpanCache:
 
     def _must_stand_alone(self, run: str, ids: list[int]) -> bool:
         """Returns whether a run may be changed by its neighbours, or change them."""
-        # An added token may be the unknown one, which is that of many a run.
+        # An added token may be the unknown token, the id of many runs.
         may_hold_added = not self._added_ids.isdisjoint(ids)
         if self._keeps_ascii and not may_hold_added and run.isascii() and run.isprintable() and run[-1] != " ":
             return False
@@ -244,14 +244,14 @@ def tokens_around(tokenizer: Tokenizer) -> tuple[list[int], list[int]] | None:
     before, behind = ids[:start], ids[start + len(plain) :]
     for text in ("a", "a b c", ""):
         alone = tokenizer.encode(text, add_special_tokens=False)
-        # A text that is there twice begins again.
+        # A repeated text begins again.
         if alone.offsets != sorted(alone.offsets) or tokenizer.encode(text).ids != [*before, *alone.ids, *behind]:
             return None
     return before, behind
 
 
 def runs_are_separable(tokenizer: Tokenizer) -> bool:
-    """Returns whether the ids of a text are those of its runs, except for what is checked run by run."""
+    """Return whether a text has the ids of its runs, apart from the checks of each run."""
     model = tokenizer.model
     # A model may be set to draw the ids of a piece.
     is_drawn = any(getattr(model, name, None) for name in ("dropout", "alpha", "nbest_size"))
@@ -280,7 +280,7 @@ def _splits_runs(pre_tokenizer: Any) -> bool:
 
 
 def _keeps_runs_apart(normalizer: Any) -> bool:
-    """Returns whether normalising a text normalises what is before and after a space, where that stays a space."""
+    """Return whether the text before and after a space is normalized separately, if the space stays one."""
     match normalizer:
         case {"type": "Sequence", "normalizers": parts}:
             return all(map(_keeps_runs_apart, parts))

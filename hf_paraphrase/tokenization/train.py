@@ -102,7 +102,7 @@ class TrainTokenizerSettings(Settings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts the defaults that depend on the kind in their places."""
+        """Check the settings, and set the defaults that depend on the kind."""
         super().check()
         check_license(self.license)
         if not self.text and not self.pairs:
@@ -183,7 +183,7 @@ def _corpora_of(text: Sequence[str], pairs: Sequence[str]) -> Corpora:
 
 
 def _balanced(corpora: Corpora, exponent: float, seed: int) -> Iterator[str]:
-    """Streams the sentences of corpora, those of smaller ones repeatedly (see `corpus_exponent`)."""
+    """Stream the sentences of corpora, and repeat smaller corpora (see `corpus_exponent`)."""
     ratios = [1.0] * len(corpora)
     if exponent < 1:
         sizes = [sum(map(len, sentences())) for sentences in corpora]

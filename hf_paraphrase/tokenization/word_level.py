@@ -103,7 +103,7 @@ def build_word_level_tokenizer(
     treebank: bool = False,
     digits: str = "keep",
 ) -> PreTrainedTokenizerFast:
-    """Builds a tokenizer over a list of words, e.g. that of a vector file or of :func:`sentence_vocabulary`.
+    """Builds a tokenizer over a list of words, such as the words of a vector file or :func:`sentence_vocabulary`.
 
     The words have ids from 2 in their order; repeated ones are passed over. Id 0 is `[PAD]`, id 1 is `[UNK]`. Text is
     lower-cased, English contractions or everything split in the manner of the Penn Treebank, and each digit, of any
