@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
 def rows():
     """The code of both columns, a pair for each row."""
     found = []
-    for line in PAGE.read_text("utf-8").splitlines():
+    for line in PAGE.read_text("utf-8").partition("## Arguments")[0].splitlines():
         if line.startswith("| `"):
             theirs, ours = line.strip("| ").split(" | ")
             code = re.fullmatch("`(.*)`", theirs)[1]
