@@ -834,7 +834,7 @@ def analyze_gates(
     min_count: int = 20,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Reports how much of each word the gates of a GRAN let into the sentence (paper 001)."""
+    """Reports how much of each word the gates of a GRAN let into the sentence (Gimpel et al.)."""
 
 def train_bilingual_vectors(
     *,
@@ -945,7 +945,7 @@ def train_sdae(
     evaluations: int = 10,
     precision: str = "auto",
 ) -> SentenceEncoder:
-    """Trains a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004)."""
+    """Trains a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers)."""
 
 def train_tokenizer(
     *,

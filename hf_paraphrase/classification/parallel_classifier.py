@@ -1,4 +1,4 @@
-"""Scores pairs of sentences in two languages with a classifier of parallel sentences (paper 002)."""
+"""Scores pairs of sentences in two languages with a classifier of parallel sentences (Grégoire & Langlais 2017)."""
 
 from __future__ import annotations
 

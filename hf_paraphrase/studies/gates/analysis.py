@@ -1,4 +1,4 @@
-"""The recipe of the verb `analyze gates`: a GRAN and a text in, a report with tables and pictures out (paper 001)."""
+"""The command `analyze gates`: a GRAN and a text in, a report with tables and pictures out (Gimpel et al.)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _PAPER = {
         "possessive cop det auxpass prep cc mark aux expl neg aux:pass",
     ),
 }
-"""The top and bottom ten of paper 001 (Penn Treebank tags, Stanford dependencies), then their universal names."""
+"""The top and bottom ten of Gimpel et al. (Penn Treebank tags, Stanford dependencies), then their universal names."""
 _TITLES = {TAG: "part of speech", DEPENDENCY: "dependency label", "words": "word"}
 _COLUMNS = ("name", "words", "gate", "low", "high", "norm_of_a")
 _MOST_SHOWN, _PICTURES = 60, 4
@@ -52,7 +52,7 @@ _MOST_SHOWN, _PICTURES = 60, 4
 
 @dataclass(kw_only=True)
 class GateAnalysisSettings(ReportSettings):
-    """Report how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", paper 001).
+    """Report how much of each word the gates of a GRAN let into the sentence ("Analyzing GRAN Gates", Gimpel et al.).
 
     The gate of a word is the mean of its gate vector's components, between 0 and 1. The report has its means by part
     of speech and dependency label where the text is tagged, and by word, each with a 95 % interval, and pictures of
@@ -76,7 +76,7 @@ class GateAnalysisSettings(ReportSettings):
 
 @recipe(GateAnalysisSettings)
 def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
-    """Reports how much of each word the gates of a GRAN let into the sentence (paper 001).
+    """Reports how much of each word the gates of a GRAN let into the sentence (Gimpel et al.).
 
     Returns:
         The numbers of the report.

@@ -1,4 +1,4 @@
-"""What the gates of a GRAN let through: the mean activation of the gate vector of every word (paper 001).
+"""What the gates of a GRAN let through: the mean activation of the gate vector of every word (Gimpel et al.).
 
 The slides rank parts of speech and dependency labels by the gates and do not say how a gate vector becomes a number.
 Here it is the mean of its components, i.e. its L1 norm over the number of components, between 0 and 1: the fraction

@@ -1,4 +1,4 @@
-"""Sentence encoders trained on plain text as sequential denoising autoencoders (paper 004; Hill et al. 2016).
+"""Sequential denoising autoencoders as sentence encoders (Moskvichev & Steyvers; Hill et al. 2016).
 
 Text goes in, an encoder comes out: `batches` drops and swaps words and puts sentences together, and `trainer` trains.
 Start with `training`, the recipe of `train-sdae`. The study `expansion` replaces words by their definitions.

@@ -134,7 +134,8 @@ class WordNoise:
 class SdaeCollator:
     """Makes batches: the noisy input and the original to reconstruct.
 
-    Noise depends on seed, epoch and sentence alone. With an expander (paper 004, section 2.1) either the expanded
+    Noise depends on seed, epoch and sentence alone. With an expander (Moskvichev & Steyvers, section 2.1) either the
+    expanded
     sentence gets the noise of words, or, for the regulariser, original and expanded sentence without noise follow in
     the batch.
     """

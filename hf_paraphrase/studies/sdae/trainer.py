@@ -22,7 +22,8 @@ class SdaeTrainer(EpochTrainer):
     """Trains a denoising autoencoder for a number of updates; the last weights are kept.
 
     The loss is the reconstruction loss (the sum over a sentence, the mean over the sentences). Where batches hold
-    originals and expansions, λ · mean(1 - cos(original, expanded)) is added (paper 004, section 2.1, which does not
+    originals and expansions, λ · mean(1 - cos(original, expanded)) is added (Moskvichev & Steyvers, section 2.1,
+    which does not
     say what λ is). Order and noise depend on the seed and the epoch alone.
     """
 
@@ -88,7 +89,7 @@ class SdaeTrainer(EpochTrainer):
 
 
 def expansion_distance(vectors: Tensor) -> Tensor:
-    """Computes the compositionality loss of paper 004, section 2.1: the mean of 1 - cos(original, expanded).
+    """Computes the compositionality loss, the mean of 1 - cos(original, expanded) (section 2.1).
 
     The originals come first, their expansions follow (2 * sentences, dim).
     """

@@ -1,4 +1,4 @@
-"""The recipe of the verb `train-sdae`: plain text in, a sentence encoder that was trained by denoising out."""
+"""The command `train-sdae`: plain text in, a sentence encoder that was trained by denoising out."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _SPECIAL_TOKENS = 2
 
 @dataclass(kw_only=True)
 class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
-    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
+    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers).
 
     A GRU reads a noisy sentence, and its last state is the sentence embedding; a second GRU
     reconstructs the original sentence. The result is a sentence encoder, which `encode`, `evaluate` and others open.
@@ -64,7 +64,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     swap: float = setting("probability of swapping a bigram, drawn in each epoch", 0.1, at_least=0, at_most=1)
     expansion: str | None = setting(
         "a WordNet folder, or auto to look for it as expand does: words are replaced by their definitions, drawn in "
-        "each epoch (paper 004, section 2.1)",
+        "each epoch (Moskvichev & Steyvers, section 2.1)",
         None,
         path=True,
     )
@@ -85,7 +85,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     )
     expansion_weight: float = setting(
         "weight of 1 - cos(original, expanded) in the loss, added to a reconstruction loss that is summed over the "
-        "words of a sentence (paper 004 does not give it)",
+        "words of a sentence (Moskvichev & Steyvers does not give it)",
         1.0,
         at_least=0,
         only_with={"expansion_use": "regulariser"},
@@ -162,7 +162,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
 
 @recipe(SdaeSettings)
 def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
-    """Trains a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; paper 004).
+    """Trains a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers).
 
     Returns:
         The sentence encoder.
