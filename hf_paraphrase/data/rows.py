@@ -67,7 +67,8 @@ class Rows:
         self.schema = pa.schema([(ours.get(field.name, field.name), plain_type(field.type)) for field in theirs])
         names = {**layout.class_names, **_class_names(theirs)}
         self.class_names = {name: names[name] for name in names if name in self.columns}
-        self.schema = self.schema.with_metadata(_metadata(self.class_names))
+        if self.class_names:
+            self.schema = self.schema.with_metadata(_metadata(self.class_names))
         if roles:
             require_texts(self.schema, self.name, lists=lists)
 
@@ -315,10 +316,10 @@ def _table_of_columns(columns: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: pa.array(values) for name, values in columns.items()})
 
 
-def _metadata(class_names: Mapping[str, list[str]]) -> dict[str, str] | None:
+def _metadata(class_names: Mapping[str, list[str]]) -> dict[str, str]:
     """Write the names of classes as `datasets` does, so that they stay with the column of an output."""
     features = {name: {"names": names, "_type": "ClassLabel"} for name, names in class_names.items()}
-    return {"huggingface": json.dumps({"info": {"features": features}})} if features else None
+    return {"huggingface": json.dumps({"info": {"features": features}})}
 
 
 def _class_names(schema: pa.Schema) -> dict[str, list[str]]:

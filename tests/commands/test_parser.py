@@ -203,7 +203,7 @@ WORDS = """
     by column columns dev_split device filter filters host keep keep_columns label_separator lang language license
     measures model_source_lang model_target_lang pivots protocols query ray_address repo_id report_to revision
     shard source_lang source_language split subset target_column target_lang task_prefix tasks teacher_lang test_part
-    test_split text_column
+    test_split text_column decimal encoding positive_label thousands
     train_split tuning_part url
 """
 """The options of text that name nothing on the disk."""
