@@ -16,6 +16,8 @@ from ..messages import printable, sanitize_line
 _LOGGER = logging.getLogger(__name__)
 MOST_SENTENCES = 12
 """Sentences that are compared with each other at a time: more make a heat map that nobody reads."""
+MOST_CHARACTERS = 6_000
+"""Characters of all of them, which the text box enforces."""
 LONGEST = 2_000
 """Characters of a sentence at most."""
 WITH_MODELS = {"concurrency_id": "models", "concurrency_limit": 1, "api_visibility": "private"}

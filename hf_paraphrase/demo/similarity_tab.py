@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..encoders.search_embedder import SearchEmbedder
 from ..errors import ModelError
-from .answers import WITH_MODELS, answered, escaped, note, sentences_of
+from .answers import MOST_CHARACTERS, MOST_SENTENCES, WITH_MODELS, answered, escaped, note, sentences_of
 from .model_catalogue import KNOWN_LANGUAGES, ModelCatalogue
 from .word_shares import WordVectors, word_shares, word_vectors
 
@@ -34,7 +34,16 @@ def add_tab(gr: gradio, page: gradio.Blocks, catalogue: ModelCatalogue) -> None:
     """Puts the components on the tab; the example is compared when the page opens."""
     with gr.Row():
         with gr.Column(scale=3):
-            text = gr.Textbox(EXAMPLE, lines=5, label="Sentences, one per line", elem_id="similarity-text")
+            # A browser stops answering while a text box grows to thousands of pasted lines.
+            text = gr.Textbox(
+                EXAMPLE,
+                lines=5,
+                max_lines=MOST_SENTENCES,
+                max_length=MOST_CHARACTERS,
+                label="Sentences, one per line",
+                info=f"At most {MOST_SENTENCES} sentences and {MOST_CHARACTERS:,} characters; longer text is cut.",
+                elem_id="similarity-text",
+            )
         with gr.Column(scale=1):
             model = gr.Dropdown(
                 catalogue.encoders,

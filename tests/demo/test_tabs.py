@@ -23,7 +23,7 @@ from hf_paraphrase.demo.answers import answered, named_alone, sentences_of
 from hf_paraphrase.demo.data_tab import MeasureValues, open_data, read_measures, shown
 from hf_paraphrase.demo.model_catalogue import ModelCatalogue
 from hf_paraphrase.demo.neighbours_tab import UserCorpus
-from hf_paraphrase.demo.similarity_tab import EXAMPLE, compared
+from hf_paraphrase.demo.similarity_tab import EXAMPLE, add_tab, compared
 from hf_paraphrase.demo.translation_tab import nbest_list, paraphrased, round_trip, shown_rows
 from hf_paraphrase.demo.word_shares import word_shares, word_vectors
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
@@ -167,6 +167,15 @@ def test_an_unreadable_file_is_refused_an_upload_by_its_name_and_a_path_as_it_wa
 def test_texts_that_cannot_be_compared_are_refused_in_words(text, said):
     with pytest.raises(UsageError, match=said):
         sentences_of(text)
+
+
+def test_the_text_box_takes_no_more_than_can_be_compared_and_says_so(catalogue):
+    gradio = pytest.importorskip("gradio")
+    with gradio.Blocks() as page:
+        add_tab(gradio, page, catalogue)
+    (box,) = [part["props"] for part in page.config["components"] if part["props"].get("elem_id") == "similarity-text"]
+    assert (box["max_length"], box["max_lines"]) == (6_000, 12)
+    assert "At most 12 sentences and 6,000 characters" in box["info"]
 
 
 def test_sentences_of_which_the_encoder_knows_no_word_are_named(catalogue):

@@ -160,11 +160,8 @@ def _draw(
         raise InputError(found, remedy=_SMALLER)
     pairs, *drawn = np.split(chosen[: sum(sizes)], np.cumsum(sizes)[:-1])
     # A pair of which either sentence is nearly one of an earlier pair is left out.
-    repeated = [
-        any(_like_any(column, pairs[[place]], pairs[:place])[0] for column in normal.values())
-        for place in range(len(pairs))
-    ]
-    pairs = pairs[np.logical_not(repeated)]
+    repeated = np.any([_like_any(column, pairs, pairs, earlier=True) for column in normal.values()], axis=0)
+    pairs = pairs[~repeated]
     pairs, spare = pairs[:planted], [pairs[planted:]]
     sides: list[NDArray[np.int64]] = []
     for side, other, rows in zip(SIDES, SIDES[::-1], drawn, strict=True):
@@ -192,21 +189,27 @@ def _draw(
     return part, used, np.concatenate([chosen[sum(sizes) :], left])
 
 
-def _like_any(normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Returns which sentences are near-duplicates of any of some others (rows,)."""
+def _like_any(
+    normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], *, earlier: bool = False
+) -> NDArray[np.bool_]:
+    """Returns which sentences are near-duplicates of any of some others (rows,), or of those `earlier` in the list."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
     order, queries = _by_length(normal, rows)
-    _, references = _by_length(normal, others)
+    other_order, references = _by_length(normal, others)
     lengths, alike = list(map(len, references)), np.zeros(len(rows), bool)
     # Lengths that differ by more than the limit allows need no comparison, so like lengths are processed together.
     for start in range(0, len(queries), _ROWS_AT_A_TIME):
-        block = queries[start : start + _ROWS_AT_A_TIME]
+        block, places = queries[start : start + _ROWS_AT_A_TIME], order[start : start + _ROWS_AT_A_TIME]
         ends = NEAR_DUPLICATE * len(block[0]), len(block[-1]) / NEAR_DUPLICATE + 1
-        if near := references[slice(*np.searchsorted(lengths, ends))]:
-            similarities = cdist(block, near, scorer=Levenshtein.normalized_similarity, score_cutoff=NEAR_DUPLICATE)
-            alike[order[start : start + len(block)]] = (similarities >= NEAR_DUPLICATE).any(axis=1)
+        part = slice(*np.searchsorted(lengths, ends))
+        if near := references[part]:
+            similar = cdist(block, near, scorer=Levenshtein.normalized_similarity, score_cutoff=NEAR_DUPLICATE)
+            is_similar = similar >= NEAR_DUPLICATE
+            if earlier:
+                is_similar &= other_order[part] < places[:, None]
+            alike[places] = is_similar.any(axis=1)
     return alike
 
 
