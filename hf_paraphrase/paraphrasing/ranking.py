@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..text.ngrams import word_ngrams
 from ..text.normalization import normalize_words
 
 Ngrams = Counter[tuple[str, ...]]
@@ -53,7 +53,7 @@ def _probability_per_token(pair: Mapping[str, Any]) -> tuple[float, float]:
 def count_ngrams(text: str) -> Ngrams:
     """Counts words and pairs of words."""
     words = normalize_words(text).split()
-    return Counter([(word,) for word in words]) + Counter(itertools.pairwise(words))
+    return Counter(word_ngrams(words, 1)) + Counter(word_ngrams(words, 2))
 
 
 def distance(one: Ngrams, other: Ngrams) -> float:

@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from ..data.folder import DataFolder
 from ..errors import InputError
 from ..text.languages import primary_language
 from ..text.normalization import is_blank
+from ..text.words import count_words
 
 COLUMNS = ["source", "target", "source_lang", "target_lang"]
 
@@ -96,7 +98,7 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
 
     Args:
         table: The bitext; its first row tells the languages.
-        max_words: Pairs with a side of more white-space separated words are left out.
+        max_words: Pairs with a side of more words are left out, see :func:`~hf_paraphrase.text.words.count_words`.
         moses: Whether punctuation is normalized.
     """
     sides = []
@@ -104,11 +106,9 @@ def clean_rows(table: pa.Table, *, max_words: int, moses: bool = True) -> Bitext
         texts = [text or "" for text in table[side].to_pylist()]
         (language,) = table[f"{side}_lang"].slice(0, 1).to_pylist() or [None]
         sides.append(normalize_punctuation(texts, language or "en") if moses else texts)
-    kept = [
-        pair
-        for pair in zip(*sides, strict=True)
-        if all(not is_blank(side) and len(side.split()) <= max_words for side in pair)
-    ]
+    fits = np.all([count_words(pa.array(side, pa.string())) <= max_words for side in sides], axis=0).tolist()
+    pairs = zip(*sides, strict=True)
+    kept = [pair for pair, fit in zip(pairs, fits, strict=True) if fit and not any(map(is_blank, pair))]
     return BitextSides([source for source, _ in kept], [target for _, target in kept], table.num_rows - len(kept))
 
 

@@ -236,3 +236,33 @@ def test_a_data_folder_that_lacks_a_shard_is_refused(tmp_path):
     pq.write_table(pa.table({"sentence1": ["one two three four"], "sentence2": ["five six seven eight"]}), shard)
     with pytest.raises(InputError, match="1 of 3 shards"):
         load_fingerprints([tmp_path / "sets"])
+
+
+SENTENCES = {
+    "我昨天在北京的书店买了三本书。": "我昨天在北京的书店，买了三本书",
+    "私は昨日、東京で本を買いました。": "私は昨日東京で本を買いました",
+    "เมื่อวานฉันซื้อหนังสือที่กรุงเทพ": "เมื่อวาน ฉันซื้อหนังสือ ที่กรุงเทพ!",
+    "ខ្ញុំបានទិញសៀវភៅបីក្បាល។": "ខ្ញុំបានទិញសៀវភៅបីក្បាល",
+    "ང་ཁ་ས་དེབ་གསུམ་ཉོས་པ་ཡིན།": "ང ཁ ས དེབ གསུམ ཉོས པ ཡིན",
+}
+
+
+@pytest.mark.parametrize(("sentence", "other"), SENTENCES.items())
+def test_sentences_without_spaces_are_found_with_and_without_punctuation_and_by_ngrams(tmp_path, sentence, other):
+    (tmp_path / "eval.txt").write_text(f"{sentence}\n")
+    rows = [sentence, other, f"{sentence}{sentence[:3]}", sentence[: len(sentence) // 2], "Nothing of this is here."]
+    exactly, ngrams = (load_fingerprints([tmp_path / "eval.txt"], ngrams=size).match([rows]) for size in (None, 8))
+    assert exactly[0].tolist() == [True, True, False, False, False]
+    assert ngrams[0].tolist()[:3] == [True, True, True] and not ngrams[0][4]
+    main(["fingerprint", "--data", str(tmp_path / "eval.txt"), "--output", str(tmp_path / "list.txt")])
+    assert load_fingerprints([tmp_path / "list.txt"]).match([rows])[0].tolist() == exactly[0].tolist()
+
+
+def test_lists_of_version_2_match_as_they_did_and_later_versions_are_refused(tmp_path):
+    chinese, mixed = "我昨天在北京的书店买了三本书。", "我 昨天 在北京的书店 买了三本书"
+    digits = hashlib.sha256("我 昨天 在北京的书店 买了三本书".encode()).hexdigest()[:16]
+    (tmp_path / "old.txt").write_text(f"# fingerprints of hf_paraphrase, version 2\n{digits}\n")
+    assert load_fingerprints([tmp_path / "old.txt"]).match([[chinese, f"{mixed}！"]])[0].tolist() == [False, True]
+    (tmp_path / "new.txt").write_text(f"# fingerprints of hf_paraphrase, version 9\n{digits}\n")
+    with pytest.raises(InputError, match="version 9"):
+        load_fingerprints([tmp_path / "new.txt"])
