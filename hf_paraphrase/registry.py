@@ -182,6 +182,10 @@ MEASURES = Registry(
         "similarity": "hf_paraphrase.filtering.measures.models:Similarity",
         "language": "hf_paraphrase.filtering.measures.models:LanguageIdentification",
         "language_source": "hf_paraphrase.filtering.measures.models:SourceLanguageIdentification",
+        "chrf": "hf_paraphrase.filtering.measures.metrics:CharacterFScore",
+        "ter": "hf_paraphrase.filtering.measures.metrics:TranslationEditRate",
+        "token_f1": "hf_paraphrase.filtering.measures.metrics:TokenFScore",
+        "kendall_tau": "hf_paraphrase.filtering.measures.metrics:WordOrder",
     },
 )
 """Measures of pairs, classes of :mod:`hf_paraphrase.filtering.measures`, in the order of their columns."""

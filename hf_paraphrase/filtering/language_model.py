@@ -17,15 +17,18 @@ import pyarrow as pa
 from ..artefacts.files import atomic_write
 from ..data.folder import DataFolder
 from ..errors import InputError
+from ..messages import log
 from ..text.hashing import are_among, draw_keys
 from ..text.words import tokenize
 
 UNKNOWN, BEGIN, END = "<unk>", "<s>", "</s>"
-"""The marks of ARPA files. None can be a token: :func:`~.tokens.tokenize` splits at the angle brackets."""
+"""The marks of ARPA files. None can be a token: `tokenize` splits at the angle brackets."""
 _BEGIN_ID, _END_ID = 1, 2
 _WORD_BITS = 21
 """Bits of a word's number: three of them make up a 64-bit key."""
 _WORD_MASK, _BIGRAM_MASK = (1 << _WORD_BITS) - 1, (1 << 2 * _WORD_BITS) - 1
+_MOST_WORDS = 1 << _WORD_BITS
+"""Words that occur first after so many others are counted as `<unk>`."""
 FALLBACK = (0.5, 1.0, 1.5)
 """Discounts where the counts of counts give none: those that `lmplz --discount_fallback` takes."""
 
@@ -58,24 +61,23 @@ class Trigrams(NamedTuple):
 
 
 def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[str]) -> Trigrams:
-    """Counts the trigrams of all sentences that have a token."""
+    """Counts the trigrams of all sentences that have a token; of more than 2²¹ words the last ones are `<unk>`."""
     numbers = {word: number for number, word in enumerate((UNKNOWN, BEGIN, END))}
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+
+    def number_of(word: str) -> int:
+        return numbers.setdefault(word, len(numbers)) if len(numbers) < _MOST_WORDS else numbers.get(word, 0)
+
     for block in blocks:
-        sentences = (
-            [_BEGIN_ID, *(numbers.setdefault(word, len(numbers)) for word in words), _END_ID]
-            for words in map(tokenize, block)
-            if words
-        )
+        sentences = ([_BEGIN_ID, *map(number_of, words), _END_ID] for words in map(tokenize, block) if words)
         grams = [gram for ids in sentences for gram in zip(ids, ids[1:], ids[2:], strict=False)]
         packed = np.array(grams, np.int64).reshape(-1, 3) @ np.array([1 << 2 * _WORD_BITS, 1 << _WORD_BITS, 1])
         parts.append(np.unique(packed, return_counts=True))
     if len(numbers) == 3:
         problem, remedy = "the text of the language model has no words", "give sentences with words, one per line"
         raise InputError(problem, path=source, remedy=remedy)
-    if len(numbers) > _WORD_MASK:
-        problem = f"the text of the language model has more than {_WORD_MASK:,} distinct words"
-        raise InputError(problem, path=source, remedy="give less text")
+    if len(numbers) == _MOST_WORDS:
+        log(f"{source}: the language model has the first {_MOST_WORDS:,} distinct words; others are {UNKNOWN}")
     keys, counts = map(np.concatenate, zip(*parts, strict=True))
     keys, places = np.unique(keys, return_inverse=True)
     return Trigrams(list(numbers), keys, np.bincount(places, counts).astype(np.int64))

@@ -22,6 +22,7 @@ from ..messages import log
 from ..registry import BUILTIN, MEASURES, MULTILINGUAL
 from ..settings import flag, is_given, recipe, seed_setting, setting
 from ..threads import available_cores
+from ..training.devices import CPU
 from .language_model import draw_held_out, train_language_model
 from .measuring import Measures, PairScorer, choose_measures
 from .pair_batch import SIDES, sides_of
@@ -126,9 +127,13 @@ def score(settings: ScoreSettings) -> DataFolder:
             options["language_model"] = str(output.begin() / _ARPA)
         # What the measures need is opened before the work begins, so that what is missing shows.
         here = {name: value for name, value in options.items() if settings.computes_here or name != "device"}
-        PairScorer(tuple(chosen), Measures(**here), held_out)(folder.schema(folder.splits[0]).empty_table())
-        scorer = PairScorer(tuple(chosen), Measures(**options), held_out)
+        scorer = PairScorer(tuple(chosen), Measures(**here), held_out)
+        scorer(folder.schema(folder.splits[0]).empty_table())
+        if here != options:
+            scorer = PairScorer(tuple(chosen), Measures(**options), held_out)
         workers = settings.workers
+        if workers is None and settings.computes_here and options.get("device", CPU) != CPU:
+            workers = 1  # every process would open the models on the device once more
         if workers is None:
             workers = min(available_cores(), max(1, sum(shard.rows for shard in own) // _ROWS_WORTH_A_PROCESS))
         job = ShardJob(folder, dict.fromkeys(folder.splits, scorer), settings.batch_size)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError
+from hf_paraphrase.filtering import language_model
 from hf_paraphrase.filtering.language_model import (
     FALLBACK,
     count_trigrams,
@@ -123,6 +124,17 @@ def test_the_pieces_in_which_a_text_comes_do_not_change_the_model():
     assert whole.words == pieces.words
     for one, two in zip(whole.keys + whole.probabilities, pieces.keys + pieces.probabilities, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+def test_words_beyond_the_vocabulary_are_unknown_words(monkeypatch):
+    text = random_text(100)
+    every = count_trigrams([text], "text")
+    monkeypatch.setattr(language_model, "_MOST_WORDS", 9)
+    trigrams = count_trigrams([text], "text")
+    assert trigrams.words == every.words[:9] and trigrams.counts.sum() == every.counts.sum()
+    model = estimate(trigrams)
+    assert model.probabilities[0].sum() - 1.0 == pytest.approx(1.0), "with 1 for the begin mark"
+    assert 0.1 < model.probabilities[0][0] < 1
 
 
 def write(folder, references):

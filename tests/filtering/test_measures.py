@@ -5,8 +5,10 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
+import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import kendalltau
 from small_runs import pairs_table
 
 from hf_paraphrase.data.sample import sample_bitext
@@ -120,3 +122,18 @@ def test_no_two_measures_have_a_column_in_common_and_all_give_what_they_announce
 
 
 # ----- tokens
+
+
+@given(PAIRS)
+@settings(deadline=None, max_examples=30)
+def test_metrics_are_those_of_sacrebleu_scipy_and_the_definition(rows):
+    found = scored(rows, "chrf", "ter", "token_f1", "kendall_tau")
+    pairs = list(zip(found["sentence1"], found["sentence2"], strict=True))
+    same(found["chrf"], [sacrebleu.sentence_chrf(two, [one]).score / 100 for one, two in pairs])
+    tokens = [(tokenize(one), tokenize(two)) for one, two in pairs]
+    same(found["ter"], [sacrebleu.sentence_ter(" ".join(two), [" ".join(one)]).score / 100 for one, two in tokens])
+    for (one, two), f1, tau in zip(tokens, found["token_f1"], found["kendall_tau"], strict=True):
+        same(f1, 2 * (Counter(one) & Counter(two)).total() / max(1, len(one) + len(two)))
+        shared = [token for token in one if one.count(token) == two.count(token) == 1]
+        places = [two.index(token) for token in shared]
+        same(tau, kendalltau(range(len(places)), places).statistic if len(places) > 1 else math.nan)

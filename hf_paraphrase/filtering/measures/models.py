@@ -163,6 +163,7 @@ class TranslationCost(Measure):
     )
     model_target_lang: str | None = setting("language of the translations: its code in that model", None)
     task_prefix: str | None = setting("text to put before every source, as T5 models need it", None)
+    device: str = device_setting()
 
     @property
     def requires(self) -> tuple[str, ...]:
@@ -192,6 +193,7 @@ class TranslationCost(Measure):
 
         model, tokenizer = load_translation_model(
             str(self.translation_model),
+            device=check_device(self.device),
             source_lang=self.model_source_lang,
             target_lang=self.model_target_lang,
             task_prefix=self.task_prefix,
