@@ -211,8 +211,10 @@ class IvfIndex:
         least = np.float32(threshold - _ROUNDING - 2 * float32_error(self._dimension))
         # This order takes a quarter less time than the other: there are more earlier vectors.
         flat = np.flatnonzero(products >= least)
+        if not len(flat):
+            return flat, flat, np.empty(0)
         old, new = np.divmod(flat, len(later.numbers))
-        if skip is not None and len(flat):
+        if skip is not None:
             kept = ~skip(later.numbers[new], earlier.numbers[old])
             flat, old, new = flat[kept], old[kept], new[kept]
         if best is not None:
