@@ -174,7 +174,7 @@ def predict(
     threshold: float = 0.5,
     overwrite: bool = False,
 ) -> dict[str, Any]:
-    """Applies a model of `train-supervised` to a split of a data folder, and compares where there are right answers."""
+    """Apply a model of `train-supervised` to a split of a data folder, and compare where there are right answers."""
 
 def train_supervised(
     *,
@@ -207,7 +207,7 @@ def train_supervised(
     batch_size: int = 25,
     learning_rate: float | None = None,
 ) -> SentenceClassifierModel:
-    """Trains a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.)."""
+    """Train a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.)."""
 
 def train_classifier(
     *,
@@ -231,7 +231,7 @@ def train_classifier(
     learning_rate: float = 0.001,
     embedding_penalty: float = 0.0,
 ) -> ReferenceScorer:
-    """Trains a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
+    """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
 
 def fingerprint(*, output: _Path, data: _Input | Sequence[_Input], overwrite: bool = False) -> Fingerprints:
     """Write a list of fingerprints of evaluation sets, and return those of each set."""
@@ -518,7 +518,7 @@ def evaluate(
     overwrite: bool = False,
     update_card: bool = False,
 ) -> Evaluation:
-    """Measures sentence encoders and baselines on data of one or several suites."""
+    """Measure sentence encoders and baselines on data of one or several suites."""
 
 def export(
     *,
@@ -834,7 +834,7 @@ def analyze_gates(
     min_count: int = 20,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Reports how much of each word the gates of a GRAN let into the sentence (Gimpel et al.)."""
+    """Report how much of each word the gates of a GRAN let into the sentence (Gimpel et al.)."""
 
 def train_bilingual_vectors(
     *,
@@ -945,7 +945,7 @@ def train_sdae(
     evaluations: int = 10,
     precision: str = "auto",
 ) -> SentenceEncoder:
-    """Trains a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers)."""
+    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers)."""
 
 def train_tokenizer(
     *,

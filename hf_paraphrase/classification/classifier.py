@@ -47,7 +47,7 @@ class ClassifierInputs:
         return own if self.second is None else np.maximum(own, self.second.lengths)
 
     def batch(self, rows: NDArray[np.int64], pad_token_id: int) -> dict[str, torch.Tensor]:
-        """Makes a batch of rows, padded on the right, with the argument names of the model's `forward`."""
+        """Make a batch of rows, padded on the right, with the argument names of the model's `forward`."""
         sides = {"": self.first} | ({} if self.second is None else {"second_": self.second})
         batch: dict[str, torch.Tensor] = {}
         for prefix, tokens in sides.items():
@@ -65,7 +65,7 @@ def tokenize(
     second: str | Sequence[str] | None = None,
     targets: NDArray[Any] | None = None,
 ) -> ClassifierInputs:
-    """Tokenizes sentences or pairs without padding, up to the maximum length of a transformer."""
+    """Tokenize sentences or pairs without padding, up to the maximum length of a transformer."""
     backend: Any = tokenizer.backend_tokenizer
     backend.no_padding()
     backend.no_truncation()
@@ -83,7 +83,7 @@ def tokenize(
 
 
 def _batches(model: PreTrainedModel, inputs: ClassifierInputs) -> Iterator[tuple[list[int], dict[str, torch.Tensor]]]:
-    """Yields batches of rows of similar length, on the model's device; rows without tokens are among them."""
+    """Yield batches of rows of similar length, on the model's device; rows without tokens are among them."""
     lengths = np.maximum(inputs.lengths(), 1)
     for rows in batches_of_like_length(lengths, len(lengths), _TOKENS_PER_BATCH):
         batch = inputs.batch(np.array(rows), model.config.pad_token_id or 0)
@@ -93,7 +93,7 @@ def _batches(model: PreTrainedModel, inputs: ClassifierInputs) -> Iterator[tuple
 
 @torch.inference_mode()
 def predict_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
-    """Computes the logits of all rows (rows, labels), for a regression the scores (rows, 1); batches only round."""
+    """Compute the logits of all rows (rows, labels), for a regression the scores (rows, 1); batches only round."""
     result = np.empty((len(inputs), model.config.num_labels))
     with evaluation_mode(model):
         for rows, batch in _batches(model, inputs):
@@ -103,7 +103,7 @@ def predict_logits(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[
 
 @torch.no_grad()
 def compute_features(model: PreTrainedModel, inputs: ClassifierInputs) -> torch.Tensor:
-    """Computes the input of the head for all rows: float64 (rows, size), on the CPU."""
+    """Compute the input of the head for all rows: float64 (rows, size), on the CPU."""
     result: torch.Tensor | None = None
     with evaluation_mode(model):
         for rows, batch in _batches(model, inputs):
@@ -134,7 +134,7 @@ class SentenceClassifierModel:
     def from_pretrained(
         cls, folder: str | os.PathLike[str], *, device: str = CPU, revision: str | None = None
     ) -> Self:
-        """Opens the folder of a classifier, or a repository `namespace/name` of the Hub at a revision."""
+        """Open the folder of a classifier, or a repository `namespace/name` of the Hub at a revision."""
         folder = model_folder(folder, revision=revision)
         kind, verb = cls.model_types[-1].replace("_", " "), f"hf-paraphrase {cls.command}"
         model_type = check_model_type(folder, cls.model_types, kind=kind, verb=verb)
@@ -152,13 +152,13 @@ class SentenceClassifierModel:
         return [self.model.config.id2label[index] for index in range(self.model.config.num_labels)]
 
     def logits(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Computes the logits of sentences or pairs (texts, labels)."""
+        """Compute the logits of sentences or pairs (texts, labels)."""
         return predict_logits(self.model, tokenize(self.tokenizer, first, second))
 
     def classes(
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> tuple[list[str], NDArray[np.float64]]:
-        """Classifies sentences or pairs; returns the most probable class of each and its probability (texts,)."""
+        """Classify sentences or pairs; return the most probable class of each and its probability (texts,)."""
         self._check_objective("classes")
         probabilities = softmax(self.logits(first, second), axis=1)
         names = self.class_names
@@ -167,12 +167,12 @@ class SentenceClassifierModel:
     def label_probabilities(
         self, first: str | Sequence[str], second: str | Sequence[str] | None = None
     ) -> NDArray[np.float64]:
-        """Computes the probability of each label of a multi-label model (texts, labels), ordered as `class_names`."""
+        """Compute the probability of each label of a multi-label model (texts, labels), ordered as `class_names`."""
         self._check_objective("label_probabilities")
         return np.asarray(expit(self.logits(first, second)))
 
     def scores(self, first: str | Sequence[str], second: str | Sequence[str] | None = None) -> NDArray[np.float64]:
-        """Scores sentences or pairs (texts,)."""
+        """Score sentences or pairs (texts,)."""
         self._check_objective("scores")
         return np.asarray(self.model.scores(torch.from_numpy(self.logits(first, second))))
 
@@ -199,11 +199,11 @@ class ReferenceScorer(SentenceClassifierModel):
             raise ModelError(f"no class of the model is called {REFERENCE}", path=model.name_or_path, remedy=remedy)
 
     def probabilities(self, texts: str | Sequence[str]) -> NDArray[np.float64]:
-        """Computes P(reference) of each text (texts,)."""
+        """Compute P(reference) of each text (texts,)."""
         return reference_probabilities(self.model, tokenize(self.tokenizer, texts))
 
 
 def reference_probabilities(model: PreTrainedModel, inputs: ClassifierInputs) -> NDArray[np.float64]:
-    """Computes P(reference) of sentences (sentences,), rounded so that the batches do not matter."""
+    """Compute P(reference) of sentences (sentences,), rounded so that the batches do not matter."""
     probabilities = softmax(predict_logits(model, inputs), axis=1)[:, model.config.label2id[REFERENCE]]
     return np.asarray(probabilities.round(6))

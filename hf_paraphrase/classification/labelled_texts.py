@@ -43,14 +43,14 @@ class LabelledTexts:
         return len(self.first)
 
     def keep(self, kept: NDArray[np.bool_]) -> LabelledTexts:
-        """Returns some of the rows (rows,)."""
+        """Return some of the rows (rows,)."""
         given = {"first": self.first, "second": self.second, "targets": self.targets}
         sides: dict[str, Any] = {name: values and list(compress(values, kept)) for name, values in given.items()}
         return replace(self, **sides)
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """Hashes of the rows, equal for sentences that differ in case and white space only (rows,)."""
+        """Hash of the rows, equal for sentences that differ in case and white space only (rows,)."""
         sides = self.first, self.second or [""] * len(self)
         return draw_keys(*(pa.array([" ".join(text.lower().split()) for text in side]) for side in sides))
 
@@ -60,7 +60,7 @@ class LabelledTexts:
         return list(chain.from_iterable(self.targets)) if self.multi_label else self.targets
 
     def class_numbers(self, classes: Sequence[str]) -> NDArray[Any]:
-        """Returns the numbers of the classes, int64 (rows,), or 1 for the labels of a row, float32 (rows, labels)."""
+        """Return the numbers of the classes, int64 (rows,), or 1 for the labels of a row, float32 (rows, labels)."""
         numbers = {name: index for index, name in enumerate(classes)}
         if unknown := [name for name in self.names if name not in numbers]:
             remedy = f"the classes are {', '.join(list(numbers)[:20])}"
@@ -70,12 +70,12 @@ class LabelledTexts:
         return np.array([numbers[name] for name in self.targets], np.int64)
 
     def error(self, text: str, remedy: str) -> InputError:
-        """Makes an error about the split."""
+        """Make an error about the split."""
         return InputError(f"split `{self.split}`: {text}", path=self.folder, remedy=remedy)
 
 
 def text_columns(names: Sequence[str], text_column: str | None = None) -> list[str]:
-    """Returns the columns of the sentences: the given one, else `sentence1` and perhaps `sentence2`, else `text`."""
+    """Return the columns of the sentences: the given one, else `sentence1` and perhaps `sentence2`, else `text`."""
     if text_column is not None:
         return [text_column]
     sides = [name for name in ("sentence1", "sentence2") if name in names]
@@ -92,7 +92,7 @@ def read_labelled(
     text_column: str | None = None,
     separator: str | None = None,
 ) -> LabelledTexts:
-    """Reads a split with sentences and a column of targets; see :func:`labelled_rows`."""
+    """Read a split with sentences and a column of targets; see :func:`labelled_rows`."""
     opened = DataFolder(folder)
     schema = opened.schema(split)
     sides = text_columns(schema.names, text_column)
@@ -115,7 +115,7 @@ def labelled_rows(
     separator: str | None = None,
     complete: bool = True,
 ) -> LabelledTexts:
-    """Takes sentences and targets from the columns of a table.
+    """Take sentences and targets from the columns of a table.
 
     Args:
         table: The rows.
@@ -201,7 +201,7 @@ class SupervisedData:
 
 
 def read_supervised(settings: SupervisedSettings) -> SupervisedData:
-    """Reads or draws the parts of a supervised set, and checks that something can be learned."""
+    """Read or draw the parts of a supervised set, and check that something can be learned."""
     split, graded = settings.train_split, settings.task != "classification"
     opened = DataFolder(settings.data)
     column = settings.target_column or ("score" if graded else "label")
@@ -243,7 +243,7 @@ def read_supervised(settings: SupervisedSettings) -> SupervisedData:
 
 
 def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
-    """Draws the rows of the dev part (rows,); equal texts go together."""
+    """Draw the rows of the dev part (rows,); equal texts go together."""
     keys = train.keys
     drawn = hold_out(keys, round(dev_share * len(train)), _DRAW_SEED)
     if drawn.any():
@@ -257,7 +257,7 @@ def _draw_dev_rows(train: LabelledTexts, dev_share: float) -> NDArray[np.bool_]:
 
 
 def _list_classes(train: LabelledTexts, names: list[str]) -> list[str]:
-    """Lists the classes: the given names, or the sorted classes of the training part (numbers by value)."""
+    """List the classes: the given names, or the sorted classes of the training part (numbers by value)."""
     present = set(train.names)
     are_numbers = all(name.isdecimal() for name in present)
     classes = names or sorted(present, key=(lambda name: (int(name), name)) if are_numbers else None)

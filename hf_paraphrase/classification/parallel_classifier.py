@@ -49,7 +49,7 @@ class ParallelClassifier:
     def from_pretrained(
         cls, folder: str | os.PathLike[str], *, device: str | None = None, revision: str | None = None
     ) -> ParallelClassifier:
-        """Opens the folder of a classifier, or a classifier of the Hub."""
+        """Open the folder of a classifier, or a classifier of the Hub."""
         folder = Path(model_folder(folder, revision=revision))
         verb = "hf-paraphrase train-parallel-classifier"
         check_model_type(folder, (MODEL_TYPE,), kind="classifier of parallel sentences", verb=verb)
@@ -59,12 +59,12 @@ class ParallelClassifier:
         return cls(model.to(device or "cpu"), source, target)
 
     def encode_source(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
-        """Computes the vectors of source sentences; see :meth:`encode_target`."""
+        """Compute the vectors of source sentences; see :meth:`encode_target`."""
         ids = _ids(self.source_tokenizer, texts)
         return encode_sentences(self.model, self.model.encode_source, ids, show_progress_bar=show_progress_bar)
 
     def encode_target(self, texts: str | Sequence[str], *, show_progress_bar: bool = False) -> NDArray[np.float32]:
-        """Computes the vectors of target sentences.
+        """Compute the vectors of target sentences.
 
         Returns:
             float32 (texts, dim) in the order of the texts; zero for a text without words.
@@ -73,7 +73,7 @@ class ParallelClassifier:
         return encode_sentences(self.model, self.model.encode_target, ids, show_progress_bar=show_progress_bar)
 
     def score(self, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Scores pairs of sentence vectors (pairs, dim), row by row.
+        """Score pairs of sentence vectors (pairs, dim), row by row.
 
         Returns:
             The logits, float32 (pairs,); their sigmoid is the probability that the sentences are parallel.
@@ -81,7 +81,7 @@ class ParallelClassifier:
         return score_pairs(self.model, source_vectors, target_vectors)
 
     def probabilities(self, sources: str | Sequence[str], targets: str | Sequence[str]) -> NDArray[np.float64]:
-        """Computes the probability of each pair of texts that they are parallel, float64 (pairs,)."""
+        """Compute the probability of each pair of texts that they are parallel, float64 (pairs,)."""
         logits = self.score(self.encode_source(sources), self.encode_target(targets))
         return np.asarray(expit(logits.astype(np.float64)))
 
@@ -98,7 +98,7 @@ def encode_sentences(
     *,
     show_progress_bar: bool = False,
 ) -> NDArray[np.float32]:
-    """Computes the vectors of tokenized sentences in batches of similar length."""
+    """Compute the vectors of tokenized sentences in batches of similar length."""
     vectors = np.zeros((len(ids.lengths), 2 * model.config.hidden_size), np.float32)
     with evaluation_mode(model):
         steps = embed_in_padded_batches(
@@ -112,7 +112,7 @@ def encode_sentences(
 def score_pairs(
     model: PreTrainedModel, source_vectors: NDArray[np.float32], target_vectors: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Scores pairs of sentence vectors, row by row, a block at a time: see :meth:`ParallelClassifier.score`."""
+    """Score pairs of sentence vectors, row by row, a block at a time: see :meth:`ParallelClassifier.score`."""
     import torch
 
     logits = np.empty(len(source_vectors), np.float32)

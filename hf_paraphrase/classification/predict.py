@@ -67,7 +67,7 @@ class PredictionSettings(DeviceSettings):
 
 @recipe(PredictionSettings)
 def predict(settings: PredictionSettings) -> dict[str, Any]:
-    """Applies a model of `train-supervised` to a split of a data folder, and compares where there are right answers.
+    """Apply a model of `train-supervised` to a split of a data folder, and compare where there are right answers.
 
     Returns:
         The number of `rows`, their `split`, and in `scores` how good the predictions are; None without right answers.
@@ -102,7 +102,7 @@ def predict(settings: PredictionSettings) -> dict[str, Any]:
 
 
 def _write_file(path: Path, table: pa.Table) -> None:
-    """Writes a table as CSV, lists as JSON, or as JSON lines."""
+    """Write a table as CSV, lists as JSON, or as JSON lines."""
     if path.suffix == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
         atomic_write_text(path, lines)
@@ -117,7 +117,7 @@ def _write_file(path: Path, table: pa.Table) -> None:
 
 
 def _as_trained(settings: PredictionSettings, columns: list[str]) -> tuple[str | None, str | None, str | None]:
-    """Returns the columns of texts and targets and the separator; the training has the defaults."""
+    """Return the columns of texts and targets and the separator; the training has the defaults."""
     record = read_provenance(settings.model) if Path(settings.model).is_dir() else {}
     trained: Mapping[str, Any] = record.get("settings", {})
     text, target, separator = settings.text_column, settings.target_column, settings.label_separator
@@ -200,7 +200,7 @@ def _predict(settings: PredictionSettings) -> tuple[pa.Table, dict[str, Any] | N
 
 
 def _compared_rows(texts: LabelledTexts, classes: list[str] | None) -> np.ndarray:
-    """Returns which rows have a right answer that the model can give (rows,), and logs how many have not."""
+    """Return which rows have a right answer that the model can give (rows,), and log how many have not."""
     if not texts.targets:
         return np.zeros(len(texts), bool)
     labels = [

@@ -36,18 +36,18 @@ class ReferenceExamples(Examples):
         return 2 * len(self.train)
 
     def begin_epoch(self, seed: int, epoch: int, model: PreTrainedModel) -> None:
-        """Chooses the translations of an epoch; before the first one the model is untrained, so they are drawn."""
+        """Choose the translations of an epoch; before the first one the model is untrained, so they are drawn."""
         self.chosen = self.train.choose([seed, epoch], model if self.hardest and epoch else None)
 
     def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:
-        """Makes a batch of references, label 1, and translations, label 0."""
+        """Make a batch of references, label 1, and translations, label 0."""
         indices = np.array([index for _, index in items], np.int64)
         size = len(self.train)
         rows = np.where(indices < size, indices, self.chosen[indices % size])
         return self.train.inputs.batch(rows, model.config.pad_token_id or 0)
 
     def dev_scores(self, model: PreTrainedModel, seed: int) -> tuple[dict[str, float], str]:
-        """Computes the accuracy on the dev part."""
+        """Compute the accuracy on the dev part."""
         scores = self.dev.test(model, seed)
         return scores, f"dev accuracy {scores['accuracy']:.2f}"
 
@@ -66,7 +66,7 @@ class ReferenceLists:
 
     @classmethod
     def encode(cls, references: Sequence[Reference], tokenizer: PreTrainedTokenizerFast) -> ReferenceLists:
-        """Tokenizes references and translations."""
+        """Tokenize references and translations."""
         texts = [reference.text for reference in references]
         texts += [text for reference in references for text in reference.translations]
         sizes = [len(reference.translations) for reference in references]
@@ -77,7 +77,7 @@ class ReferenceLists:
         return len(self.lists) - 1
 
     def choose(self, seed: Sequence[int], model: PreTrainedModel | None = None) -> NDArray[np.int64]:
-        """Chooses one translation of each reference as the example of the label `translation` (references,).
+        """Choose one translation of each reference as the example of the label `translation` (references,).
 
         Without a model it is drawn from the list. A model chooses the first of the translations with the highest
         probability of being a reference (Wieting et al. 2017, section 5.6.1).
@@ -91,7 +91,7 @@ class ReferenceLists:
         return self.lists[0] + best[self.lists[:-1] - self.lists[0]]
 
     def test(self, model: PreTrainedModel, seed: int) -> dict[str, float]:
-        """Classifies every reference and one drawn translation of each (Wieting et al. 2017, table 8).
+        """Classify every reference and one drawn translation of each (Wieting et al. 2017, table 8).
 
         Returns:
             The accuracy in per cent: `accuracy` on both together, on `references` and on `translations`; and the
@@ -100,7 +100,7 @@ class ReferenceLists:
         return self.accuracy(model, self.choose([seed, _DEV_DRAW]))
 
     def accuracy(self, model: PreTrainedModel, chosen: NDArray[np.int64]) -> dict[str, float]:
-        """Classifies every reference and its chosen translation; see :meth:`test`."""
+        """Classify every reference and its chosen translation; see :meth:`test`."""
         rows = np.concatenate([np.arange(len(self)), chosen])
         human = reference_probabilities(model, ClassifierInputs(self.inputs.first.take(rows))) > 0.5
         references, translations = human[: len(self)], ~human[len(self) :]

@@ -41,7 +41,7 @@ class Reference:
 def draw_references(
     folder: str | os.PathLike[str], sizes: Sequence[int], *, seed: int = 0
 ) -> dict[str, list[Reference]]:
-    """Draws references with their translations at random and cuts them into the :data:`PARTS`.
+    """Draw references with their translations at random and cut them into the :data:`PARTS`.
 
     Rows with the same text in `sentence1` (but for case and punctuation) are one reference, so that no text is in two
     parts. A translation that equals its reference but for case and spacing is left out: it would be an example of
@@ -84,7 +84,7 @@ def draw_references(
 
 
 def _collect(pairs: DataFolder, numbers: NDArray[np.uint64], drawn: NDArray[np.uint64]) -> list[Reference]:
-    """Reads the rows of the drawn references, by the fingerprint of each row's reference."""
+    """Read the rows of the drawn references, by the fingerprint of each row's reference."""
     references = {number: Reference() for number in drawn.tolist()}
     seen: dict[int, set[str]] = {number: {""} for number in references}
     chosen = np.isin(numbers, drawn)
@@ -104,7 +104,7 @@ def _plain(text: str) -> str:
 
 
 def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
-    """Computes a number for each text (texts,), equal for texts with the same words; a missing one counts as empty."""
+    """Compute a number for each text (texts,), equal for texts with the same words; a missing one counts as empty."""
     given = [text or "" for text in texts]
     normal = normalize_words_all(pa.array(given, pa.string()), split_unspaced=False).to_pylist()
     # A text without any word, such as a row of dots, is compared as it is.
@@ -115,13 +115,13 @@ def text_fingerprints(texts: Sequence[str | None]) -> NDArray[np.uint64]:
 
 
 def write_seen(folder: str | os.PathLike[str], parts: Mapping[str, Sequence[str]]) -> None:
-    """Writes the list of seen references, given by part: for each the part and the fingerprint."""
+    """Write the list of seen references, given by part: for each the part and the fingerprint."""
     lines = [f"{part}\t{number:016x}\n" for part, texts in parts.items() for number in text_fingerprints(texts)]
     (Path(folder) / FILE_NAME).write_text(_HEADER + "".join(lines), encoding="utf-8", newline="\n")
 
 
 def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
-    """Reads the fingerprints of all references that a classifier has seen, ascending, each once."""
+    """Read the fingerprints of all references that a classifier has seen, ascending, each once."""
     path = Path(folder) / FILE_NAME
     try:
         lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")[1:]
@@ -136,5 +136,5 @@ def read_seen(folder: str | os.PathLike[str]) -> NDArray[np.uint64]:
 
 
 def is_seen(texts: Sequence[str | None], seen: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Returns which texts are among those seen (texts,)."""
+    """Return which texts are among those seen (texts,)."""
     return are_among(text_fingerprints(texts), seen)

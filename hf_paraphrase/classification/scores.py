@@ -28,7 +28,7 @@ _HEADERS = {
 
 
 def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], num_classes: int) -> Scores:
-    """Compares predicted with right class numbers (rows,): accuracy and F1 in per cent.
+    """Compare predicted with right class numbers (rows,): accuracy and F1 in per cent.
 
     `baseline` is the accuracy of the most frequent class, `macro_f1` the mean over the classes that are predicted or
     right somewhere.
@@ -45,7 +45,7 @@ def class_scores(predicted: NDArray[np.int64], right: NDArray[np.int64], num_cla
 
 
 def label_scores(predicted: NDArray[np.bool_], right: NDArray[np.bool_], labels: Sequence[str]) -> Scores:
-    """Compares predicted with right labels (rows, labels): F1 × 100.
+    """Compare predicted with right labels (rows, labels): F1 × 100.
 
     `micro_f1` counts all labels together, `macro_f1` is the mean over the labels that are predicted or right
     somewhere, and `f1` has the value of each; `baseline` is the micro F1 of the most frequent label.
@@ -63,7 +63,7 @@ def label_scores(predicted: NDArray[np.bool_], right: NDArray[np.bool_], labels:
 
 
 def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) -> Scores:
-    """Compares predicted with right scores (rows,).
+    """Compare predicted with right scores (rows,).
 
     Correlations × 100, which are 0 where one side is constant; the mean squared error, and as `baseline` the error of
     the mean score.
@@ -79,7 +79,7 @@ def graded_scores(predicted: NDArray[np.float64], right: NDArray[np.float64]) ->
 
 
 def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: str = "") -> list[Measurement]:
-    """Describes scores as measurements for the head of a model card."""
+    """Describe scores as measurements for the head of a model card."""
     names = {
         "accuracy": ("accuracy", f"accuracy (%{note})"),
         "micro_f1": ("f1", f"micro F1 × 100{note}"),
@@ -105,7 +105,7 @@ def score_measurements(scores: Mapping[str, Any], data: str, split: str, note: s
 
 
 def score_table(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Formats the scores of some parts as a Markdown table."""
+    """Format the scores of some parts as a Markdown table."""
     headers = next(_HEADERS[name] for name in CRITERIA if name in next(iter(parts.values())))
     errors = {"mse", "baseline"} if "mse" in headers else set()
     rows = []

@@ -90,7 +90,7 @@ class SupervisedSettings(TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if self.label_separator is not None and self.task != "classification":
             raise UsageError("--label-separator is for --task classification", remedy="leave it out")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @recipe(SupervisedSettings)
 def train_supervised(settings: SupervisedSettings) -> SentenceClassifierModel:
-    """Trains a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.).
+    """Train a head on an encoder, and the encoder with it, on classes or scores (Gimpel et al.).
 
     Returns:
         The classifier or scorer, with its tokenizer.
@@ -136,7 +136,7 @@ def _note(data: SupervisedData, part: str) -> str:
 
 
 def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Any]:
-    """Makes the classifier with the encoder's parameters, or random ones."""
+    """Make the classifier with the encoder's parameters, or random ones."""
     from transformers import set_seed
 
     from ..encoders.backends.pooled_transformer import network_for_a_head
@@ -173,7 +173,7 @@ def _model(settings: SupervisedSettings, data: SupervisedData) -> tuple[PreTrain
 def _fill_vectors(
     settings: SupervisedSettings, encoder: Any, tokenizer: PreTrainedTokenizerBase, train: LabelledTexts
 ) -> Any:
-    """Writes initial vectors into an encoder with random ones; returns how many of the words have one."""
+    """Write initial vectors into an encoder with random ones; return how many of the words have one."""
     import torch
 
     from ..encoders.initial_vectors import read_initial_vectors

@@ -65,7 +65,7 @@ class ReferenceClassifierSettings(TrainingRunSettings):
 
 @recipe(ReferenceClassifierSettings)
 def train_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
-    """Trains a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
+    """Train a classifier that distinguishes references from translations (Wieting et al. 2017, section 5.6.1)."""
     inputs = [path for path in (settings.pairs, settings.initial_vectors) if path is not None]
     with TrainingRun(settings, command="train-classifier", inputs=inputs) as run:
         if not run.is_finished:
@@ -77,7 +77,7 @@ def train_classifier(settings: ReferenceClassifierSettings) -> ReferenceScorer:
 
 
 def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> None:
-    """Trains the classifier, and writes it in the process that writes."""
+    """Train the classifier, and write it in the process that writes."""
     sizes = (settings.train_size, settings.dev_size, settings.test_size)
     parts = draw_references(settings.pairs, sizes, seed=settings.seed)
     tokenizer, model = _model(settings, parts["train"])
@@ -142,7 +142,7 @@ def _train(settings: ReferenceClassifierSettings, run: TrainingRun) -> None:
 def _model(
     settings: ReferenceClassifierSettings, train: Sequence[Reference]
 ) -> tuple[PreTrainedTokenizerFast, PreTrainedModel]:
-    """Builds the tokenizer over the words of the training part, and the classifier with its initial vectors."""
+    """Build the tokenizer over the words of the training part, and the classifier with its initial vectors."""
     import numpy as np
     import torch
     from transformers import set_seed

@@ -37,14 +37,14 @@ class Examples:
         raise NotImplementedError
 
     def begin_epoch(self, seed: int, epoch: int, model: PreTrainedModel) -> None:
-        """Makes the random draws of an epoch, counted from 0."""
+        """Make the random draws of an epoch, counted from 0."""
 
     def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:
-        """Makes the batch of some (epoch, index) of examples, with the argument names of the model's `forward`."""
+        """Make the batch of some (epoch, index) of examples, with the argument names of the model's `forward`."""
         raise NotImplementedError
 
     def dev_scores(self, model: PreTrainedModel, seed: int) -> tuple[dict[str, float], str]:
-        """Scores a model on the dev part; returns the scores, and a line about them for the user."""
+        """Score a model on the dev part; return the scores, and a line about them for the user."""
         raise NotImplementedError
 
 
@@ -58,11 +58,11 @@ class LabelledExamples(Examples):
         return len(self.train)
 
     def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:
-        """Makes a batch of rows."""
+        """Make a batch of rows."""
         return self.train.batch(np.array([row for _, row in items], np.int64), model.config.pad_token_id or 0)
 
     def dev_scores(self, model: PreTrainedModel, seed: int) -> tuple[dict[str, float], str]:
-        """Scores the dev part."""
+        """Score the dev part."""
         scores = measure_classifier(model, self.dev)
         name = next(name for name in CRITERIA if name in scores)
         scores.pop("f1", None)
@@ -83,7 +83,7 @@ class ClassifierTrainingArguments(EpochTrainingArguments):
 
 
 class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
-    """Trains a classifier, its encoder included, by the model's loss and penalties.
+    """Train a classifier, its encoder included, by the model's loss and penalties.
 
         0.5 λ_w ‖W − W₀‖² + 0.5 λ_c ‖θ_c − θ_c₀‖² + 0.5 · embedding_penalty · ‖W‖²
 
@@ -129,7 +129,7 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
         return model
 
     def begin_epoch(self, epoch: int) -> None:
-        """Sets the order and the draws of an epoch, counted from 0."""
+        """Set the order and the draws of an epoch, counted from 0."""
         super().begin_epoch(epoch)
         self.examples.begin_epoch(self.args.seed, epoch, self.unwrapped)
 
@@ -137,14 +137,14 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
         return self.examples.batch(items, self.unwrapped, self.args.seed)
 
     def _penalized(self) -> Iterator[tuple[str, float, Tensor]]:
-        """Yields name, weight and value of the encoder's parameters that have a gradient."""
+        """Yield name, weight and value of the encoder's parameters that have a gradient."""
         model = self.unwrapped
         for name, value in getattr(model, "encoder", model).named_parameters():
             if value.requires_grad:
                 yield name, self._weights["lambda_w" if name == self._word_vectors else "lambda_c"], value
 
     def penalty(self) -> Tensor | float:
-        """Computes the penalties for the current parameters."""
+        """Compute the penalties for the current parameters."""
         total: Tensor | float = 0.0
         for name, weight, value in self._penalized():
             if weight > 0:
@@ -154,7 +154,7 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
         return total
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Returns the loss of the objective with the penalties."""
+        """Return the loss of the objective with the penalties."""
         return super().loss_of(output, model, inputs) + self.penalty() + self._row_penalty(inputs)
 
     def _row_penalty(self, inputs: dict[str, Any]) -> Tensor | float:
@@ -167,14 +167,14 @@ class ClassifierTrainer(SparseGradientTrainer, EpochTrainer):
         return 0.5 * self.row_penalty * moved.square().sum()
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """Scores the dev part and reports it."""
+        """Score the dev part and report it."""
         scores, line = self.examples.dev_scores(self.unwrapped, self.args.seed)
         metrics = {f"eval_{name}": float(value) for name, value in scores.items()}
         return self.report_scores(metrics, f"epoch {self.state.epoch or 0:g}: {line}")
 
 
 def measure_classifier(model: PreTrainedModel, inputs: ClassifierInputs) -> Scores:
-    """Scores a model on rows whose targets are known."""
+    """Score a model on rows whose targets are known."""
     assert inputs.targets is not None
     logits = predict_logits(model, inputs)
     if model.config.objective == "classification":
@@ -185,7 +185,7 @@ def measure_classifier(model: PreTrainedModel, inputs: ClassifierInputs) -> Scor
 
 
 def fit_head(model: PreTrainedModel, inputs: ClassifierInputs) -> None:
-    """Fits the head of a sentence classifier to convergence by L-BFGS, with the encoder as it is.
+    """Fit the head of a sentence classifier to convergence by L-BFGS, with the encoder as it is.
 
     It minimizes the sum of the losses of all rows plus 0.5 c ‖W‖², W being the matrices of the head. For single
     sentences c is 1, so that the head for classes is the logistic regression of scikit-learn with its default C = 1.

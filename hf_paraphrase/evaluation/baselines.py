@@ -46,7 +46,7 @@ class Scorer:
 
 
 def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> csr_matrix:
-    """Counts the items of each bag: float64 (n, items); new items are added to the vocabulary."""
+    """Count the items of each bag: float64 (n, items); new items are added to the vocabulary."""
     from scipy.sparse import csr_matrix
 
     columns = [vocabulary.setdefault(word, len(vocabulary)) for bag in bags for word in bag]
@@ -57,24 +57,24 @@ def count_matrix(bags: Sequence[Sequence[str]], vocabulary: dict[str, int]) -> c
 
 
 def truncated_name(name: str, components: int) -> str:
-    """Names an encoder that is truncated to its first components."""
+    """Name an encoder that is truncated to its first components."""
     return f"{name}, {components} components"
 
 
 def character_trigrams(text: str) -> list[str]:
-    """Lists all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
+    """List all windows of three characters of ` token token … `: lower-cased tokens with single spaces round them."""
     padded = f" {' '.join(split_words(text))} "
     return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
 def english_trigram_frequencies() -> dict[str, float]:
-    """Returns the relative frequency of frequent trigrams of words in 2,000 sentences of the English Wikipedia."""
+    """Return the relative frequency of frequent trigrams of words in 2,000 sentences of the English Wikipedia."""
     entries = Path(__file__).with_name("english_trigrams.txt").read_text(encoding="ascii").split()
     return {entry[:3].replace("_", " "): int(entry[3:]) / 100_000 for entry in entries}
 
 
 def trigram_weights() -> dict[str, float]:
-    """Returns the weight of each trigram that is frequent in English; all others have the weight 1."""
+    """Return the weight of each trigram that is frequent in English; all others have the weight 1."""
     return {trigram: SMOOTHING / (SMOOTHING + p) for trigram, p in english_trigram_frequencies().items()}
 
 
@@ -84,7 +84,7 @@ def bag_cosines(
     items_of: Callable[[str], list[str]],
     weights: Callable[[], Mapping[str, float]] = dict,
 ) -> np.ndarray:
-    """Computes the cosine of the weighted counts of the two sentences' words or trigrams.
+    """Compute the cosine of the weighted counts of the two sentences' words or trigrams.
 
     Returns:
         Similarities (n,), float64, from 0 to 1; 0 where a sentence is empty.
@@ -109,7 +109,7 @@ def projected_counts(
     items_of: Callable[[str], list[str]],
     weights: Callable[[], Mapping[str, float]] = dict,
 ) -> np.ndarray:
-    """Computes the mean of the random vectors of a text's items, float32 (n, :data:`DIMENSION`); zeros without any."""
+    """Compute the mean of the random vectors of a text's items, float32 (n, :data:`DIMENSION`); zeros without any."""
     vocabulary: dict[str, int] = {}
     counts = count_matrix([items_of(text) for text in texts], vocabulary)
     known = weights()
@@ -135,7 +135,7 @@ UNTRAINED_BASELINES = {
 def scorers(
     folder: str, *, device: str, batch_size: int, sizes: Iterable[int] = (), name: str | None = None
 ) -> list[Scorer]:
-    """Opens an encoder of any library: the whole one, then its first components for each size."""
+    """Open an encoder of any library: the whole one, then its first components for each size."""
     from ..encoders.sentence_encoder import SentenceEncoder
 
     name = folder if name is None else name

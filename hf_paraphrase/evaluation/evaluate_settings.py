@@ -99,7 +99,7 @@ class EvaluateSettings(DeviceSettings):
     )
 
     def check(self) -> None:
-        """Refuses what cannot work before anything is read."""
+        """Refuse what cannot work before anything is read."""
         super().check()
         for folder in self.models_by_name().values() if self.update_card else ():
             if folder in BUILTIN_FOLDERS or folder in INPUT_COPIES:
@@ -110,7 +110,7 @@ class EvaluateSettings(DeviceSettings):
             raise UsageError("--data has the same file or folder twice", remedy="give each of them once")
 
     def by_suite(self) -> list[EvaluateSettings]:
-        """Divides the data by suite, and refuses settings that no suite of the data uses."""
+        """Divide the data by suite, and refuse settings that no suite of the data uses."""
         data: dict[str, list[str]] = {}
         for path in self.data:
             data.setdefault(self.suite or _recognised_suite(Path(path)), []).append(path)
@@ -127,7 +127,7 @@ class EvaluateSettings(DeviceSettings):
         ]
 
     def models_by_name(self) -> dict[str, str]:
-        """Returns the folders of the models by their names in the tables: of `NAME=FOLDER`, or the folder itself."""
+        """Return the folders of the models by their names in the tables: of `NAME=FOLDER`, or the folder itself."""
         named: dict[str, str] = {}
         for text in self.model:
             name, equals, folder = text.partition("=")
@@ -139,7 +139,7 @@ class EvaluateSettings(DeviceSettings):
 
 
 def _recognised_suite(path: Path) -> str:
-    """Returns the suite that what is in a file or folder is for."""
+    """Return the suite that what is in a file or folder is for."""
     if not path.exists():
         raise InputError("no such file or folder", path=path, remedy="check --data")
     for name in SUITES:

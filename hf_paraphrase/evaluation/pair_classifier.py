@@ -22,7 +22,7 @@ Sides = tuple[np.ndarray, np.ndarray]
 
 
 def predict_paraphrases(dev: Sides, labels: np.ndarray, test: Sides, *, seeds: Sequence[int]) -> np.ndarray:
-    """Trains a perceptron for each seed, which draws its own weights, held-out pairs and batches.
+    """Train a perceptron for each seed, which draws its own weights, held-out pairs and batches.
 
     Args:
         dev: The vectors (n, dim) of the first and second sentences of the development pairs.

@@ -78,7 +78,7 @@ class DetectionTask:
         return np.concatenate([test for _, test in self.folds])
 
     def facts(self) -> dict[str, Any]:
-        """Describes the task as plain values, with the accuracy of calling all pairs paraphrases."""
+        """Describe the task as plain values, with the accuracy of calling all pairs paraphrases."""
         labels, tested = self.pairs.labels, self.tested
         dev = np.unique(np.concatenate([dev for dev, _ in self.folds]))
         return {
@@ -95,7 +95,7 @@ class DetectionTask:
 
 
 def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "test") -> DetectionTask:
-    """Reads the development and test pairs of a file or a data folder.
+    """Read the development and test pairs of a file or a data folder.
 
     A pair of the test split that is also in the development split, whichever way round, is left out of the
     development pairs, so that results on the test split stay comparable. If both splits are the same, or there is only
@@ -131,7 +131,7 @@ def read_task(path: Path, *, dev_split: str = "validation", test_split: str = "t
 def evaluate_detection(
     scorer: Scorer, tasks: Sequence[DetectionTask], *, seeds: Sequence[int]
 ) -> list[dict[str, Any]]:
-    """Evaluates a scorer on every task; each distinct sentence of all tasks is encoded once.
+    """Evaluate a scorer on every task; each distinct sentence of all tasks is encoded once.
 
     Returns:
         For each task its :meth:`~DetectionTask.facts`; the accuracy of the `perceptron` on test for each seed, or None
@@ -156,7 +156,7 @@ def evaluate_detection(
 
 
 def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
-    """Lists the accuracy of the perceptron, if one was trained, and the measures of the cosine, in per cent."""
+    """List the accuracy of the perceptron, if one was trained, and the measures of the cosine, in per cent."""
     how = {
         "average_precision": "average precision × 100 of the cosine",
         "accuracy": "accuracy (%) of the cosine at the best threshold",
@@ -174,7 +174,7 @@ def detection_measurements(result: Mapping[str, Any]) -> list[Measurement]:
 
 
 def top_1(sentences1: Sequence[str], similarities: np.ndarray, labels: np.ndarray) -> float | None:
-    """Computes how often the most similar candidate of a sentence is a paraphrase of it.
+    """Compute how often the most similar candidate of a sentence is a paraphrase of it.
 
     The candidates of a sentence are the second sentences of the pairs in which it is the first. Among equally similar
     candidates the fraction of paraphrases counts.
@@ -210,7 +210,7 @@ def _folds(pairs: LabelledSet, folder: Path) -> tuple[tuple[np.ndarray, np.ndarr
 def _perceptrons(
     task: DetectionTask, first: np.ndarray, second: np.ndarray, seeds: Sequence[int], bar: Any
 ) -> dict[str, Any]:
-    """Computes the accuracy on the test pairs of all folds for each seed."""
+    """Compute the accuracy on the test pairs of all folds for each seed."""
     from .pair_classifier import predict_paraphrases
 
     right = np.zeros(len(seeds))
@@ -251,7 +251,7 @@ def _cosine_measures(task: DetectionTask, similarities: np.ndarray) -> dict[str,
 
 
 def format_detection(scores: Sequence[Scores]) -> str:
-    """Formats two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine."""
+    """Format two tables: the data, with the accuracies of the perceptron if one was trained, and the cosine."""
     names = short_names([item.name for item in scores])
     results = list(zip(*(item.record["tasks"] for item in scores), strict=True))
     seeds = len((results[0][0]["perceptron"] or {"accuracies": ()})["accuracies"])

@@ -45,7 +45,7 @@ class RetrievalSet:
 
 
 def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
-    """Reads a folder in BEIR's layout, with the relevance judgements of a split."""
+    """Read a folder in BEIR's layout, with the relevance judgements of a split."""
     paths = folder / "corpus.jsonl", folder / "queries.jsonl", folder / "qrels" / f"{split}.tsv"
     for path in paths:
         if not path.is_file():
@@ -66,7 +66,7 @@ def read_retrieval_set(folder: Path, split: str = "test") -> RetrievalSet:
 
 
 def _read_texts(path: Path) -> dict[str, str]:
-    """Reads the texts of a file of BEIR by their ids; a null title or text is empty."""
+    """Read the texts of a file of BEIR by their ids; a null title or text is empty."""
     texts = {}
     for line, row in json_objects(path, StrictLines()):
         parts = [row.get("title") or "", row.get("text") or ""]
@@ -90,7 +90,7 @@ def _judgements(path: Path) -> Iterator[tuple[int, str, str, int]]:
 
 
 def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> tuple[float, float, float]:
-    """Computes nDCG@10, recall@100 and average precision of one query, from 0 to 1, as trec_eval defines them.
+    """Compute nDCG@10, recall@100 and average precision of one query, from 0 to 1, as trec_eval defines them.
 
     `ranked` are ids of documents, the best first, and `relevance` has the judged ones, at least one above 0.
     """
@@ -105,7 +105,7 @@ def retrieval_measures(ranked: Sequence[str], relevance: Mapping[str, int]) -> t
 
 
 def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
-    """Ranks the documents for each query by the cosine of the vectors; each distinct text is encoded once.
+    """Rank the documents for each query by the cosine of the vectors; each distinct text is encoded once.
 
     A zero vector, of a text without known words, ranks nothing and is not ranked. Relevant documents come last among
     documents of the same cosine, so that ties never count as hits.
@@ -126,7 +126,7 @@ def rank_by_vectors(scorer: Scorer, data: RetrievalSet) -> list[list[str]]:
 
 
 def rank_by_bm25(data: RetrievalSet) -> list[list[str]]:
-    """Ranks the documents for each query by their words."""
+    """Rank the documents for each query by their words."""
     names, words = list(data.documents), Bm25(list(data.documents.values()))
     ranked = {query: words.best(text, DEPTH + 1) for query, text in data.queries.items()}
     return [_without(query, [names[row] for row in rows]) for query, rows in ranked.items()]

@@ -37,7 +37,7 @@ class Evaluation:
     record: dict[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
-        """Returns the tables."""
+        """Return the tables."""
         return self.text
 
     _repr_markdown_ = __str__
@@ -45,7 +45,7 @@ class Evaluation:
 
 @recipe(EvaluateSettings)
 def evaluate(settings: EvaluateSettings) -> Evaluation:
-    """Measures sentence encoders and baselines on data of one or several suites.
+    """Measure sentence encoders and baselines on data of one or several suites.
 
     Models may be :class:`~..encoders.sentence_encoder.SentenceEncoder` or SentenceTransformer objects, and data a
     `Dataset` or `DatasetDict`.
@@ -100,7 +100,7 @@ def evaluate(settings: EvaluateSettings) -> Evaluation:
 
 
 def _scorers(settings: EvaluateSettings, folders: Mapping[str, str]) -> Iterator[Scorer]:
-    """Yields the baselines and the scorers of each model; a single model is in memory."""
+    """Yield the baselines and the scorers of each model; a single model is in memory."""
     yield from (UNTRAINED_BASELINES[name] for name in dict.fromkeys(settings.baseline))
     for name, folder in folders.items():
         options: dict[str, Any] = {"device": settings.device, "batch_size": settings.batch_size}
@@ -111,7 +111,7 @@ def _update_cards(
     settings: EvaluateSettings,
     measured: Sequence[tuple[EvaluateSettings, Benchmark, Mapping[str, Any], Sequence[Scores]]],
 ) -> None:
-    """Puts the tables of each model and the baselines into its card; a suite has one section."""
+    """Put the tables of each model and the baselines into its card; a suite has one section."""
     tables: dict[tuple[str, str], str] = {}
     folders = settings.models_by_name()
     for part, benchmark, record, scores in measured:

@@ -47,7 +47,7 @@ DEV_MEAN = "STS16 mean"
 
 
 def sets_of_year(year: str, *, smt: bool) -> tuple[str, ...]:
-    """Lists the keys of a year's sets; without `smt` 2013 lacks SMT, as in SentEval and its successors."""
+    """List the keys of a year's sets; without `smt` 2013 lacks SMT, as in SentEval and its successors."""
     return tuple(f"{year} {name}" for name in STS_TASKS[year] if smt or (year, name) != ("STS13", "SMT"))
 
 
@@ -76,7 +76,7 @@ Correlations = Sequence[tuple[ScoredSet, Mapping[str, Any]]]
 
 
 def pooled(sets: Correlations) -> tuple[float, float, str]:
-    """Correlates the pairs of all sets in one list; returns Pearson × 100, Spearman × 100 and a note."""
+    """Correlate the pairs of all sets in one list; return Pearson × 100, Spearman × 100 and a note."""
     return correlations(
         np.concatenate([scored.similarities for scored, _ in sets]),
         np.concatenate([scored.graded.scores for scored, _ in sets]),
@@ -84,7 +84,7 @@ def pooled(sets: Correlations) -> tuple[float, float, str]:
 
 
 def mean_over_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float, float, str]:
-    """Averages the correlations of the sets, perhaps each weighted by its number of pairs."""
+    """Average the correlations of the sets, perhaps each weighted by its number of pairs."""
     values = [(result["pearson"], result["spearman"]) for _, result in sets]
     weights = [len(scored) if weighted else 1 for scored, _ in sets]
     pearson, spearman = np.average(values, axis=0, weights=weights)
@@ -93,7 +93,7 @@ def mean_over_sets(sets: Correlations, *, weighted: bool = False) -> tuple[float
 
 
 def mean_over_tasks(sets: Correlations) -> tuple[float, float, str]:
-    """Averages the correlations of the tasks; the sets of a family are one list of pairs."""
+    """Average the correlations of the tasks; the sets of a family are one list of pairs."""
     families = dict.fromkeys(scored.graded.family for scored, _ in sets)
     tasks = [pooled([item for item in sets if item[0].graded.family == family]) for family in families]
     pearson, spearman = np.mean([task[:2] for task in tasks], axis=0).tolist()
@@ -136,12 +136,12 @@ LINES = (
 
 
 def evaluate_sts(encode: Encode, sets: Sequence[GradedSet]) -> dict[str, Any]:
-    """Correlates the cosines of an encoder with the human scores of each set; see :func:`evaluate_scored`."""
+    """Correlate the cosines of an encoder with the human scores of each set; see :func:`evaluate_scored`."""
     return evaluate_scored(score_with_encoder(encode, sets))
 
 
 def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) -> dict[str, Any]:
-    """Applies the protocol of the papers, and others by their names, to pairs whose similarities are known already.
+    """Apply the protocol of the papers, and others by their names, to pairs whose similarities are known already.
 
     Returns:
         `sets`, a result a set with Pearson's r and Spearman's rho × 100; `means` by the names of :data:`MEAN_GROUPS`;
@@ -170,7 +170,7 @@ def evaluate_scored(scored: Sequence[ScoredSet], protocols: Iterable[str] = ()) 
 
 
 def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) -> dict[str, Any]:
-    """Builds a row; only a complete one is comparable with published figures, and the label of another says so."""
+    """Build a row; only a complete one is comparable with published figures, and the label of another says so."""
     present = [key for key in line.sets if key in sets]
     own = [sets[key] for key in present]
     pearson, spearman, note = line.values(own) if own else (None, None, "")
@@ -188,7 +188,7 @@ def _row(line: Line, sets: Mapping[str, tuple[ScoredSet, Mapping[str, Any]]]) ->
 
 
 def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
-    """Lists the correlations of every set and of the means over whole groups, for the head of a card.
+    """List the correlations of every set and of the means over whole groups, for the head of a card.
 
     A mean over some of the sets would be compared with means over all of them; the text of a card has it.
     """
@@ -210,7 +210,7 @@ def sts_measurements(result: Mapping[str, Any]) -> list[Measurement]:
 
 
 def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), notes: Sequence[str] = ()) -> str:
-    """Formats the sets, if `paper` is asked for, and the lines of protocols as one table, and notes below it.
+    """Format the sets, if `paper` is asked for, and the lines of protocols as one table, and notes below it.
 
     Lines of the same sets with the same figures are one row.
     """
@@ -257,7 +257,7 @@ def format_sts(scores: Sequence[Scores], protocols: Sequence[str] = (PAPER,), no
 
 
 def _lines(records: Sequence[Mapping[str, Any]], protocols: Sequence[str]) -> Iterator[tuple[str, list[Row]]]:
-    """Yields the lines of the table: the protocol, and the row of each scorer."""
+    """Yield the lines of the table: the protocol, and the row of each scorer."""
     for results in zip(*(record["sets"] for record in records), strict=True) if PAPER in protocols else ():
         key = f"{results[0]['family']} {results[0]['name']}"
         as_row = {"name": key, "label": key, "sets": [key], "missing": [], "complete": True}

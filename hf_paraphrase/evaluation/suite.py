@@ -46,7 +46,7 @@ class Scores:
 
 
 def side_by_side(header: Sequence[str], rows: Sequence[Row], names: Sequence[str], measures: str = "") -> str:
-    """Formats a Markdown table with columns for each scorer.
+    """Format a Markdown table with columns for each scorer.
 
     Each row has the cells of the `header`, and the values of all scorers in turn. `measures` are what the columns of
     each scorer are called, separated by commas; a single one has no name.
@@ -57,7 +57,7 @@ def side_by_side(header: Sequence[str], rows: Sequence[Row], names: Sequence[str
 
 
 def format_measurements(scores: Sequence[Scores]) -> str:
-    """Formats the measurements of several scorers as a Markdown table, one line a measurement."""
+    """Format the measurements of several scorers as a Markdown table, one line a measurement."""
     rows = []
     for place, item in enumerate(scores[0].measurements):
         data = " ".join(part for part in (item.dataset, item.config, item.split) if part)
@@ -89,7 +89,7 @@ class Benchmark:
     trained: str = NOTHING_TRAINED
 
     def record(self, settings: EvaluateSettings) -> dict[str, Any]:
-        """Builds the record of data and settings for the results file and the provenance of a model."""
+        """Build the record of data and settings for the results file and the provenance of a model."""
         given = settings.record()
         if len(settings.data) == 1:
             given["data"] = given["data"][0]
@@ -124,12 +124,12 @@ class Suite:
     heading: str = "Evaluation"
 
     def __repr__(self) -> str:
-        """Names it by its function, so that a file that is imported again registers the same suite."""
+        """Name it by its function, so that a file that is imported again registers the same suite."""
         return f"Suite({self.read.__module__}.{self.read.__qualname__})"
 
 
 def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
-    """Returns the files and folders of data by names that are as long as it takes to distinguish them."""
+    """Return the files and folders of data by names that are as long as it takes to distinguish them."""
     paths = [Path(path) for path in settings.data]
     resolved = [path.resolve() for path in paths]
     whole = [str(path if path.is_dir() else path.with_name(path.name.partition(".")[0])) for path in resolved]
@@ -137,5 +137,5 @@ def named_folders(settings: EvaluateSettings) -> dict[str, Path]:
 
 
 def has_columns(*wanted: str, without: str = "") -> Callable[[Path], bool]:
-    """Makes a recogniser of files and data folders by the names of their columns."""
+    """Make a recogniser of files and data folders by the names of their columns."""
     return lambda path: {*wanted} <= (present := columns_of(path)) and without not in present

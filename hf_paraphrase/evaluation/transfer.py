@@ -43,7 +43,7 @@ PENALTIES = (1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def predict_classes(features: np.ndarray, labels: np.ndarray, test: np.ndarray | None, folds: int) -> np.ndarray:
-    """Predicts the classes of a test part (m, dim); without one, of the examples themselves by nested folds.
+    """Predict the classes of a test part (m, dim); without one, of the examples themselves by nested folds.
 
     A logistic regression minimises penalty / 2 · ‖w‖² + mean loss, with the penalty that is best over folds.
     """
@@ -70,7 +70,7 @@ def predict_classes(features: np.ndarray, labels: np.ndarray, test: np.ndarray |
 
 
 def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: bool = False) -> list[dict[str, Any]]:
-    """Evaluates an encoder on tasks that are read already; each distinct sentence is encoded once.
+    """Evaluate an encoder on tasks that are read already; each distinct sentence is encoded once.
 
     Returns:
         For each task its name; `tested_on`, e.g. `10 folds` or `test`; the numbers of examples to `train` and `test`
@@ -105,7 +105,7 @@ def evaluate_tasks(encode: Encode, tasks: Tasks, *, folds: int = FOLDS, macro: b
 
 
 def format_transfer(scores: Sequence[Scores], notes: Sequence[str] = ()) -> str:
-    """Formats the measures of all tasks as a Markdown table, and notes below it."""
+    """Format the measures of all tasks as a Markdown table, and notes below it."""
     rows = []
     for place, task in enumerate(scores[0].record["tasks"]):
         for name in task["metrics"]:
@@ -169,14 +169,14 @@ def _read_senteval(settings: EvaluateSettings) -> Benchmark:
 def read_labelled_texts(
     path: Path, part: str = "train", text_column: str = "text", label_column: str = "label"
 ) -> tuple[list[str], list[str]]:
-    """Reads the columns of texts and classes of a file, or of a part of a data folder; a null text is empty."""
+    """Read the columns of texts and classes of a file, or of a part of a data folder; a null text is empty."""
     label = Field(label_column, pattern="(?s).+", example="a class")
     _, table = read_columns(path, part, [Field(text_column, may_be_null=True), label])
     return [text or "" for text in table[text_column].to_pylist()], list(map(str, table[label_column].to_pylist()))
 
 
 def _parts_of(source: Path) -> dict[str, Path]:
-    """Finds the train part of data and, where there is one, the test part: a file, files in a folder, or splits."""
+    """Find the train part of data and, where there is one, the test part: a file, files in a folder, or splits."""
     if source.is_file():
         return {"train": source}
     parts = {part: path for part in ("train", "test") for path in sorted(source.glob(f"{part}.*"))[:1]}

@@ -54,7 +54,7 @@ class Examples:
     gold: np.ndarray = field(repr=False)
 
     def features(self, vectors: Callable[[Sequence[str]], np.ndarray]) -> np.ndarray:
-        """Computes the vector of each sentence (n, dim); of pairs |u − v| and u ∗ v side by side (n, 2·dim)."""
+        """Compute the vector of each sentence (n, dim); of pairs |u − v| and u ∗ v side by side (n, 2·dim)."""
         if len(self.sides) == 1:
             return vectors(self.sides[0])
         first, second = (vectors(side) for side in self.sides)
@@ -62,12 +62,12 @@ class Examples:
 
 
 def has_transfer_tasks(path: Path) -> bool:
-    """Returns whether there is a file of a task below a folder."""
+    """Return whether there is a file of a task below a folder."""
     return path.is_dir() and any(_parts_below(path).values())
 
 
 def _parts_below(folder: Path) -> dict[Any, Sequence[Part]]:
-    """Finds the parts that each source has below a folder."""
+    """Find the parts that each source has below a folder."""
     found: dict[Any, Sequence[Part]] = {task.source: () for task in TASKS.values()}
     for source in found:
         with suppress(NothingThereError):
@@ -78,7 +78,7 @@ def _parts_below(folder: Path) -> dict[Any, Sequence[Part]]:
 def find_transfer_tasks(
     folder: Path, names: Iterable[str]
 ) -> tuple[dict[str, dict[str, Examples]], list[str], list[Path]]:
-    """Reads tasks from their raw files below a folder.
+    """Read tasks from their raw files below a folder.
 
     Returns:
         The parts of each complete task in the order of :data:`TASKS`, the names of incomplete tasks, and the files

@@ -19,14 +19,14 @@ METRICS = ("sts_correlation", "paraphrase_detection")
 
 
 def metric_path(name: str) -> Path:
-    """Returns the folder of a metric, one of :data:`METRICS`."""
+    """Return the folder of a metric, one of :data:`METRICS`."""
     if name not in METRICS:
         raise UsageError(f"no metric is called `{name}`", remedy=choice_of(name, METRICS))
     return Path(__file__).parent / name
 
 
 def load_metric(name: str, **options: Any) -> evaluate.Metric:
-    """Opens a metric, one of :data:`METRICS`, with `evaluate.load`, which takes the options."""
+    """Open a metric, one of :data:`METRICS`, with `evaluate.load`, which takes the options."""
     path = metric_path(name)
     # It takes seconds to import, and imports torch.
     import evaluate

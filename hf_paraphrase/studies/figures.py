@@ -15,13 +15,13 @@ _DOTS_PER_INCH = 130
 
 
 def check_plots() -> None:
-    """Checks that figures can be made."""
+    """Check that figures can be made."""
     if find_spec("matplotlib") is None:
         raise UsageError("the plots need matplotlib", remedy="pip install 'hf-paraphrase[plots]'")
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Any, Any]:
-    """Makes a figure of a size in inches with a grid of axes (rows, columns)."""
+    """Make a figure of a size in inches with a grid of axes (rows, columns)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -34,7 +34,7 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1, **o
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Writes a figure as PNG; equal figures give equal bytes."""
+    """Write a figure as PNG; equal figures give equal bytes."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Software": None})
@@ -43,7 +43,7 @@ def save_figure(figure: Any, path: Path) -> None:
 
 
 def save_plot(figure: Any, path: Path) -> None:
-    """Writes a figure as PNG and as SVG; equal figures give equal bytes."""
+    """Write a figure as PNG and as SVG; equal figures give equal bytes."""
     import matplotlib
 
     # Without a salt the names of shapes in the SVG file are drawn at random.
@@ -57,7 +57,7 @@ def save_plot(figure: Any, path: Path) -> None:
 
 
 def plot_label(text: str, longest: int = 60) -> str:
-    """Makes a text fit for a plot: on one line, cut where it is too long, and not taken for a formula."""
+    """Make a text fit for a plot: on one line, cut where it is too long, and not taken for a formula."""
     plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     if len(plain) > longest:
         plain = plain[: longest - 1].rstrip() + "…"

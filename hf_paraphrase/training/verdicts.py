@@ -39,7 +39,7 @@ class Interval:
 
     @classmethod
     def of(cls, value: float, replicates: NDArray[np.float64]) -> Interval:
-        """Makes the interval of a number from the central 95 % of its values in bootstrap replicates (replicates,)."""
+        """Make the interval of a number from the central 95 % of its values in bootstrap replicates (replicates,)."""
         low, high = np.percentile(replicates, [2.5, 97.5])
         return cls(float(value), float(low), float(high))
 
@@ -55,11 +55,11 @@ class Interval:
         return "holds" if above == (claim == "above") else "fails"
 
     def record(self) -> dict[str, float | None]:
-        """Returns the number and its ends for JSON, None for an end that nothing bounds."""
+        """Return the number and its ends for JSON, None for an end that nothing bounds."""
         return {name: value if math.isfinite(value) else None for name, value in vars(self).items()}
 
     def text(self, digits: int = 1, scale: float = 1.0) -> str:
-        """Writes the number, times `scale`, with its sign and its interval; alone where nothing bounds it.
+        """Write the number, times `scale`, with its sign and its interval; alone where nothing bounds it.
 
         There are up to two more digits where an end would round to 0, so that it is seen on which side of it 0 is.
         """
@@ -78,7 +78,7 @@ def bootstrap_means(
     replicates: int = 1000,
     seed: int = 0,
 ) -> NDArray[np.float64]:
-    """Computes the mean Pearson correlation over sets of several systems on resampled sentence pairs.
+    """Compute the mean Pearson correlation over sets of several systems on resampled sentence pairs.
 
     Of each set there are similarities (systems, pairs) and human scores (pairs,). In every replicate the same pairs
     are drawn for all systems, so that differences are paired (Efron and Tibshirani 1993, chapter 13). A correlation
@@ -128,7 +128,7 @@ class Difference:
         return min((degrees + 1 for _, degrees in self.seed_parts), default=0)
 
     def interval(self, comparisons: int = 1) -> Interval:
-        """Computes the interval that is of 95 % for all of some comparisons together (Bonferroni).
+        """Compute the interval that is of 95 % for all of some comparisons together (Bonferroni).
 
         Without :data:`FEWEST_SEEDS` seeds on either side it has no bounds. A difference of which no seed is a part
         has an interval over test pairs alone.
@@ -153,7 +153,7 @@ def difference(
     paired: bool = False,
     pairs: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Difference:
-    """Compares two systems by their scores.
+    """Compare two systems by their scores.
 
     Args:
         first: The score of the first system with each seed; or the one score of a system that no seed makes, such as
@@ -187,7 +187,7 @@ def difference(
 
 
 def _over_seeds(values: NDArray[np.float64], replicates: NDArray[np.float64] | None) -> float:
-    """Computes the variance of a mean over seeds: that of n − 1 of n seeds drawn with replacement, over replicates."""
+    """Compute the variance of a mean over seeds: that of n − 1 of n seeds drawn with replacement, over replicates."""
     if len(values) < 2:
         return 0.0
     if replicates is None:
@@ -196,7 +196,7 @@ def _over_seeds(values: NDArray[np.float64], replicates: NDArray[np.float64] | N
 
 
 def mean_difference(differences: Sequence[Difference]) -> Difference:
-    """Computes the mean of differences on the same draws of test pairs, whose seeds are independent."""
+    """Compute the mean of differences on the same draws of test pairs, whose seeds are independent."""
     if not differences:
         raise ValueError("there are no differences")
     count = len(differences)
@@ -207,7 +207,7 @@ def mean_difference(differences: Sequence[Difference]) -> Difference:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Writes mean and standard deviation over seeds; a dash for no value."""
+    """Write mean and standard deviation over seeds; a dash for no value."""
     if not values:
         return "–"
     deviation = f" ± {stdev(values):.1f}" if len(values) > 1 else ""

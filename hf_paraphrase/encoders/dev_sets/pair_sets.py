@@ -67,25 +67,25 @@ class LabelledSet:
         return len(self.labels)
 
     def pair_keys(self) -> list[tuple[str, ...]]:
-        """Returns keys that are equal for pairs of the same sentences, in any order and typography."""
+        """Return keys that are equal for pairs of the same sentences, in any order and typography."""
         return [tuple(sorted(map(sentence_key, pair))) for pair in zip(self.sentences1, self.sentences2, strict=True)]
 
     def rows(self, chosen: np.ndarray) -> LabelledSet:
-        """Returns the pairs where `chosen` (n,), bool, is true."""
+        """Return the pairs where `chosen` (n,), bool, is true."""
         places = np.flatnonzero(chosen).tolist()
         first, second = ([side[place] for place in places] for side in (self.sentences1, self.sentences2))
         return replace(self, sentences1=first, sentences2=second, labels=self.labels[chosen])
 
 
 def read_graded_folder(path: Path, split: str) -> GradedSet:
-    """Reads pairs with a column `score` from a file, or from a split of a data folder."""
+    """Read pairs with a column `score` from a file, or from a split of a data folder."""
     name, table = read_columns(path, split, [*_SIDES, Field("score", pa.float64(), may_be_null=True)])
     first, second, values = (column.to_pylist() for column in table.columns)
     return GradedSet(name, "graded", first, second, finite_scores(values, path, f"split `{split}`"))
 
 
 def finite_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
-    """Turns the scores of a set, whose name is for the message, into float64 (n,), all finite."""
+    """Turn the scores of a set, whose name is for the message, into float64 (n,), all finite."""
     try:
         scores = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -98,7 +98,7 @@ def finite_scores(values: Sequence[Any], path: Path, name: str) -> np.ndarray:
 
 
 def read_labelled_folder(path: Path, split: str) -> LabelledSet:
-    """Reads pairs with a column `label` from a file, or from a split of a data folder.
+    """Read pairs with a column `label` from a file, or from a split of a data folder.
 
     Pairs without a label are undecided and left out, as in Opusparcus (Creutz 2018).
     """
@@ -114,7 +114,7 @@ def read_labelled_folder(path: Path, split: str) -> LabelledSet:
 
 
 def encode_once(encode: Encode, texts: Iterable[str]) -> Callable[[Sequence[str]], np.ndarray]:
-    """Encodes each distinct text once, and returns a function that looks up the vectors (n, dim) of n of the texts."""
+    """Encode each distinct text once, and return a function that looks up the vectors (n, dim) of n of the texts."""
     rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
     vectors = checked_vectors(encode(list(rows)), len(rows))
     return lambda texts: vectors[[rows[text] for text in texts]]
@@ -137,13 +137,13 @@ class ScoredSet:
 
 
 def score_with_encoder(encode: Encode, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
-    """Computes the cosines of the embeddings of every pair; each distinct sentence of all sets is encoded once."""
+    """Compute the cosines of the embeddings of every pair; each distinct sentence of all sets is encoded once."""
     vectors = encode_once(encode, (text for graded in sets for text in (*graded.sentences1, *graded.sentences2)))
     return score_with_similarity(lambda first, second: cosine_similarities(vectors(first), vectors(second)), sets)
 
 
 def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> tuple[ScoredSet, ...]:
-    """Computes the similarity of every pair with any function from n sentence pairs to n numbers.
+    """Compute the similarity of every pair with any function from n sentence pairs to n numbers.
 
     A similarity that is not a number (the cosine with a zero vector, where a function leaves it undefined) counts as
     0, as in SentEval (Conneau and Kiela 2018).
@@ -160,19 +160,19 @@ def score_with_similarity(similarity: Similarity, sets: Sequence[GradedSet]) -> 
 
 
 def sentence_key(text: str) -> str:
-    """Returns what two sentences that differ in typography only have in common; the text itself if it has no word."""
+    """Return what two sentences that differ in typography only have in common; the text itself if it has no word."""
     return normalize_words(text) or text.strip()
 
 
 def require_both_classes(pairs: LabelledSet, folder: Path) -> None:
-    """Checks that a set holds paraphrases and other pairs."""
+    """Check that a set holds paraphrases and other pairs."""
     if len(set(pairs.labels.tolist())) < 2:
         problem = f"{pairs.name} has pairs of one class only, {len(pairs)}"
         raise InputError(problem, path=folder, remedy="detection needs paraphrases and other pairs")
 
 
 def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.ndarray:
-    """Numbers the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
+    """Number the groups of pairs that share a sentence, directly or through others, in order of appearance (n,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -187,7 +187,7 @@ def sentence_groups(sentences1: Sequence[str], sentences2: Sequence[str]) -> np.
 
 
 def sentence_folds(sentences1: Sequence[str], sentences2: Sequence[str], count: int) -> np.ndarray:
-    """Divides pairs into folds (n,) of similar size, no sentence in two; some are empty where there are fewer groups.
+    """Divide pairs into folds (n,) of similar size, no sentence in two; some are empty where there are fewer groups.
 
     The groups of :func:`sentence_groups`, the largest first, each go to the fold that is smallest so far.
     """

@@ -16,7 +16,7 @@ from ...errors import InputError
 
 
 def columns_of(path: Path) -> set[str]:
-    """Lists the columns of all splits of a data set, the sides of pairs by our names; none if it is no data set."""
+    """List the columns of all splits of a data set, the sides of pairs by our names; none if it is no data set."""
     try:
         if path.is_file() and kind_of_rows(path) is None:
             return set()
@@ -27,7 +27,7 @@ def columns_of(path: Path) -> set[str]:
 
 
 def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, pa.Table]:
-    """Reads columns of a file, or of a split of a data set.
+    """Read columns of a file, or of a split of a data set.
 
     Returns:
         The name of the folder and the split, or of the file, and the columns.
@@ -53,7 +53,7 @@ def read_columns(path: Path, split: str, fields: Sequence[Field]) -> tuple[str, 
 
 
 def chosen_split(folder: DataFolder, split: str) -> str:
-    """Returns a split by its name, by the name `labelled.NAME` of `prepare opusparcus`, or the only split.
+    """Return a split by its name, by the name `labelled.NAME` of `prepare opusparcus`, or the only split.
 
     The only split replaces a missing one with a usual name; an unusual name was chosen by the user.
     """

@@ -27,7 +27,7 @@ DevScorer = Callable[[Encode], dict[str, float]]
 
 
 def dev_sets(data_dir: Path) -> list[GradedSet]:
-    """Reads the development sets below a folder.
+    """Read the development sets below a folder.
 
     These are STS 2016, or else the dev parts of other raw STS sets, or else graded pairs (a file, or the split
     `validation`).
@@ -39,7 +39,7 @@ def dev_sets(data_dir: Path) -> list[GradedSet]:
 
 
 def read_test_sets(data_dir: Path) -> tuple[list[GradedSet], list[str]]:
-    """Reads the test sets of Wieting et al. (2017) below a folder, or else the split `test` of graded pairs.
+    """Read the test sets of Wieting et al. (2017) below a folder, or else the split `test` of graded pairs.
 
     Returns:
         The sets, and the keys of the 22 sets that are missing (none for graded pairs).
@@ -59,7 +59,7 @@ def _graded_pairs(data_dir: Path, split: str, others: str) -> GradedSet:
 
 
 def dev_scorer(data_dir: Path) -> DevScorer:
-    """Reads the development sets once and returns a function that scores an encoder on them.
+    """Read the development sets once and return a function that scores an encoder on them.
 
     Args:
         data_dir: A folder below which the STS 2016 sets are; a data folder or a CSV, JSON lines or Parquet file of

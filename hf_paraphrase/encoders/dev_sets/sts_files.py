@@ -52,7 +52,7 @@ class FoundSets:
 
 
 def has_sts_sets(path: Path) -> bool:
-    """Returns whether there is a file of an STS set below a folder, or whether a file is one."""
+    """Return whether there is a file of an STS set below a folder, or whether a file is one."""
     if path.is_file() and "sentence1" in columns_of(path):
         return False
     return any(True for file in _files(path) for _ in _sets_in(file))
@@ -63,7 +63,7 @@ def _files(path: Path) -> Iterable[Path]:
 
 
 def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | None = None) -> FoundSets:
-    """Finds every STS set below some folders, at any depth, and reads it.
+    """Find every STS set below some folders, at any depth, and read it.
 
     The year of a SemEval set is read from its folder's name (`STS12-en-test`, `sts2012`, …); sets in a folder for
     training or trial have another family (`STS12 train`), so that they never enter a test mean. A copy with the same
@@ -98,7 +98,7 @@ def find_sts_sets(*folders: str | os.PathLike[str], families: tuple[str, ...] | 
 
 
 def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSet | None:
-    """Makes a set of the scored pairs with text on both sides, as `prepare` keeps them; None without any."""
+    """Make a set of the scored pairs with text on both sides, as `prepare` keeps them; None without any."""
     rows = zip(*(table.column(name).to_pylist() for name in ("sentence1", "sentence2", "score")), strict=True)
     scored = [row for row in rows if row[2] is not None and not is_blank(row[0]) and not is_blank(row[1])]
     if not scored:
@@ -108,7 +108,7 @@ def _graded_set(family: str, name: str, table: pa.Table, path: Path) -> GradedSe
 
 
 def _sets_in(path: Path) -> Iterator[_Found]:
-    """Returns the sets of a file: one for a raw file, any number for a prepared Parquet file, else none."""
+    """Return the sets of a file: one for a raw file, any number for a prepared Parquet file, else none."""
     if path.suffix == ".parquet":
         yield from _prepared_sets(path)
         return
@@ -121,7 +121,7 @@ def _sets_in(path: Path) -> Iterator[_Found]:
 
 
 def _prepared_sets(path: Path) -> Iterator[_Found]:
-    """Returns the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
+    """Return the sets of a data folder made by `prepare sts`, `sick`, `pit2015` or `stsbenchmark`."""
     folder = DataFolder(path)
     if not set(_PREPARED) <= set(folder.schema().names):
         return

@@ -21,7 +21,7 @@ def translation_retrieval(
     source_vectors: NDArray[np.float32],
     target_vectors: NDArray[np.float32],
 ) -> dict[str, float]:
-    """Searches the translation of every sentence, in both directions, by vectors (pairs, dim).
+    """Search the translation of every sentence, in both directions, by vectors (pairs, dim).
 
     The nearest sentence counts as right if some pair says that it is a translation; case and punctuation do not
     matter for that. A zero vector, of a sentence without known words, finds nothing and is not found. Of several

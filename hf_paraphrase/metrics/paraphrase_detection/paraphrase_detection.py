@@ -63,7 +63,7 @@ class ParaphraseDetection(evaluate.Metric):
 def detection_measures(
     predictions: Sequence[float], references: Sequence[int], threshold: float | None = None
 ) -> dict[str, float]:
-    """Computes the measures of the metric from arrays, without `evaluate`; see its description for the arguments."""
+    """Compute the measures of the metric from arrays, without `evaluate`; see its description for the arguments."""
     scores, labels = _checked(predictions, references)
     order = np.argsort(-scores, kind="stable")
     ordered, hits = scores[order], labels[order].cumsum()
@@ -104,7 +104,7 @@ def _checked(predictions: Sequence[float], references: Sequence[int]) -> tuple[n
 
 
 def _threshold(ordered: np.ndarray, taken: np.ndarray, values: np.ndarray, *, nothing: float) -> float:
-    """Finds the highest threshold of the greatest value; `nothing` is the value of taking no pair."""
+    """Find the highest threshold of the greatest value; `nothing` is the value of taking no pair."""
     best = int(np.argmax(values))
     if values[best] <= nothing:
         return float("inf")

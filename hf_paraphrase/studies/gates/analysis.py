@@ -68,7 +68,7 @@ class GateAnalysisSettings(ReportSettings):
     seed: int = seed_setting("random seed of the bootstrap")
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if bool(self.text) == bool(self.tagged):
             raise UsageError("analyze gates: give either --text or --tagged", remedy="--text FILE or --tagged FILE")
@@ -76,7 +76,7 @@ class GateAnalysisSettings(ReportSettings):
 
 @recipe(GateAnalysisSettings)
 def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
-    """Reports how much of each word the gates of a GRAN let into the sentence (Gimpel et al.).
+    """Report how much of each word the gates of a GRAN let into the sentence (Gimpel et al.).
 
     Returns:
         The numbers of the report.
@@ -142,7 +142,7 @@ def analyze_gates(settings: GateAnalysisSettings) -> dict[str, Any]:
 
 
 def _sentences(settings: GateAnalysisSettings, encoder: SentenceEncoder) -> list[LabelledSentence]:
-    """Reads the first distinct sentences."""
+    """Read the first distinct sentences."""
     kept: dict[str, LabelledSentence] = {}
     streams = chain(map(read_tagged, map(Path, settings.tagged)), (_plain(encoder, path) for path in settings.text))
     for sentence in chain.from_iterable(streams):
@@ -162,7 +162,7 @@ def _plain(encoder: SentenceEncoder, path: str) -> Iterator[LabelledSentence]:
 
 
 def compare(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Compares a ranking with the paper's lists; None unless each list has a label that occurs.
+    """Compare a ranking with the paper's lists; None unless each list has a label that occurs.
 
     `in_order` is the percentage of pairs of one label from each list in which the first has the higher gate;
     `in_order_by_norm` the same by the norm of the gated vector. The verdict on one encoder is never decided.
@@ -205,7 +205,7 @@ def _ends(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _draw(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], output: Report) -> list[dict[str, str]]:
-    """Draws the first sentences of 5 to 20 words; returns the file and the text of each."""
+    """Draw the first sentences of 5 to 20 words; return the file and the text of each."""
     pictures = []
     for number, sentence in enumerate([item for item in sentences if 5 <= len(item.spans) <= 20][:_PICTURES], 1):
         _plot(word_gates(encoder, [sentence], components=True), output.picture(f"sentence_{number}"))
@@ -214,7 +214,7 @@ def _draw(encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], outpu
 
 
 def _plot(words: Sequence[WordGate], path: Path) -> None:
-    """Draws the gates of a sentence: the components in the order of their mean, and the means."""
+    """Draw the gates of a sentence: the components in the order of their mean, and the means."""
     gates = np.array([word.components for word in words])
     figure, axes = new_figure(max(3.4, 1.9 + 0.62 * len(words)), 4.2)
     axis = axes[0, 0]

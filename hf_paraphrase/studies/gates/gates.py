@@ -45,7 +45,7 @@ class LabelledSentence:
 
     @classmethod
     def of_words(cls, words: Sequence[str], **labels: Sequence[str]) -> LabelledSentence:
-        """Makes a sentence of words with a space between them."""
+        """Make a sentence of words with a space between them."""
         spans, start = [], 0
         for word in words:
             spans.append((start, start + len(word)))
@@ -59,7 +59,7 @@ class LabelledSentence:
 
 
 def read_tagged(path: Path) -> Iterator[LabelledSentence]:
-    """Streams the sentences of a tagged file."""
+    """Stream the sentences of a tagged file."""
     rows: list[list[str]] = []
     is_conllu = False
     for number, line in enumerate((line for lines in lines_of_file(path) for line in lines), start=1):
@@ -115,7 +115,7 @@ class WordGate(NamedTuple):
 
 
 def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
-    """Checks that an encoder has gates."""
+    """Check that an encoder has gates."""
     model_type = getattr(encoder.model.config, "model_type", None)
     if model_type != "gran" or not hasattr(encoder.model, "embeddings"):
         remedy = "give a GRAN, made by train-encoder --model-type gran, and not an exported one"
@@ -123,7 +123,7 @@ def check_gran(encoder: SentenceEncoder, folder: str | None = None) -> None:
 
 
 def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[LabelledSentence]:
-    """Splits texts into the words that the encoder's own tokenizer sees, before it cuts them into pieces.
+    """Split texts into the words that the encoder's own tokenizer sees, before it cuts them into pieces.
 
     Texts without any word are left out.
     """
@@ -145,7 +145,7 @@ def words_of_texts(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Label
 def word_gates(
     encoder: SentenceEncoder, sentences: Sequence[LabelledSentence], *, components: bool = False
 ) -> list[WordGate]:
-    """Computes the mean gate activation of every word, sentence after sentence.
+    """Compute the mean gate activation of every word, sentence after sentence.
 
     Sentences of similar length share a batch; neither their order nor the batches change a result beyond rounding.
     """
@@ -188,7 +188,7 @@ def _encoded(encoder: SentenceEncoder, texts: Sequence[str]) -> list[Any]:
 def _gates_of(
     encoder: SentenceEncoder, token_ids: Sequence[list[int]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Computes the gates (sentences, length, hidden_size) and the norms of the gated vectors (sentences, length)."""
+    """Compute the gates (sentences, length, hidden_size) and the norms of the gated vectors (sentences, length)."""
     import torch
 
     model: Any = encoder.model.eval()
@@ -202,7 +202,7 @@ def _gates_of(
 def _pieces_of(
     sentence: LabelledSentence, encoded: Any, gates: NDArray[np.float64]
 ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yields the index of each word that has tokens, and the positions of its tokens (pieces,)."""
+    """Yield the index of each word that has tokens, and the positions of its tokens (pieces,)."""
     word_at = np.full(len(sentence.text) + 1, -1)
     for word, (start, end) in enumerate(sentence.spans):
         word_at[start:end] = word
@@ -217,7 +217,7 @@ def _pieces_of(
 def gate_table(
     words: Sequence[WordGate], groups: Sequence[str | None], *, min_count: int, seed: int, replicates: int = REPLICATES
 ) -> list[dict[str, Any]]:
-    """Computes the means of groups of words that are frequent enough, the highest gate first.
+    """Compute the means of groups of words that are frequent enough, the highest gate first.
 
     `low` to `high` are the central 95 % of replicates in which the sentences are drawn again with replacement (the
     cluster bootstrap; Efron and Tibshirani 1993, chapter 8), as words of one sentence are not independent draws;

@@ -41,13 +41,13 @@ class SdaeSentences:
         return len(self.tokens.offsets) - 1
 
     def ids(self, number: int) -> NDArray[np.int32]:
-        """Returns the ids of a sentence (words,)."""
+        """Return the ids of a sentence (words,)."""
         return self.tokens.ids[self.tokens.offsets[number] : self.tokens.offsets[number + 1]].astype(
             np.int32, copy=False
         )
 
     def take(self, numbers: NDArray[np.int64]) -> SdaeSentences:
-        """Selects some of the sentences."""
+        """Select some of the sentences."""
         return SdaeSentences(self.tokens.take(numbers), [self.texts[number] for number in numbers if self.texts])
 
 
@@ -59,7 +59,7 @@ def encode_sentences(
     max_words: int,
     keep_text: bool = False,
 ) -> tuple[SdaeSentences, int]:
-    """Tokenizes sentences, and counts how many are left out: repeated, too short or too long."""
+    """Tokenize sentences, and counts how many are left out: repeated, too short or too long."""
     backend = tokenizer.backend_tokenizer
     lookup = lookup_for(backend)
     seen: set[int] = set()
@@ -93,7 +93,7 @@ class LengthBatches(EpochBatches):
         self.lengths = lengths
 
     def order(self, epoch: int) -> NDArray[np.int64]:
-        """Returns the numbers of the sentences in the order of an epoch (sentences,)."""
+        """Return the numbers of the sentences in the order of an epoch (sentences,)."""
         if self._order is None or self._order[0] != epoch:
             generator = np.random.default_rng([self.seed, epoch])
             order = generator.permutation(self.size)
@@ -120,7 +120,7 @@ class WordNoise:
     swap: float
 
     def __call__(self, words: NDArray[np.int32], generator: np.random.Generator) -> NDArray[np.int32]:
-        """Makes a noisy copy of the ids of a sentence (words,), int32."""
+        """Make a noisy copy of the ids of a sentence (words,), int32."""
         kept = generator.random(len(words)) >= self.drop
         if not kept.any():
             kept[generator.integers(len(words))] = True
@@ -132,7 +132,7 @@ class WordNoise:
 
 
 class SdaeCollator:
-    """Makes batches: the noisy input and the original to reconstruct.
+    """Make batches: the noisy input and the original to reconstruct.
 
     Noise depends on seed, epoch and sentence alone. With an expander (Moskvichev & Steyvers, section 2.1) either the
     expanded
@@ -159,7 +159,7 @@ class SdaeCollator:
         self._lookup = lookup_for(self._backend)
 
     def __call__(self, items: Sequence[Item]) -> dict[str, Tensor]:
-        """Makes a batch of sentences, each given by the epoch (from 0, the same for all) and its index.
+        """Make a batch of sentences, each given by the epoch (from 0, the same for all) and its index.
 
         `input_ids` and `attention_mask` (rows, length) begin with the sentences to reconstruct, whose `labels`
         (sentences, length) are -100 at padding; for the regulariser originals and expanded sentences follow.
@@ -186,7 +186,7 @@ class SdaeCollator:
         }
 
     def expanded(self, items: Sequence[Item]) -> list[NDArray[np.int32]]:
-        """Expands sentences and tokenises them; one that comes out without words stays as it was."""
+        """Expand sentences and tokenize them; one that comes out without words stays as it was."""
         assert self.expander is not None
         texts = [self.sentences.texts[number] for _, number in items]
         encoded = ids_of(self._backend, self.expander.expand(texts, epoch=items[0][0]), self._lookup)

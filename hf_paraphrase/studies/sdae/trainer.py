@@ -19,7 +19,7 @@ _DEV_BATCH = 64
 
 
 class SdaeTrainer(EpochTrainer):
-    """Trains a denoising autoencoder for a number of updates; the last weights are kept.
+    """Train a denoising autoencoder for a number of updates; the last weights are kept.
 
     The loss is the reconstruction loss (the sum over a sentence, the mean over the sentences). Where batches hold
     originals and expansions, λ · mean(1 - cos(original, expanded)) is added (Moskvichev & Steyvers, section 2.1,
@@ -50,7 +50,7 @@ class SdaeTrainer(EpochTrainer):
         self.add_callback(LastStep())
 
     def train(self, resume_from_checkpoint: str | bool | None = None, **kwargs: Any) -> Any:
-        """Trains; a checkpoint after the last update is only opened, where the Trainer would make one more."""
+        """Train; a checkpoint after the last update is only opened, where the Trainer would make one more."""
         state = finished_state(resume_from_checkpoint)
         if state is not None:
             self._load_from_checkpoint(resume_from_checkpoint)
@@ -59,7 +59,7 @@ class SdaeTrainer(EpochTrainer):
         return super().train(resume_from_checkpoint=resume_from_checkpoint, **kwargs)
 
     def loss_of(self, output: Any, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
-        """Returns the reconstruction loss, with the compositionality loss where there are expansions."""
+        """Return the reconstruction loss, with the compositionality loss where there are expansions."""
         loss = super().loss_of(output, model, inputs)
         compared = output.pooler_output[len(inputs["labels"]) :]
         if len(compared):
@@ -68,7 +68,7 @@ class SdaeTrainer(EpochTrainer):
 
     @torch.no_grad()
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
-        """Measures the reconstruction loss on the dev sentences, in nats a word (the end counts as one)."""
+        """Measure the reconstruction loss on the dev sentences, in nats a word (the end counts as one)."""
         model = self.accelerator.unwrap_model(self.model)
         training = model.training
         model.eval()
@@ -89,7 +89,7 @@ class SdaeTrainer(EpochTrainer):
 
 
 def expansion_distance(vectors: Tensor) -> Tensor:
-    """Computes the compositionality loss, the mean of 1 - cos(original, expanded) (section 2.1).
+    """Compute the compositionality loss, the mean of 1 - cos(original, expanded) (section 2.1).
 
     The originals come first, their expansions follow (2 * sentences, dim).
     """

@@ -142,7 +142,7 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if not self.text and not self.pairs:
             raise UsageError("train-sdae: no text", remedy="give --text FILE… or --pairs DIR…")
@@ -155,14 +155,14 @@ class SdaeSettings(DecontaminationSettings, TrainingRunSettings):
         return str(find_wordnet(None if self.expansion == "auto" else self.expansion))
 
     def inputs(self) -> list[str]:
-        """Lists the files and folders that are read, the text first."""
+        """List the files and folders that are read, the text first."""
         given = [item for item in (self.initial_vectors, self.wordnet) if item is not None]
         return [*self.text, *self.pairs, *given, *self.decontaminate]
 
 
 @recipe(SdaeSettings)
 def train_sdae(settings: SdaeSettings) -> SentenceEncoder:
-    """Trains a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers).
+    """Train a sequential denoising autoencoder on plain text (Hill, Cho and Korhonen 2016; Moskvichev & Steyvers).
 
     Returns:
         The sentence encoder.
@@ -277,7 +277,7 @@ def _lines(corpora: list[SentenceCorpus]) -> Iterator[str]:
 
 
 def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTrainedTokenizerFast, WordVectors | None]:
-    """Builds the tokenizer, and reads the initial vectors of its words."""
+    """Build the tokenizer, and read the initial vectors of its words."""
     from ...encoders.encoder_vocabulary import word_level_vocabulary
 
     with naming(settings.inputs()[0]):
@@ -295,7 +295,7 @@ def _vocabulary(settings: SdaeSettings, lines: Iterator[str]) -> tuple[PreTraine
 
 
 def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSentences, SdaeSentences]:
-    """Draws the training sentences and the held-out sentences."""
+    """Draw the training sentences and the held-out sentences."""
     if len(sentences) < 2:
         raise InputError(
             f"fewer than two different sentences of {FEWEST_WORDS} to {settings.max_words} words",
@@ -310,7 +310,7 @@ def _split(settings: SdaeSettings, sentences: SdaeSentences) -> tuple[SdaeSenten
 def _model(
     settings: SdaeSettings, tokenizer: PreTrainedTokenizerFast, vectors: WordVectors | None, train: SdaeSentences
 ) -> tuple[PreTrainedModel, Any]:
-    """Makes the model with its initial vectors; returns it and how many words have one (None without vectors)."""
+    """Make the model with its initial vectors; return it and how many words have one (None without vectors)."""
     import torch
     from transformers import set_seed
 
@@ -345,7 +345,7 @@ def _model(
 
 
 def _languages(settings: SdaeSettings) -> list[str]:
-    """Returns the languages that are known: English if words are expanded, else the languages of the pairs."""
+    """Return the languages that are known: English if words are expanded, else the languages of the pairs."""
     languages = {"en"} if settings.expansion is not None else set()
     for folder in settings.pairs if settings.expansion is None else ():
         opened = DataFolder(folder)
