@@ -19,7 +19,7 @@ PACKAGE = Path(hf_paraphrase.__file__).parent
 
 LAYERS = (
     {"commands", "__main__"},
-    {"demo", "studies", "exporting", "quickstart", "quickstart_pipeline"},
+    {"demo", "studies", "exporting", "quickstart_pipeline"},
     {"paraphrasing", "evaluation", "searching", "deduplication", "mining", "hub", "metrics"},
     {"filtering"},
     {"classification"},
@@ -35,9 +35,9 @@ LAYERS = (
 """What may import what, inside functions too: its own layer, without cycles, and those below."""
 
 EXCEPTIONS = {
-    ("encoders", "hub"): "push_to_hub of an encoder",
+    ("encoders", "hub"): "`SentenceEncoder.push_to_hub` publishes as the command `push` does; imported at the call",
 }
-"""Imports between subpackages that point upwards for now, each with its reason; one that is gone leaves this list."""
+"""Imports between subpackages that point upwards, each with its reason; one that is gone leaves this list."""
 
 TRAVELLING = {"torch", "transformers", "tokenizers"}
 """What the code of a model may import besides its own folder and the standard library: it travels with the weights."""

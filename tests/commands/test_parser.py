@@ -197,13 +197,19 @@ SYNONYMS = (
     {"top_k", "neighbours"},
     {"lang", "language"},
 )
-OF_A_MARGIN = {("MiningSettings", "neighbours"), ("MiningEvaluationSettings", "neighbours")}
-"""Not how many neighbours of a sentence are shown."""
+OF_A_MARGIN = {
+    ("MiningSettings", "neighbours"),
+    ("MiningEvaluationSettings", "neighbours"),
+    ("ParaphraseSettings", "top_k"),
+}
+"""Not how many neighbours of a sentence are shown; of tokens in sampling."""
 WORDS = """
-    by column columns dev_split device filter filters host keep keep_columns label_separator lang language license
-    measures model_source_lang model_target_lang pivots protocols query ray_address repo_id report_to revision
+    allowed_host api_base api_key api_key_variable by column columns decimal dev_split device encoding filter filters host
+    keep keep_columns label_column label_separator lang language license
+    measures model_source_lang model_target_lang pivots positive_label protocols query ray_address remove_id repo_id
+    report_to revision
     shard source_lang source_language split subset target_column target_lang task_prefix tasks teacher_lang test_part
-    test_split text_column decimal encoding positive_label thousands
+    test_split text_column thousands
     train_split tuning_part url
 """
 """The options of text that name nothing on the disk."""
