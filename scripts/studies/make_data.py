@@ -40,6 +40,7 @@ from hf_paraphrase.encoders.dev_sets.sts_files import find_sts_sets
 from hf_paraphrase.encoders.distillation.objective import principal_axes
 from hf_paraphrase.encoders.initial_vectors import read_initial_vectors
 from hf_paraphrase.errors import HfParaphraseError, InputError, UsageError
+from hf_paraphrase.text.words import tokenize
 from hf_paraphrase.tokenization.word_level import sentence_vocabulary
 
 Pair = tuple[str, str]
@@ -51,7 +52,6 @@ _TREEBANK = (("``", '"'), ("''", '"'), ("-lrb-", "("), ("-rrb-", ")"), ("-LRB-",
 _CONTRACTION = re.compile(r" (n't|'s|'re|'ve|'ll|'d|'m)\b")
 _EXAMPLE = re.compile(r'"([^"]+)"?')
 _LOOSE_ENDS = re.compile(r"^[;,:\s-]+|[;,:\s-]+$")
-_WORD = re.compile(r"n't(?!\w)|'(?:s|re|ve|ll|d|m)(?!\w)|\w+?(?=n't(?!\w))|\w+|[^\w\s]")
 DIMENSION, SENTENCES = 100, 20_000
 """Components of a vector of the package, and sentences, evenly spaced, in which principal components are found."""
 _EMPTY_PARTS = re.compile(r"\s*;\s*(?:;\s*)+")
@@ -277,7 +277,7 @@ def write_used(output: Path, vectors: str, data: Path, pairs: Sequence[str], com
             return write_lines(output, (line.rstrip("\n") for line in lines if line.partition(" ")[0] in wanted))
     found = read_initial_vectors(vectors, words)
     index = {word: row for row, word in enumerate(found.words)}
-    sample = [_WORD.findall(text.lower()) for text in sentences[:: max(1, len(sentences) // SENTENCES)]]
+    sample = [tokenize(text) for text in sentences[:: max(1, len(sentences) // SENTENCES)]]
     sums = [found.matrix[[index[word] for word in sentence if word in index]].sum(0) for sentence in sample]
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     kept = found.matrix @ principal_axes(sums / np.where(lengths > 0, lengths, 1), components)
