@@ -61,7 +61,7 @@ class EncoderPairSettings(Settings):
     )
 
     def encoder_names(self) -> list[str]:
-        """Returns the encoder of both languages, or those of the source and of the target; none if none was given."""
+        """Returns the encoder of both languages, or those of the source and of the target; an empty list by default."""
         return [name for name in (self.encoder, self.source_encoder, self.target_encoder) if name is not None]
 
 

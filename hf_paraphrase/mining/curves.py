@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 def measures(found: int, right: int, gold: int) -> dict[str, Any]:
-    """Computes precision, recall and F1 (0 to 1) of `found` pairs, of which so many are among the `gold` pairs."""
+    """Computes precision, recall and F1 (0 to 1) from the numbers of found, right and gold pairs."""
     return {
         "found": found,
         "right": right,
@@ -30,8 +30,8 @@ def measures(found: int, right: int, gold: int) -> dict[str, Any]:
 class Curve:
     """Precision and recall at every threshold that makes a difference, the highest first.
 
-    At each of the `thresholds` (points,) so many pairs have at least that score, `found`, and so many of these are
-    `right`; `gold` pairs there are, found or not.
+    `found` is the number of pairs with at least each of the `thresholds` (points,), `right` the number of gold pairs among
+    them, and `gold` the number of all gold pairs.
     """
 
     thresholds: NDArray[np.float64]
@@ -41,7 +41,7 @@ class Curve:
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], right: NDArray[np.bool_], gold: int) -> Curve:
-        """Computes the curve of pairs with these scores (pairs,), of which these are gold (pairs,)."""
+        """Computes the curve from the scores of pairs (pairs,) and whether each is gold (pairs,)."""
         order = np.argsort(-scores, kind="stable")
         values = scores[order]
         # Pairs of equal score pass a threshold together.
@@ -76,7 +76,7 @@ class Curve:
         return measures(*(0, 0) if point < 0 else (int(self.found[point]), int(self.right[point])), self.gold)
 
     def points(self, most: int = 1000) -> list[dict[str, Any]]:
-        """Lists threshold and measures of about so many points, evenly spread over the recall, the best F1 among them.
+        """Lists threshold and measures of about `most` points, evenly spread over the recall, with the best F1.
 
         The first threshold that reaches a recall has the best precision there.
         """

@@ -168,7 +168,7 @@ def mine(settings: MiningSettings) -> dict[str, Any]:
             curve = run.curve(tuning_part.gold, _scores(settings, run), settings.one_to_one)
             if not curve.right.any():
                 raise InputError(
-                    "none of the true pairs is among the candidates, so no threshold can be chosen",
+                    "cannot choose a threshold: the candidates contain no true pair",
                     path=tuning_part.source.path,
                     remedy="raise --candidates, use another encoder, or give --threshold",
                 )

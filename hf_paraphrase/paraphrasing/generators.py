@@ -118,7 +118,7 @@ class Generator(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Returns what the card says about the generator."""
+        """Returns the description of the generator for the card."""
 
 
 class SharedProgress:
@@ -129,7 +129,7 @@ class SharedProgress:
         self._done, self._reported = 0.0, 0
 
     def phase(self, units: int) -> Progress:
-        """Returns the progress function of the next phase, of so many units."""
+        """Returns the progress function of the next phase, which has `units` steps."""
 
         def advance(done: int) -> None:
             self._done += self._sentences / self._phases * done / max(1, units)
@@ -146,7 +146,7 @@ class SharedProgress:
 
 
 def check_prompt(prompt: str, path: str | os.PathLike[str] | None = None) -> str:
-    """Returns a prompt that has a place for the sentence."""
+    """Returns the prompt if it contains `{sentence}`."""
     if SENTENCE not in prompt:
         raise InputError(
             f"the prompt has no {SENTENCE}", path=path, remedy=f"write {SENTENCE} where the sentence goes"
