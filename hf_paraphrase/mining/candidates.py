@@ -61,7 +61,7 @@ class EncoderPairSettings(Settings):
     )
 
     def encoder_names(self) -> list[str]:
-        """Returns the encoder of both languages, or those of the source and of the target; an empty list by default."""
+        """Returns the given encoder of both languages, or the encoders of source and target."""
         return [name for name in (self.encoder, self.source_encoder, self.target_encoder) if name is not None]
 
 

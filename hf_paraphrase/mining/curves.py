@@ -30,8 +30,8 @@ def measures(found: int, right: int, gold: int) -> dict[str, Any]:
 class Curve:
     """Precision and recall at every threshold that makes a difference, the highest first.
 
-    `found` is the number of pairs with at least each of the `thresholds` (points,), `right` the number of gold pairs among
-    them, and `gold` the number of all gold pairs.
+    `found` counts the pairs with at least each of the `thresholds` (points,), `right` the gold pairs among them, and
+    `gold` is the number of all gold pairs.
     """
 
     thresholds: NDArray[np.float64]
