@@ -205,7 +205,7 @@ OF_A_MARGIN = {
 """Not how many neighbours of a sentence are shown; of tokens in sampling."""
 WORDS = """
     allowed_host api_base api_key api_key_variable by column columns decimal dev_split device encoding filter filters
-    host prompt_name remove_where
+    host prompt prompt_name remove_where
     keep keep_columns label_column label_separator lang language license
     measures model_source_lang model_target_lang pivots positive_label protocols query ray_address remove_id repo_id
     report_to revision
