@@ -13,6 +13,7 @@ from tiny_encoders import write_average
 import hf_paraphrase
 from hf_paraphrase.artefacts.provenance import read_provenance
 from hf_paraphrase.data.folder import DataFolder
+from hf_paraphrase.encoders.search_embedder import SearchEmbedder
 from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.searching.index import SearchIndex
 
@@ -70,8 +71,13 @@ def test_an_index_that_grows_is_the_index_of_all_and_encodes_what_is_new_alone(m
     for name in ("one", "all"):
         assert run("search", *flags, "--corpus", tmp_path / name, "--output", tmp_path / f"index-{name}") == 0
     encoded = []
-    encode = SentenceEncoder.token_ids
-    monkeypatch.setattr(SentenceEncoder, "token_ids", lambda self, texts: encoded.extend(texts) or encode(self, texts))
+    embed = SearchEmbedder.embed
+
+    def record(self, texts, **options):
+        encoded.extend(texts)
+        return embed(self, texts, **options)
+
+    monkeypatch.setattr(SearchEmbedder, "embed", record)
     assert run("search", "--index", tmp_path / "index-one", "--add", tmp_path / "two") == 0
     assert sorted(encoded) == sorted({*parts[1]} - {*parts[0]})
     grown, whole = (SearchIndex(tmp_path / f"index-{name}") for name in ("one", "all"))
