@@ -135,11 +135,11 @@ def part_of_bitext(folder: str) -> TaskPart:
         raise InputError("too few pairs to choose a threshold", path=folder, remedy="give at least three, better 500")
     order = np.random.default_rng(0).permutation(len(pairs))
     rows = {"source": order[: 2 * third], "target": np.concatenate([order[:third], order[2 * third :]])}
-    sides = [
+    source, target = (
         Collection(Path(folder), list(map(str, rows[side])), [pairs[row][index] for row in rows[side]])
         for index, side in enumerate(SIDES)
-    ]
-    return TaskPart([Path(folder)], *sides, np.repeat(np.arange(third)[:, None], 2, axis=1))
+    )
+    return TaskPart([Path(folder)], source, target, np.repeat(np.arange(third)[:, None], 2, axis=1))
 
 
 def write_side(path: Path, names: Sequence[str], sentences: Sequence[str]) -> None:
