@@ -205,7 +205,7 @@ OF_A_MARGIN = {
 """Not how many neighbours of a sentence are shown; of tokens in sampling."""
 WORDS = """
     allowed_host api_base api_key api_key_variable by column columns decimal dev_split device encoding filter filters
-    host prompt prompt_name remove_where
+    host prompt_name remove_where
     keep keep_columns label_column label_separator lang language license
     measures model_source_lang model_target_lang pivots positive_label protocols query ray_address remove_id repo_id
     report_to revision
@@ -226,6 +226,7 @@ def test_every_option_of_text_is_marked_as_a_path_has_choices_or_is_a_known_word
         if "str" in str(typing.get_type_hints(settings_class)[field.name]):
             marked = constraints.path or constraints.prefix or constraints.written or field.name == "output"
             is_word = field.name in WORDS.split() or (settings_class.__name__, field.name) == SENTENCES_THEMSELVES
+            is_word |= field.name == "prompt" and not marked  # of an encoder; for a chat model it is a file
             assert marked != (constraints.choices is not None or is_word), field.name
 
 
