@@ -226,8 +226,8 @@ def test_a_report_of_mining_has_a_way_for_each_score_and_its_f1_is_drawn_as_by_a
     assert "multilingual hard, fixed" in mining.read_report(tmp_path / "multilingual")
     ways = ["hard, fixed", "hard, one-to-one, tuned", "hard, random pairs", "hard, random pairs, best", "joint"]
     assert list(report) == ways and report["hard, random pairs, best"]["f1"] == 0.5
-    assert mining.measured_way("joint", 10, [report] * 3)[0].tolist() == [95, 95, 95]
-    values, drawn = mining.measured_way("hard, fixed", "f1", [report] * 2)
+    assert mining.measure_score("joint", 10, [report] * 3)[0].tolist() == [95, 95, 95]
+    values, drawn = mining.measure_score("hard, fixed", "f1", [report] * 2)
     assert values.tolist() == [48, 48] and (drawn[:, 0] == drawn[:, 1]).all()
     kinds = np.repeat([0, 1, 2], [240, 160, 360])
     generator = np.random.default_rng(0)
@@ -235,7 +235,7 @@ def test_a_report_of_mining_has_a_way_for_each_score_and_its_f1_is_drawn_as_by_a
     f1 = [200 * right / (2 * right + false + missed) for right, false, missed in again]
     assert drawn.mean() == pytest.approx(48.0, abs=0.3) and drawn[:, 0].std() == pytest.approx(np.std(f1), rel=0.1)
     with pytest.raises(UsageError, match="no way `soft`"):
-        mining.measured_way("soft", "f1", [report])
+        mining.measure_score("soft", "f1", [report])
 
 
 def test_the_curves_of_all_seeds_are_drawn_with_the_best_precision_from_each_recall_on(
