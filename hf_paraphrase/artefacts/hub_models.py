@@ -58,10 +58,10 @@ def model_folder(
     if repository is None:
         return Path(name)
     key = (str(name), revision)
-    folder = _FOLDERS.get(key)
-    is_complete = folder is not None and folder.is_dir() and (folder in _WITH_CODE or not with_code)
-    if folder is not None and is_complete and client_options.get("cache_dir") is None:
-        return folder
+    fetched = _FOLDERS.get(key)
+    is_complete = fetched is not None and fetched.is_dir() and (fetched in _WITH_CODE or not with_code)
+    if fetched is not None and is_complete and client_options.get("cache_dir") is None:
+        return fetched
     folder = _download(*repository, revision, (_SETTINGS, _MODULES), **client_options)
     if not (_is_of_known_type(folder, str(name)) or any_type):
         return folder  # its settings alone, with which it is refused

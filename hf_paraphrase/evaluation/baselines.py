@@ -125,7 +125,7 @@ _COUNTED: dict[str, dict[str, Any]] = {
     "trigrams": {"items_of": character_trigrams},
     "weighted-trigrams": {"items_of": character_trigrams, "weights": trigram_weights},
 }
-UNTRAINED_BASELINES = {
+UNTRAINED_BASELINES: dict[str, Scorer] = {
     name: Scorer(name, "baseline", partial(projected_counts, **how), partial(bag_cosines, **how))
     for name, how in _COUNTED.items()
 }

@@ -71,7 +71,7 @@ def predict_model2vec(train: Rows, texts: Sequence[str]) -> Sequence[str]:
     from model2vec.train import StaticModelForClassification
 
     classifier = StaticModelForClassification.from_pretrained(model_name="minishlab/potion-base-8M")
-    return classifier.fit(*train).predict(texts).tolist()
+    return classifier.fit(*train).predict(list(texts)).tolist()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

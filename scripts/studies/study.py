@@ -245,7 +245,7 @@ class Study:
             with tempfile.TemporaryDirectory(dir=self.runs) as folder:
                 predictions = self._trained(cell, Path(folder), variables)
             with atomic_write(path) as part, part.open("wb") as stream:
-                np.savez(stream, **predictions, **{KEY: json.dumps(key)})
+                np.savez(stream, **{**predictions, KEY: np.array(json.dumps(key))})
             print(f"{cell}, seed {seed} {' '.join(values.values())}", file=sys.stderr, flush=True)
         with np.load(path) as stored:
             return {name: stored[name] for name in stored.files if name != KEY}

@@ -82,7 +82,8 @@ def test_every_model_that_the_commands_save_opens_and_computes_the_same_where_th
     lines = {
         "separate": f"train-nmt --bitext {artefacts['bitext']} --precision fp32 --batch-size 80 --vocab-size 40 "
         "--epochs 1 --hidden-size 8 --evaluations 1 --max-dev-pairs 4 --no-joint-vocabulary --no-share-embeddings",
-        "labelled": f"train-supervised --data {root}/labelled.csv --model {artefacts['gran']} --epochs 30 --learning-rate 0.1",
+        "labelled": f"train-supervised --data {root}/labelled.csv --model {artefacts['gran']} --epochs 30 "
+        "--learning-rate 0.1",
     }
     for name, line in lines.items():
         assert main([*line.split(), "--output", str(root / name)]) == 0, line
