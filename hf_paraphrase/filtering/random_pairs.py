@@ -57,7 +57,14 @@ def with_random_pairs(
     rows = np.arange(len(first))
     is_noise = np.zeros(len(first), bool)
     generator = np.random.default_rng([seed, _DRAWING_NOISE])
-    chosen = np.sort(generator.choice(len(first), round(noise * len(first)), replace=False))
+    num_noise = round(noise * len(first))
+    if noise and num_noise < 2:
+        raise InputError(
+            f"--noise {noise:g} of {len(first):,} pairs is {num_noise}, and random pairs need two to exchange sentences",
+            path=path,
+            remedy="give a higher --noise or more pairs",
+        )
+    chosen = np.sort(generator.choice(len(first), num_noise, replace=False))
     option = "--noise"
     try:
         if len(chosen):
@@ -114,7 +121,7 @@ def random_negatives(
         wrong = moved[_known(moved, first, second, rows, positives)]
         if not len(wrong):
             return rows
-    raise ValueError(f"{len(first)} pairs have too few distinct sentences for random pairs")
+    raise ValueError(f"too few distinct sentences for random pairs (number of pairs: {len(first):,})")
 
 
 def _known(

@@ -67,6 +67,8 @@ def test_pairs_labelled_as_no_paraphrases_and_too_few_pairs_are_refused():
     assert "noise" not in made(table(4, label=pa.array([None] * 4, pa.int8())), negatives=0).column_names
     with pytest.raises(InputError, match="--noise"):
         made(table(2), noise=0.5)
+    with pytest.raises(InputError, match="--noise: too few distinct"):
+        made(table(4, sentence2=["same"] * 4), noise=0.5)
 
 
 KEYS = st.integers(0, 40)
