@@ -60,7 +60,7 @@ def with_random_pairs(
     num_noise = round(noise * len(first))
     if noise and num_noise < 2:
         raise InputError(
-            f"--noise {noise:g} of {len(first):,} pairs is {num_noise}, and random pairs need two to exchange sentences",
+            f"--noise {noise:g} of {len(first):,} pairs is {num_noise}, and at least two pairs exchange sentences",
             path=path,
             remedy="give a higher --noise or more pairs",
         )

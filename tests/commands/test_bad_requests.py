@@ -44,7 +44,7 @@ REQUESTS = {
     "filter --keep lenght<3 --pairs {bt} --output out": "there is no column lenght (did you mean length? One of",
     "filter --keep length>1000 --pairs {bt} --output out": "nothing is left after `length>1000`",
     f"filter --first 1 --negatives 1 {PAIRS}": "--negatives: too few distinct sentences",
-    f"filter --first 3 --noise 0.3 {PAIRS}": "--noise 0.3 of 3 pairs is 1, and random pairs need two",
+    f"filter --first 3 --noise 0.3 {PAIRS}": "--noise 0.3 of 3 pairs is 1, and at least two pairs exchange",
     f"filter --explain out {PAIRS}": "--explain",
     "filter --noise 0.5 --pairs {bitext} --output out": "not for bitext",
     "score --hold-out 1 --pairs {bitext} --output out": "not for bitext",
