@@ -22,6 +22,7 @@ PACKAGES = {
     "encoders": "Sentence encoders",
     "searching": "Search",
     "deduplication": "Deduplication",
+    "vectors": "Vectors",
     "data": "Data",
     "tokenization": "Tokenizers",
     "translation": "Translation",

@@ -90,7 +90,7 @@ REQUESTS = {
     "train-supervised --model {onnx} --data {labelled} --output out": "a model of this kind cannot be trained",
     "train-supervised --data {labelled} --from-scratch --lambda-c 1 --output out": "nothing pretrained to stay close",
     "evaluate-mining --task {sample}/fr-en --scoring-encoder x/filter --output out": "the name of another row",
-    "search --index {index} --query a --method approximate": "no lists",
+    "search --index {index} --query a --method approximate": "built for the method exact",
     "distill --teacher {avg} --bitext {bitext} --teacher-lang fi --output out": "neither is in fi, the language of",
     f"{DISTILL} --initial-model {{word_trigram}} --min-frequency 3 --output out": "exclude each other",
     f"{DISTILL} --initial-model {{avg}} --matryoshka 9 --output out": "is more than the 8 components",
