@@ -33,6 +33,7 @@ from ..encoders.sentence_encoder import SentenceEncoder
 from ..errors import UsageError, choice_of
 from ..messages import log
 from ..settings import recipe, setting
+from ..text.normalization import is_blank
 from ..tokenization.fast_tokenize import list_of_texts
 from ..training.devices import DeviceSettings
 from .index import SearchIndex
@@ -144,16 +145,23 @@ class Service:
             raise RequestError(HTTPStatus.NOT_FOUND, f"there is no model {name!r}, but {self._name}")
 
     def embeddings(self, body: Json) -> Json:
-        """Embeds `input` to vectors of length 1, the first `dimensions` components of them."""
-        _check_keys(body, "input", "model", "dimensions", "encoding_format", "user")
+        """Embeds `input` to vectors of length 1, the first `dimensions` components of them; blank texts to zeros.
+
+        With the `input_type` `query` or `document` the encoder puts the prompt of that task before each text.
+        """
+        _check_keys(body, "input", "model", "dimensions", "encoding_format", "user", "input_type")
         texts = _texts(body, "input")
         self._check_model(body.get("model"))
         dimensions = _count(body, "dimensions", self._encoder.dimension, self._encoder.dimension)
         if (encoding := body.get("encoding_format") or "float") not in ("float", "base64"):
             raise UsageError(f"encoding_format is {encoding!r}, not float or base64")
+        if (task := body.get("input_type")) not in (None, "query", "document"):
+            raise UsageError(f"input_type is {task!r}, not query or document")
         with self._lock:
-            ids = self._encoder.token_ids(texts)
-            vectors = self._encoder.encode(texts, truncate_dim=dimensions, normalize_embeddings=True)
+            encoder = self._encoder if task is None else self._encoder.for_task(task)
+            ids = encoder.token_ids(texts)
+            vectors = encoder.encode(texts, truncate_dim=dimensions, normalize_embeddings=True)
+        vectors[[is_blank(text) for text in texts]] = 0.0
         if not np.isfinite(vectors).all():
             raise RequestError(HTTPStatus.INTERNAL_SERVER_ERROR, "the encoder gave vectors with NaN or infinity")
         embeddings = (
@@ -229,7 +237,7 @@ def _strings(body: Json, name: str) -> list[str]:
 
 def _texts(body: Json, name: str) -> list[str]:
     value = body.get(name)
-    if not value or not isinstance(value, str | list):
+    if value == [] or not isinstance(value, str | list):
         raise UsageError(f"{name} must be a text or a list of texts, and not empty")
     if isinstance(value, list) and len(value) > MAX_TEXTS:
         raise UsageError(f"{name} has {len(value):,} texts, more than {MAX_TEXTS:,}")
@@ -237,12 +245,9 @@ def _texts(body: Json, name: str) -> list[str]:
         what = f"{name} has token ids, which another tokenizer made: send texts"
         raise UsageError(f"{what} (LangChain: OpenAIEmbeddings(check_embedding_ctx_length=False))")
     try:
-        texts = list_of_texts(value)
+        return list_of_texts(value)
     except TypeError as error:
         raise UsageError(f"{name}: {error}") from error
-    if (empty := next((place for place, text in enumerate(texts) if not text.strip()), None)) is not None:
-        raise UsageError(f"{name}: text {empty} (from 0) is empty")
-    return texts
 
 
 def _count(body: Json, name: str, default: int, most: int) -> int:

@@ -86,6 +86,26 @@ def test_embeddings_are_the_encoders_in_openais_format(url, encoder):
     assert [model["id"] for model in ask(url, "/v1/models")[1]["data"]] == ["tiny"]
 
 
+def test_a_blank_text_has_the_zero_vector_and_no_neighbours(url, encoder):
+    for blank in (" ", "", "\u200b"):
+        vectors = [item["embedding"] for item in ask(url, "/v1/embeddings", {"input": ["w1", blank]})[1]["data"]]
+        np.testing.assert_allclose(vectors[0], encoder.encode("w1", normalize=True), atol=1e-6)
+        assert not np.any(vectors[1])
+        results = ask(url, "/search", {"query": ["w1", blank], "hybrid": True})[1]["results"]
+        assert results[0]["neighbours"] and results[1]["neighbours"] == []
+
+
+def test_the_type_of_an_input_chooses_its_prompt(encoder, tmp_path):
+    model = write_average(tmp_path, WORDS, hidden_size=8)
+    prompted = SentenceEncoder.from_pretrained(model, prompts={"query": "w8 w9 ", "document": "w3 "})
+    with running(Service(prompted, "tiny")) as url:
+        for kind, prompt, tokens in (("query", "w8 w9 ", 3), ("document", "w3 ", 2), (None, "", 1)):
+            answer = ask(url, "/v1/embeddings", {"input": "w1", "input_type": kind})[1]
+            expected = encoder.encode(f"{prompt}w1", normalize=True)
+            np.testing.assert_allclose(answer["data"][0]["embedding"], expected, atol=1e-6)
+            assert answer["usage"]["prompt_tokens"] == tokens
+
+
 def test_search_gives_what_the_index_gives(url, index):
     query = "w1 w2 w7"
     both = ["by=a", "year<2021"]
@@ -144,7 +164,7 @@ def test_a_thousand_requests_of_eight_threads_are_all_answered_each_with_its_own
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
-        ("/v1/embeddings", {"input": ["w1", " "]}, 400, "text 1 .from 0. is empty"),
+        ("/v1/embeddings", {"input": "w1", "input_type": "passage"}, 400, "'passage', not query or document"),
         ("/v1/embeddings", {"input": ["w1", 7]}, 400, "7 .int., not a string"),
         ("/v1/embeddings", {"input": ["w1"] * (MAX_TEXTS + 1)}, 400, "2,049 texts, more than 2,048"),
         ("/v1/embeddings", {"input": "w1", "dimensions": 9}, 400, "dimensions is 9, not a whole number from 1 to 8"),
@@ -283,7 +303,7 @@ def refuse_constant(name):
         ("/v1/embeddings", {"input": "w1", "dimension": 2}, "did you mean dimensions?"),
         ("/v1/embeddings", {"input": [[1, 2], [3]]}, "token ids, which another tokenizer made"),
         ("/v1/embeddings", {"input": [1, 2]}, "check_embedding_ctx_length=False"),
-        ("/search", {"query": " "}, "text 0 (from 0) is empty"),
+        ("/search", {"query": []}, "a text or a list of texts, and not empty"),
         ("/search", {"query": "w1", "filter": "id='a"}, "without its closing '"),
         ("/search", {"query": "w1", "filter": "(" * 100_000}, "a filter of 100,000 characters"),
         ("/add", {"sentences": ["w1"], "ids": "a"}, "ids must be a list"),
