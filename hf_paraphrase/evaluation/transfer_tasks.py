@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..data.sources.msrp import MsrpSource
+from ..data.sources.corpora import MsrpSource, TransferSource
 from ..data.sources.source import NothingThereError, Part
-from ..data.sources.transfer import TransferSource
 from ..data.text_files import LineErrors
 from ..errors import InputError, no_folder
 

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ..text.ngrams import PairNgrams
-from ..text.tokens import TokenSpans
+from ..text.ngrams import PairNgrams, TokenSpans
 
 SIDES = ("sentence1", "sentence2")
 BITEXT_SIDES = ("source", "target")

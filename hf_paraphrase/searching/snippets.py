@@ -10,8 +10,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text.scripts import combining_marks, python_class
-from ..text.words import split_words
+from ..text.words import combining_marks, python_class, split_words
 from ..vectors.similarity import unit_row_cosines
 
 _MOST_CHARACTERS = 200

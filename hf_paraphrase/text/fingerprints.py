@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from .hashing import are_among
 from .ngrams import word_ngrams
 from .normalization import as_string_array, normalize_words, normalize_words_all
-from .scripts import re2_class, unspaced_letters
+from .words import re2_class, unspaced_letters
 
 if TYPE_CHECKING:
     from .normalization import Texts

@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from .scripts import python_class, re2_class
-from .words import separate_letters
+from .words import python_class, re2_class, separate_letters
 
 if TYPE_CHECKING:
     import numpy as np

@@ -25,7 +25,7 @@ from hf_paraphrase.encoders.sentence_encoder import SentenceEncoder
 from hf_paraphrase.errors import InputError
 from hf_paraphrase.text.fingerprints import Containment, Fingerprints, hash_sentences, normalize_words_as
 from hf_paraphrase.text.normalization import normalize_text, normalize_words, normalize_words_all
-from hf_paraphrase.text.scripts import python_class, unspaced_letters
+from hf_paraphrase.text.words import python_class, unspaced_letters
 
 UNSPACED = python_class(unspaced_letters())
 

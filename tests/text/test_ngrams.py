@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from hf_paraphrase.text import ngrams as module
 from hf_paraphrase.text.hashing import are_among, draw_keys, hash64, hash_rows
-from hf_paraphrase.text.ngrams import PairNgrams, number_ngrams, word_ngrams
-from hf_paraphrase.text.tokens import TokenSpans
+from hf_paraphrase.text.ngrams import PairNgrams, TokenSpans, number_ngrams, word_ngrams
 from hf_paraphrase.text.words import tokenize
 
 SENTENCE = st.lists(st.sampled_from(["a", "bird", "cats", "猫", "狗", "我们", "नमस्ते", ","]), max_size=12).map(" ".join)

@@ -15,7 +15,7 @@ from hf_paraphrase.text.normalization import (
     normalize_words,
     normalize_words_all,
 )
-from hf_paraphrase.text.scripts import combining_marks
+from hf_paraphrase.text.words import combining_marks
 
 INVISIBLE = "\u200b\ufeff\u200e\xad\u2060\u3164\u2800\x07\x00\u200d"
 LETTERS = st.characters(exclude_categories=["Cs"]) | st.sampled_from(f"aB \t\v\x1c_İıßς{INVISIBLE}")

@@ -9,9 +9,16 @@ from hypothesis import strategies as st
 from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 
-from hf_paraphrase.text.scripts import character_kinds, combining_marks, unspaced_letters
-from hf_paraphrase.text.tokens import TokenSpans
-from hf_paraphrase.text.words import count_words, split_words, tokenize, word_spans
+from hf_paraphrase.text.ngrams import TokenSpans
+from hf_paraphrase.text.words import (
+    character_kinds,
+    combining_marks,
+    count_words,
+    split_words,
+    tokenize,
+    unspaced_letters,
+    word_spans,
+)
 
 LETTERS = {chr(code) for low, high in unspaced_letters() for code in range(low, high + 1)}
 MARKS = {chr(code) for low, high in combining_marks() for code in range(low, high + 1)}

@@ -1,9 +1,9 @@
-"""Sources of bitext, paraphrases and graded sets, one file a source.
+"""Sources of bitext, paraphrases and graded sets.
 
-Raw files of a source go in, a Parquet data folder with its card comes out (`prepare`, `prepare SOURCE`), or the rows
-of `SourceBuilder`. A source of the user is one file and one line of `hf_paraphrase.registry.SOURCES`.
-Start reading at `source`, what a source says about itself, and at a short one, `msrp`; then `rows`, through which
-all of them run, and `preparation`, which writes the folder.
+A source reads raw files. `prepare SOURCE` makes a Parquet data folder with a card of them, `load_dataset` a dataset. A
+source of your own is one file and one line of `hf_paraphrase.registry.SOURCES`. Start reading at `source`, which says
+what a source is, and at a short one, `MsrpSource` in `corpora`. All of them run through `rows`; `preparation` writes
+the folder.
 """
 
 from __future__ import annotations

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...text.ngrams import PairNgrams
-from ...text.tokens import TokenSpans
+from ...text.ngrams import PairNgrams, TokenSpans
 from ..pair_batch import PairBatch
 from . import Measure
 

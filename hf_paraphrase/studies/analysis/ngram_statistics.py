@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...text.ngrams import number_ngrams
-from ...text.tokens import TokenSpans
+from ...text.ngrams import TokenSpans, number_ngrams
 from ...text.words import tokenize
 from ...training.verdicts import Difference, Interval
 from ...vectors.metrics import spearman

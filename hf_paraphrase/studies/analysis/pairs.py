@@ -21,7 +21,7 @@ from ...errors import InputError
 from ...filtering.row_choice import lowest_of_each
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
-from ...text.tokens import TokenSpans
+from ...text.ngrams import TokenSpans
 from ...training.verdicts import Interval
 from ..report import ReportSettings, report
 from .ngram_statistics import (
