@@ -40,7 +40,7 @@ __getattr__, __dir__, _names = lazy_exports(
         "exporting.run": ["export"],
         "filtering.filter": ["filter"],
         "filtering.measuring": ["Measures", "PairScorer"],
-        "filtering.row_choice": ["PairFilter"],
+        "filtering.filter_pipeline": ["PairFilter"],
         "filtering.scoring": ["score"],
         "filtering.tuning.grid_search": ["tune"],
         "hub.publishing": ["push"],

@@ -20,8 +20,8 @@ from .encoders.sentence_encoder import SentenceEncoder
 from .errors import HfParaphraseError, HubError, InputError, ModelError, OutputError, UsageError
 from .evaluation.run import Evaluation
 from .exporting.run import Exported
+from .filtering.filter_pipeline import PairFilter
 from .filtering.measuring import Measures, PairScorer
-from .filtering.row_choice import PairFilter
 from .hub.publishing import Push
 from .models import (
     AvgConfig,

@@ -47,11 +47,11 @@ class BatchFunction(ABC):
         if isinstance(table, Mapping):
             import pyarrow as pa
 
-            return self.reported(pa.Table.from_pydict(dict(table)))[0].to_pydict()
-        return self.reported(table)[0]
+            return self.process(pa.Table.from_pydict(dict(table)))[0].to_pydict()
+        return self.process(table)[0]
 
     @abstractmethod
-    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Apply the job to rows, and return the new rows and a report."""
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -97,7 +97,7 @@ class Decontaminator(BatchFunction):
         """The sets, read when they are first needed."""
         return load_fingerprints(self.sets, ngrams=self.ngrams, similarity=self.similarity, encoder=self.encoder)
 
-    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Return the rows that stay, in order, and as `contamination` the counts of :meth:`Fingerprints.match`."""
         matched, counts = self.matched(table)
         progress(table.num_rows)

@@ -164,7 +164,7 @@ def paraphrased(
 ) -> tuple[str, pa.Table]:
     """Paraphrases a sentence as the verb `paraphrase` does; returns a summary as HTML, and the pairs."""
     function = catalogue.paraphraser(forward, backward)
-    pairs, report = function.reported(pa.table({"id": ["1"], "sentence": [sentence]}, schema=SENTENCES))
+    pairs, report = function.process(pa.table({"id": ["1"], "sentence": [sentence]}, schema=SENTENCES))
     pairs = pairs.slice(0, num)  # the best ones come first
     words = ["hf-paraphrase", "paraphrase", "--models", *function.models]
     words += ["--language", function.language] if function.language else []

@@ -56,7 +56,7 @@ class SentenceEmbedder(BatchFunction):
 
         return SentenceEncoder.from_pretrained(self.model, device=self.device, truncate_dim=self.truncate_dim)
 
-    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the rows with their embeddings; there is nothing else to report."""
         # `encode` has no rows, and is over sooner than Arrow is imported.
         import pyarrow as pa

@@ -1,7 +1,7 @@
 """Measures, which add columns to pairs, and selections, which are predicates on columns.
 
 In come folders of pairs, out come folders of pairs: with measures as columns (`score`), and fewer of them
-(`filter`). `measuring` applies the `measures/`, `selections` says what is kept, `row_choice` keeps it.
+(`filter`). `measuring` applies the `measures/`, `selections` says what is kept, `filter_pipeline` keeps it.
 `language_model` makes what a measure needs, `tuning/` tries many selections. Start with `scoring.py` and `filter.py`.
 """
 
@@ -15,7 +15,7 @@ __getattr__, __dir__, __all__ = lazy_exports(
         "measures": ["Measure"],
         "measuring": ["Measures", "PairScorer", "add_measures"],
         "pair_batch": ["PairBatch"],
-        "row_choice": ["FilterSteps", "PairFilter", "choose_rows", "kept_batches"],
+        "filter_pipeline": ["FilterPipeline", "PairFilter", "choose_rows", "kept_batches"],
         "scoring": ["score"],
         "selections": ["Selection", "apply_selection", "parse_selection"],
     },

@@ -2,14 +2,14 @@
 
 from hf_paraphrase import score
 
+from .filter_pipeline import FilterPipeline, PairFilter, choose_rows, kept_batches
 from .measures import Measure
 from .measuring import Measures, PairScorer, add_measures
 from .pair_batch import PairBatch
-from .row_choice import FilterSteps, PairFilter, choose_rows, kept_batches
 from .selections import Selection, apply_selection, parse_selection
 
 __all__ = [
-    "FilterSteps",
+    "FilterPipeline",
     "Measure",
     "Measures",
     "PairBatch",

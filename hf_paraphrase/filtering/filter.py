@@ -21,16 +21,24 @@ from ..data.schema import with_column
 from ..errors import UsageError
 from ..messages import log
 from ..settings import recipe, setting
+from .filter_pipeline import (
+    FilterPipeline,
+    RowSelection,
+    check_any_left,
+    choose_rows,
+    funnel_table,
+    kept_batches,
+    tokens_of,
+)
 from .measuring import with_columns
 from .pair_batch import SIDES, sides_of
 from .random_pairs import NOISE, with_random_pairs
-from .row_choice import Choice, FilterSteps, check_any_left, choose_rows, funnel_table, kept_batches, tokens_of
 
 _REMOVED_BY = "removed_by"
 
 
 @dataclass(kw_only=True)
-class FilterSettings(FilterSteps):
+class FilterSettings(FilterPipeline):
     """Keep the pairs that pass every step, and print how many each step leaves.
 
     The order is: identical sides, --keep, decontamination, one per reference, --first, --max-tokens, sample; then
@@ -64,7 +72,7 @@ class FilterSettings(FilterSteps):
     overwrite: bool = setting("replace an existing output folder (once the new one is complete)", False)
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if self.explain is not None and Path(self.explain).absolute() == Path(self.output).absolute():
             raise UsageError("--explain and --output are the same folder", remedy="give another one for --explain")
@@ -72,7 +80,7 @@ class FilterSettings(FilterSteps):
 
 @recipe(FilterSettings)
 def filter(settings: FilterSettings) -> DataFolder:
-    """Keeps the pairs of a data folder that pass every step (paper 000, section 5.4)."""
+    """Keep the pairs of a data folder that pass every step (paper 000, section 5.4)."""
     folder, split = DataFolder(settings.pairs), settings.split
     schema, total = folder.schema(split), folder.count(split)
     makes_random = bool(settings.noise) or settings.negatives is not None
@@ -83,13 +91,13 @@ def filter(settings: FilterSettings) -> DataFolder:
         explained = stack.enter_context(_artefact(settings, settings.explain)) if settings.explain else None
         artefact = stack.enter_context(_artefact(settings, settings.output))
         with tqdm(desc="choose", total=total, unit=" pairs", unit_scale=True) as bar:
-            choice = choose_rows(folder, split, settings, bar.update)
-        check_any_left(choice, split, folder)
+            selected = choose_rows(folder, split, settings, bar.update)
+        check_any_left(selected, split, folder)
         counts = dict.fromkeys(("pairs", "negatives", "tokens"), 0)
-        with tqdm(desc="write", total=int(choice.kept.sum()), unit=" pairs", unit_scale=True) as bar:
+        with tqdm(desc="write", total=int(selected.kept.sum()), unit=" pairs", unit_scale=True) as bar:
 
             def kept() -> Iterator[pa.Table]:
-                for table in kept_batches(folder, split, choice.kept, settings):
+                for table in kept_batches(folder, split, selected.kept, settings):
                     counts["pairs"] += table.num_rows
                     counts["tokens"] += int(tokens_of(table).sum())
                     bar.update(table.num_rows)
@@ -110,12 +118,12 @@ def filter(settings: FilterSettings) -> DataFolder:
                 batches = (part.slice(i, BATCH_ROWS) for part in parts for i in range(0, part.num_rows, BATCH_ROWS))
                 written = parts[0].schema
             rows = write_split(artefact.staging, split, batches, written)
-        results = {"rows": rows, **counts, "funnel": choice.funnel, "contamination": choice.contamination}
-        artefact.finish(results=results, card=_card(settings, choice, rows, written, counts))
+        results = {"rows": rows, **counts, "funnel": selected.funnel, "contamination": selected.contamination}
+        artefact.finish(results=results, card=_card(settings, selected, rows, written, counts))
         if explained is not None:
-            _write_removed(settings, explained, folder, choice)
-    log(funnel_table(choice.funnel).rstrip())
-    for name, count in sorted(choice.contamination.items()):
+            _write_removed(settings, explained, folder, selected)
+    log(funnel_table(selected.funnel).rstrip())
+    for name, count in sorted(selected.contamination.items()):
         log(f"left out because a sentence is in {name}: {count:,}")
     if left_out := [name for name in folder.splits if name != split]:
         log(f"only the split `{split}` was filtered; not in the output: {', '.join(left_out)}")
@@ -130,27 +138,27 @@ def _artefact(settings: FilterSettings, output: str) -> Artefact:
     return Artefact(output, command="filter", settings=settings, inputs=inputs, overwrite=settings.overwrite)
 
 
-def _write_removed(settings: FilterSettings, artefact: Artefact, folder: DataFolder, choice: Choice) -> None:
-    """Writes the pairs that were left out, each with the step that removed it."""
-    steps = np.array(list(choice.funnel), dtype=object)[choice.passed[~choice.kept]]
+def _write_removed(settings: FilterSettings, artefact: Artefact, folder: DataFolder, selected: RowSelection) -> None:
+    """Write the pairs that were left out, each with the step that removed it."""
+    steps = np.array(list(selected.funnel), dtype=object)[selected.passed[~selected.kept]]
 
     def removed() -> Iterator[pa.Table]:
         start = 0
-        for batch in folder.batches(settings.split, rows=~choice.kept):
+        for batch in folder.batches(settings.split, rows=~selected.kept):
             reasons = pa.array(steps[start : start + batch.num_rows], pa.string())
             start += batch.num_rows
             yield with_column(pa.Table.from_batches([batch]), _REMOVED_BY, reasons)
 
     schema = with_column(folder.schema(settings.split).empty_table(), _REMOVED_BY, pa.array([], pa.string())).schema
     rows = write_split(artefact.staging, settings.split, removed(), schema)
-    card = _card(settings, choice, rows, schema, {"negatives": 0}, "left out")
-    artefact.finish(results={"rows": rows, "funnel": choice.funnel}, card=card)
+    card = _card(settings, selected, rows, schema, {"negatives": 0}, "left out")
+    artefact.finish(results={"rows": rows, "funnel": selected.funnel}, card=card)
     log(f"{rows:,} removed pairs saved to {settings.explain}; the column {_REMOVED_BY} names the step")
 
 
 def _card(
     settings: FilterSettings,
-    choice: Choice,
+    selected: RowSelection,
     rows: int,
     schema: pa.Schema,
     counts: Mapping[str, int],
@@ -166,9 +174,9 @@ def _card(
         "columns": schema.names,
         "bitext": sides_of(schema.names) != SIDES,
         "counts": counts,
-        "funnel": funnel_table(choice.funnel),
+        "funnel": funnel_table(selected.funnel),
         "checked": [to_path(path).name for path in settings.decontaminate],
-        "contamination": choice.contamination,
+        "contamination": selected.contamination,
         "ngrams": settings.decontaminate_ngrams,
         "similarity": settings.decontaminate_similarity,
         "seed": settings.seed,

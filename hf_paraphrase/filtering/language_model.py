@@ -61,7 +61,7 @@ class Trigrams(NamedTuple):
 
 
 def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[str]) -> Trigrams:
-    """Counts the trigrams of all sentences that have a token; of more than 2²¹ words the last ones are `<unk>`."""
+    """Count the trigrams of all sentences that have a token; of more than 2²¹ words the last ones are `<unk>`."""
     numbers = {word: number for number, word in enumerate((UNKNOWN, BEGIN, END))}
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
 
@@ -84,7 +84,7 @@ def count_trigrams(blocks: Iterable[Sequence[str]], source: str | os.PathLike[st
 
 
 def adjusted_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Computes what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
+    """Compute what Kneser-Ney smoothing counts (Chen and Goodman 1998, section 2.7): keys and counts by order.
 
     Trigrams count as often as they occur. Bigrams and words count as many distinct words as stand before them, except
     bigrams that begin with `<s>`, which nothing can stand before: they count as often as they occur. Keys are
@@ -104,7 +104,7 @@ def adjusted_counts(trigrams: Trigrams) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def estimate_discounts(counts: np.ndarray) -> tuple[float, float, float]:
-    """Estimates the discounts of one order from its counts of counts (Chen and Goodman 1998, equation 26).
+    """Estimate the discounts of one order from its counts of counts (Chen and Goodman 1998, equation 26).
 
     With n_k the number of n-grams of adjusted count k and Y = n_1 / (n_1 + 2 n_2), D_k = k − (k + 1) Y n_{k+1} / n_k
     for k = 1, 2, 3. Where an n_k of k ≤ 3 is 0, or a D_k is not above 0 and at most k, all three are :data:`FALLBACK`.
@@ -122,7 +122,7 @@ def _discounts_of(counts: np.ndarray, discounts: tuple[float, float, float]) -> 
 
 
 def estimate(trigrams: Trigrams) -> Estimate:
-    """Estimates the probability of every seen n-gram and the backoff weight of every seen history.
+    """Estimate the probability of every seen n-gram and the backoff weight of every seen history.
 
         p(w | h) = (a(hw) − D(a(hw))) / Σ_x a(hx) + γ(h) p(w | h'),   γ(h) = Σ_x D(a(hx)) / Σ_x a(hx)
 
@@ -153,7 +153,7 @@ def estimate(trigrams: Trigrams) -> Estimate:
 
 
 def write_arpa(path: str | os.PathLike[str], model: Estimate) -> None:
-    """Writes a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
+    """Write a model, n-grams in the order of their word numbers, logarithms to base 10 with seven digits."""
     # Whole, because parts of a job that begin together write the same file, and the first of them reads it by then.
     with (
         atomic_write(path) as temporary,
@@ -182,12 +182,12 @@ def _lines(model: Estimate, order: int) -> Iterator[str]:
 def train_language_model(
     blocks: Iterable[Sequence[str]], path: str | os.PathLike[str], *, source: str | os.PathLike[str]
 ) -> None:
-    """Estimates a 3-gram model of the lower-cased tokens of sentences, which come from `source`, and writes it."""
+    """Estimate a 3-gram model of the lower-cased tokens of sentences, which come from `source`, and write it."""
     write_arpa(path, estimate(count_trigrams(blocks, source)))
 
 
 def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list[str]:
-    """Draws distinct references of a split, in its order, to be held out from the pairs (paper 000, section 5.6).
+    """Draw distinct references of a split, in its order, to be held out from the pairs (paper 000, section 5.6).
 
     The draw depends on the seed and the set of references alone, not on their order, and memory grows with `count`
     alone. An empty reference is never drawn.
@@ -208,7 +208,7 @@ def draw_held_out(folder: DataFolder, split: str, count: int, seed: int) -> list
 
 
 def _keyed_references(folder: DataFolder, split: str, seed: int) -> Iterator[tuple[np.ndarray, list[str]]]:
-    """Streams references with the first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
+    """Stream references with the first 64 bits of BLAKE2b of seed and text, uint64 (references,)."""
     for batch in folder.batches(split, ["sentence1"]):
         texts = [text for text in batch.column("sentence1").to_pylist() if text]
         yield draw_keys(pa.array(texts, pa.string()), seed=seed), texts

@@ -54,7 +54,7 @@ class Measures(Mapping[str, Measure]):
 
 @dataclass(frozen=True)
 class PairScorer(BatchFunction):
-    """Adds the columns of measures to pairs; one that was there before is replaced in its place.
+    """Add the columns of measures to pairs; one that was there before is replaced in its place.
 
     Attributes:
         names: The measures, names of :data:`~hf_paraphrase.registry.MEASURES`.
@@ -66,8 +66,8 @@ class PairScorer(BatchFunction):
     measures: Measures = field(default_factory=Measures)
     held_out: frozenset[str] = frozenset()
 
-    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the pairs with the columns."""
+    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Return the pairs with the columns."""
         scored = table
         if self.held_out:
             is_left = [text not in self.held_out for text in table["sentence1"].to_pylist()]
@@ -86,7 +86,7 @@ class PairScorer(BatchFunction):
 def choose_measures(
     names: Sequence[str], present: Sequence[str], path: str, measures: Measures | None = None
 ) -> list[str]:
-    """Checks a choice of measures against the columns of a data set.
+    """Check a choice of measures against the columns of a data set.
 
     Without names all are taken whose columns are there and that have the option they need, but for those that are not
     computed by default, or mean nothing across languages: of the former the ones with an option. The names come in the
@@ -116,7 +116,7 @@ def choose_measures(
 
 
 def measurable_columns(present: Sequence[str]) -> list[str]:
-    """Lists the columns of numbers that can be computed from those of a data set without any option."""
+    """List the columns of numbers that can be computed from those of a data set without any option."""
     return [
         column
         for measure in Measures().values()
@@ -127,25 +127,25 @@ def measurable_columns(present: Sequence[str]) -> list[str]:
 
 
 def _readable(present: Sequence[str]) -> set[str]:
-    """Returns the columns that measures can read: of a bitext also those for which its sides stand."""
+    """Return the columns that measures can read: of a bitext also those for which its sides stand."""
     return {*present} if sides_of(present) == SIDES else {*present, *SIDES}
 
 
 def measures_of(columns: Iterable[str]) -> list[str]:
-    """Returns the measures that compute any of `columns`, in the order of the registry."""
+    """Return the measures that compute any of `columns`, in the order of the registry."""
     wanted = set(columns)
     return [name for name, measure in Measures().items() if wanted & set(measure.columns)]
 
 
 def columns_read(columns: Iterable[str], present: Sequence[str]) -> set[str]:
-    """Returns what is read for some columns: themselves where they are there, else what their measures require."""
+    """Return what is read for some columns: themselves where they are there, else what their measures require."""
     measures = Measures()
     lacking = {column for column in columns if column not in present}
     return {*columns} - lacking | {column for name in measures_of(lacking) for column in measures[name].requires}
 
 
 def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Returns a table of pairs with those of some columns that it lacks, where they can be measured."""
+    """Return a table of pairs with those of some columns that it lacks, where they can be measured."""
     present = _readable(table.schema.names)
     scored = add_measures(table, measures_of(column for column in columns if column not in present))
     for column in scored.schema.names:
@@ -155,7 +155,7 @@ def with_columns(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def add_measures(table: pa.Table, names: Sequence[str], measures: Measures | None = None) -> pa.Table:
-    """Adds the columns of measures to pairs; one of the same name is replaced in its place."""
+    """Add the columns of measures to pairs; one of the same name is replaced in its place."""
     measures = measures or Measures()
     computed: dict[str, list[np.ndarray]] = {}
     for start in range(0, max(1, table.num_rows), _ROWS_AT_A_TIME):

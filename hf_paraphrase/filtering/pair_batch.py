@@ -15,7 +15,7 @@ BITEXT_SIDES = ("source", "target")
 
 
 def sides_of(columns: Iterable[str]) -> tuple[str, str]:
-    """Returns the columns of the two sentences: of a bitext `source` and `target`, else those of pairs."""
+    """Return the columns of the two sentences: of a bitext `source` and `target`, else those of pairs."""
     columns = set(columns)
     return BITEXT_SIDES if columns >= set(BITEXT_SIDES) and not columns & set(SIDES) else SIDES
 
@@ -38,7 +38,7 @@ class PairBatch:
         return int(self.table.num_rows)
 
     def texts(self, column: str) -> list[str]:
-        """Returns a column of texts, the empty text where one is missing."""
+        """Return a column of texts, the empty text where one is missing."""
         return [text or "" for text in self.table.column(self._columns.get(column, column)).to_pylist()]
 
     @cached_property
@@ -68,6 +68,6 @@ class PairBatch:
 
 
 def numeric_column(table: pa.Table, column: str) -> np.ndarray:
-    """Returns a numeric or boolean column as float64 (rows,), NaN where a value is missing."""
+    """Return a numeric or boolean column as float64 (rows,), NaN where a value is missing."""
     values = table.column(column).cast(pa.float64())
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)

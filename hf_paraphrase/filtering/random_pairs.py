@@ -33,7 +33,7 @@ def with_random_pairs(
     path: Path | None = None,
     class_names: Mapping[str, Sequence[str]] | None = None,
 ) -> list[pa.Table]:
-    """Makes some pairs random, and as many negatives as there are pairs; returns the positives, then the negatives.
+    """Make some pairs random, and add as many negatives as pairs; return the positives, then the negatives.
 
     A random pair is a first sentence with the second sentence of another pair; each second sentence is used once
     among the positives, and once more among the negatives. None is a pair of the data, in either order, and no
@@ -83,7 +83,7 @@ def with_random_pairs(
 def _exchanged(
     pairs: pa.Table, rows: np.ndarray, is_random: np.ndarray, label: int, columns: Sequence[str]
 ) -> pa.Table:
-    """Gives pairs the second sentences of other rows, and the columns of noise and labels."""
+    """Give pairs the second sentences of other rows, and the columns of noise and labels."""
     table = with_column(pairs, SIDES[1], pairs.column(SIDES[1]).take(pa.array(rows)))
     for field in pairs.schema if is_random.any() else ():
         if field.name not in _KEPT:
@@ -99,7 +99,7 @@ def _exchanged(
 def random_negatives(
     first: np.ndarray, second: np.ndarray, seed: int, known: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """Draws for every pair another second sentence, so that each sentence is used exactly once more.
+    """Draw for every pair another second sentence, so that each sentence is used exactly once more.
 
     Sjöblom, Creutz and Aulamo (2018, section 3.2) pair sentences of the training data at random and accept that some
     of these pairs are paraphrases by accident. Here pairs that are known to be paraphrases (those of the data
@@ -127,11 +127,11 @@ def random_negatives(
 def _known(
     chosen: np.ndarray, first: np.ndarray, second: np.ndarray, rows: np.ndarray, positives: np.ndarray
 ) -> np.ndarray:
-    """Returns which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
+    """Return which of the chosen rows got the same sentence or one of their paraphrases: (chosen,), bool."""
     own, candidates = first[chosen], second[rows[chosen]]
     return (own == candidates) | are_among(_combined(own, candidates), positives)
 
 
 def _combined(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Mixes two keys into one, the order counting."""
+    """Mix two keys into one, the order counting."""
     return (first * np.uint64(0x9E3779B97F4A7C15)) ^ (second + np.uint64(0x632BE59BD9B4E019))

@@ -87,7 +87,7 @@ class ScoreSettings(ShardSettings):
 
 @recipe(ScoreSettings, MEASURES)
 def score(settings: ScoreSettings) -> DataFolder:
-    """Adds measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
+    """Add measures as columns to every split of a folder of pairs (paper 000, sections 5.5 to 5.7).
 
     The options of measures that were registered later are fields as well. Returns the folder, while parts are missing
     that of the incomplete work.
@@ -154,7 +154,7 @@ def score(settings: ScoreSettings) -> DataFolder:
 
 
 def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> list[str]:
-    """Chooses the measures by the columns that all splits have."""
+    """Choose the measures by the columns that all splits have."""
     schemas = [folder.require(*sides_of(folder.schema(split).names), split=split) for split in folder.splits]
     columns = [name for name in schemas[0].names if all(name in schema.names for schema in schemas)]
     if settings.hold_out is not None and sides_of(columns) != SIDES:
@@ -175,7 +175,7 @@ def _chosen(settings: ScoreSettings, folder: DataFolder, measures: Measures) -> 
 
 
 def _estimate_language_model(settings: ScoreSettings, folder: DataFolder, staging: Path) -> frozenset[str]:
-    """Estimates the language model, unless that was done; returns the references held out for it."""
+    """Estimate the language model, unless that was done; return the references held out for it."""
     split, path = folder.splits[0], staging / _ARPA
     if settings.hold_out is None:
         if not path.is_file():

@@ -56,7 +56,7 @@ _MIRROR = str.maketrans("<>", "><")
 
 
 def different(sentence1: Sequence[str], sentence2: Sequence[str]) -> np.ndarray:
-    """Keeps the pairs whose sides differ by more than case, spacing and invisible characters."""
+    """Keep the pairs whose sides differ by more than case, spacing and invisible characters."""
     sides = ([tokenize(normalize_text(text)) for text in side] for side in (sentence1, sentence2))
     return np.array([one != two for one, two in zip(*sides, strict=True)], bool)
 
@@ -88,7 +88,7 @@ class Selection:
         return [float(text) for text in texts] if all(re.fullmatch(_NUMBER, text) for text in texts) else None
 
     def mask(self, *columns: Any) -> np.ndarray:
-        """Returns which rows are kept, given its columns: bool (rows,); a missing value satisfies no comparison."""
+        """Return which rows are kept, given its columns: bool (rows,); a missing value satisfies no comparison."""
         if self.function is not None:
             return np.asarray(self.function(*columns))
         (values,) = columns
@@ -104,7 +104,7 @@ class Selection:
 
 
 def parse_selection(text: str) -> Selection:
-    """Parses one selection."""
+    """Parse one selection."""
     name = text.strip()
     if name in SELECTIONS:
         return named_selection(name)
@@ -133,13 +133,13 @@ def _parse_text_selection(text: str) -> Selection:
 
 
 def named_selection(name: str, text: str | None = None) -> Selection:
-    """Returns a selection of the registry."""
+    """Return a selection of the registry."""
     function = SELECTIONS[name]
     return Selection(text or name, tuple(inspect.signature(function).parameters), function=function)
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Checks that every selection uses columns that exist or can be measured, and compares like with like."""
+    """Check that every selection uses columns that exist or can be measured, and compares numbers with numbers, text with text."""
     sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
     for selection in selections:
         wanted_by = f"--keep `{selection.text}`"
@@ -153,7 +153,7 @@ def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None
 
 
 def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, numbers: bool = True) -> None:
-    """Checks that columns are there, or can be measured."""
+    """Check that columns are there, or can be measured."""
     measurable = measurable_columns(schema.names)
     sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
     for column in (sides.get(column, column) for column in columns):
@@ -169,7 +169,7 @@ def check_columns(columns: Sequence[str], schema: pa.Schema, wanted_by: str, *, 
 
 
 def apply_selection(selection: Selection, table: pa.Table) -> np.ndarray:
-    """Returns which rows of a table satisfy a selection: bool (rows,)."""
+    """Return which rows of a table satisfy a selection: bool (rows,)."""
     sides = dict(zip(SIDES, sides_of(table.schema.names), strict=True))
     columns = [sides.get(column, column) for column in selection.columns]
     if selection.function is None and is_text(table.schema.field(columns[0]).type):

@@ -119,7 +119,7 @@ def write_shard(job: ShardJob, shard: Shard, output: Path, progress: Progress = 
         pq.ParquetWriter(temporary, schema, compression="zstd", use_dictionary=repeating) as writer,
     ):
         for table in job.folder.row_range(shard.source, shard.start, shard.stop, batch_size=job.batch_size):
-            batch, report = job.functions[shard.split].reported(table, progress)
+            batch, report = job.functions[shard.split].process(table, progress)
             add_report(total, report)
             if batch.num_rows:  # `datasets` cannot read a row group without rows
                 writer.write_table(batch.cast(writer.schema))

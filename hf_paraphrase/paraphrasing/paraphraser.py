@@ -196,7 +196,7 @@ class Paraphraser(BatchFunction):
                 paraphrases[int(pair["id"])].append(pair["sentence2"])
         return paraphrases
 
-    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs of rows with `id` and `sentence`, with their measures, in the order of rows and ranks.
 
         The report has the numbers named in :attr:`COUNTS` and :attr:`NO_PARAPHRASES`, and as `skipped` the `id` of

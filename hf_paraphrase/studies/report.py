@@ -33,16 +33,16 @@ class Report:
     name: str
 
     def picture(self, name: str) -> Path:
-        """Returns the path of a picture in the folder."""
+        """Return the path of a picture in the folder."""
         return self.artefact.staging / "plots" / f"{name}.png"
 
     def table(self, name: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-        """Writes a TSV file; of floats six digits, and an empty field for None."""
+        """Write a TSV file; of floats six digits, and an empty field for None."""
         lines = ["\t".join(header), *("\t".join(map(_cell, row)) for row in rows)]
         atomic_write_text(self.artefact.staging / f"{name}.tsv", "\n".join(lines) + "\n")
 
     def finish(self, numbers: Mapping[str, Any], values: Mapping[str, Any], summary: str) -> None:
-        """Writes the numbers to `analysis.json`, the card from its values, and logs a summary."""
+        """Write the numbers to `analysis.json`, the card from its values, and log a summary."""
         text = json.dumps(numbers, indent=2, ensure_ascii=False) + "\n"
         atomic_write_text(self.artefact.staging / "analysis.json", text)
         self.artefact.finish(results=numbers, card=Card(self.name, values, report=True))
@@ -60,7 +60,7 @@ def _cell(value: object) -> str:
 def report(
     kind: str, settings: ReportSettings, inputs: Iterable[str | None], *, card: str, draws: bool = False
 ) -> Iterator[Report]:
-    """Opens the output folder of `analyze KIND`; an input that was not given is None, `card` a template."""
+    """Open the output folder of `analyze KIND`; an input that was not given is None, `card` a template."""
     if draws:
         check_plots()
     given = [item for item in inputs if item is not None]

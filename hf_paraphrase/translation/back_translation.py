@@ -87,7 +87,7 @@ class BackTranslator(BatchFunction):
         model, tokenizer = load_translation_model(self.model, **{name: getattr(self, name) for name in names})
         return Translator(model, tokenizer, self.options, self.lexical_table)
 
-    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
         """Returns the pairs of rows with `id`, `source`, `target` and `source_lang`; see :func:`back_translated`."""
         return back_translated(self.translator, table, progress, references=self.reference_candidates)
 

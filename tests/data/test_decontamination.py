@@ -72,7 +72,7 @@ def test_rows_are_dropped_if_any_column_matches_and_each_set_counts_its_own(tmp_
         (("sentence1", "sentence2"), [4], {"one.txt": 2, "two.txt": 2}),
         (("sentence1",), [2, 4], {"one.txt": 1, "two.txt": 2}),
     ):
-        kept, report = Decontaminator(paths, columns).reported(table)
+        kept, report = Decontaminator(paths, columns).process(table)
         assert kept["id"].to_pylist() == stay and report["contamination"] == counts
 
 

@@ -58,7 +58,7 @@ class Sleeper(BatchFunction):
 
     woken: Path
 
-    def reported(self, table, progress=no_progress):
+    def process(self, table, progress=no_progress):
         if table.num_rows and table.column("note")[-1].as_py() >= 100:
             time.sleep(30)
             self.woken.touch()

@@ -124,7 +124,7 @@ def test_a_paraphraser_keeps_its_models_open_and_its_bar_moves_with_every_senten
     function = Paraphraser(chat_model, 4, "llm", min_similarity=-1.0, min_edit_distance=0.0, **options)
     moves = []
     table = pa.table({"id": ["0", "1"], "sentence": SENTENCES[:2]}, schema=SENTENCE_ROWS)
-    pairs, _ = function.reported(table, moves.append)
+    pairs, _ = function.process(table, moves.append)
     assert moves == [1, 1] and pairs.num_rows > 2
     all_of_them = function(SENTENCES[:2], num=8)
     assert [len(texts) <= 1 for texts in function(SENTENCES[:2], num=1)] == [True, True]
@@ -317,7 +317,7 @@ def test_a_model_without_a_padding_token_and_one_that_never_ends_do_not_stop_the
     model = save_chat_model(tmp_path / "model", pad=False)
     function = Paraphraser(model, generator="llm", prompt="{sentence}", max_new_tokens=1, device="cpu")
     table = pa.table({"id": ["0", "1"], "sentence": ["two cats sleep", "one " * 80]}, schema=SENTENCE_ROWS)
-    pairs, report = function.reported(table)
+    pairs, report = function.process(table)
     assert pairs.num_rows == 0 and report["unfinished"] > 0
     assert [entry["reason"][:12] for entry in report["skipped"]] == ["no candidate", "prompt of 82"]
     assert math.isfinite(report["candidates"])

@@ -51,7 +51,7 @@ def made(*trips, num=5, **settings):
 
 
 def reported(function, texts):
-    return function.reported(pa.table({"id": list("0123456789")[: len(texts)], "sentence": texts}, schema=SENTENCES))
+    return function.process(pa.table({"id": list("0123456789")[: len(texts)], "sentence": texts}, schema=SENTENCES))
 
 
 def test_every_way_to_a_text_counts_and_round_trips_are_averaged():

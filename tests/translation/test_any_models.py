@@ -191,7 +191,7 @@ def test_what_is_no_translation_model_or_incomplete_is_one_line(folders, tmp_pat
 def test_sources_longer_than_the_model_reads_are_skipped_or_cut_and_counted(folders):
     long = " ".join(["un"] * 80)
     function = BackTranslator(str(folders("mbart")), BeamSearchConfig(2, 1), device="cpu", **LANGUAGES["mbart"])
-    pairs, report = function.reported(bitext_of((text, "one") for text in (SOURCES[0], long, "\u200e")))
+    pairs, report = function.process(bitext_of((text, "one") for text in (SOURCES[0], long, "\u200e")))
     (first, reason), second = report["skipped"][0].values(), report["skipped"][1]
     assert first == "1" and reason.endswith("more than 60") and second == {"id": "2", "reason": "empty source"}
     assert pairs.num_rows == 1

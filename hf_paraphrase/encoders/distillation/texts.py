@@ -195,7 +195,7 @@ def read_texts(
         left_out["empty"] += texts.count("")
         left_out["long"] += sum(len(text) > max_characters for text in texts)
         if held_out is not None and kept:
-            table, report = held_out.reported(pa.table({"text": kept}))
+            table, report = held_out.process(pa.table({"text": kept}))
             add_report(contamination, report["contamination"])
             left_out["contaminated"] += len(kept) - table.num_rows
             kept = table.column("text").to_pylist()

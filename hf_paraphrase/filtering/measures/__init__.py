@@ -19,7 +19,7 @@ from ..pair_batch import SIDES, PairBatch
 
 @dataclass(frozen=True)
 class Measure(ABC):
-    """Computes one or more columns from a batch of pairs, each row by itself.
+    """Compute one or more columns from a batch of pairs, each row by itself.
 
     A measure is a frozen dataclass that is registered in :data:`~hf_paraphrase.registry.MEASURES`. Its fields are its
     options, each made by :func:`~hf_paraphrase.settings.setting` with a default: `score` has a flag for each of them.
@@ -53,7 +53,7 @@ class Measure(ABC):
 
     @abstractmethod
     def compute(self, batch: PairBatch) -> Mapping[str, np.ndarray]:
-        """Computes the columns: for each name an array (pairs,) of int64, float64 or text, NaN where undefined."""
+        """Compute the columns: for each name an array (pairs,) of int64, float64 or text, NaN where undefined."""
 
     @property
     def lacks(self) -> str | None:

@@ -18,7 +18,7 @@ from . import Measure
 
 @dataclass(frozen=True)
 class CharacterFScore(Measure):
-    """Computes chrF (Popović 2015), as sacrebleu does by default: character 6-grams, beta 2, cased, without spaces.
+    """Compute chrF (Popović 2015), as sacrebleu does by default: character 6-grams, beta 2, cased, without spaces.
 
     `chrf` runs from 0 to 1; the hypothesis is `sentence2`, the reference `sentence1`.
     """
@@ -27,13 +27,13 @@ class CharacterFScore(Measure):
     columns = ("chrf",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from 0 to 1."""
+        """Compute the column (pairs,), float64 from 0 to 1."""
         return {"chrf": _scores("CHRF", batch.texts("sentence1"), batch.texts("sentence2"))}
 
 
 @dataclass(frozen=True)
 class TranslationEditRate(Measure):
-    """Computes TER (Snover et al. 2006), as sacrebleu does, over lower-cased tokens of all scripts.
+    """Compute TER (Snover et al. 2006), as sacrebleu does, over lower-cased tokens of all scripts.
 
     `ter` is the number of edits, shifts of phrases included, per token of the reference `sentence1`; it can exceed 1.
     """
@@ -42,14 +42,14 @@ class TranslationEditRate(Measure):
     columns = ("ter",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from 0."""
+        """Compute the column (pairs,), float64 from 0."""
         sides = ([" ".join(tokenize(text)) for text in batch.texts(side)] for side in ("sentence1", "sentence2"))
         return {"ter": _scores("TER", *sides)}
 
 
 @dataclass(frozen=True)
 class TokenFScore(Measure):
-    """Computes the F1 of the lower-cased tokens that the sides share (as SQuAD does, Rajpurkar et al. 2016).
+    """Compute the F1 of the lower-cased tokens that the sides share (as SQuAD does, Rajpurkar et al. 2016).
 
     Each token is shared as often as the side has it that has it less often; 0 where both sides are empty.
     """
@@ -58,14 +58,14 @@ class TokenFScore(Measure):
     columns = ("token_f1",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from 0 to 1."""
+        """Compute the column (pairs,), float64 from 0 to 1."""
         counts = batch.ngrams.shared(1)
         return {"token_f1": 2 * counts.clipped / np.maximum(counts.total1 + counts.total2, 1)}
 
 
 @dataclass(frozen=True)
 class WordOrder(Measure):
-    """Computes Kendall's tau of the order of the tokens that both sides have once (Birch and Osborne 2010).
+    """Compute Kendall's tau of the order of the tokens that both sides have once (Birch and Osborne 2010).
 
     1 for the same order, −1 for the reverse one; NaN where fewer than two tokens can be compared.
     """
@@ -74,7 +74,7 @@ class WordOrder(Measure):
     columns = ("kendall_tau",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from −1 to 1."""
+        """Compute the column (pairs,), float64 from −1 to 1."""
         pairs = zip(batch.texts("sentence1"), batch.texts("sentence2"), strict=True)
         return {"kendall_tau": np.array([_kendall_tau(tokenize(one), tokenize(two)) for one, two in pairs], float)}
 

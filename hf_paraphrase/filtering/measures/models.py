@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Similarity(Measure):
-    """Computes the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros."""
+    """Compute the cosine of the sentence embeddings of the two sides; 0 where a side embeds to zeros."""
 
     for_bitext = True
     needs = "encoder"
@@ -46,7 +46,7 @@ class Similarity(Measure):
     device: str = device_setting()
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from −1 to 1."""
+        """Compute the column (pairs,), float64 from −1 to 1."""
         encoder = self._encoder
         with one_thread():
             vectors = encoder.encode([*batch.texts("sentence1"), *batch.texts("sentence2")], normalize=True)
@@ -62,7 +62,7 @@ class Similarity(Measure):
 
 @dataclass(frozen=True)
 class Perplexity(Measure):
-    """Computes the perplexity of the translation under a language model.
+    """Compute the perplexity of the translation under a language model.
 
     10^(−log10 p / (tokens + 1)) of the lower-cased tokens of `sentence2` and the end of the sentence, unknown words
     included with the probability of `<unk>`; NaN for an empty `sentence2`. The language model is best one of sentences
@@ -76,7 +76,7 @@ class Perplexity(Measure):
     )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64."""
+        """Compute the column (pairs,), float64."""
         perplexity = np.full(batch.num_rows, np.nan)
         for row, words in enumerate(map(tokenize, batch.texts("sentence2"))):
             if words:
@@ -103,7 +103,7 @@ class Perplexity(Measure):
 
 @dataclass(frozen=True)
 class ReferenceProbability(Measure):
-    """Computes the probability, under a classifier, that the translation is a reference, i.e. written by a person.
+    """Compute the probability, under a classifier, that the translation is a reference, i.e. written by a person.
 
     * `reference_probability`: P(reference) of `sentence2`, from 0 to 1, to six decimals.
     * `classifier_seen`: 1 where `sentence1`, whatever its case and punctuation, is a reference that the classifier was
@@ -120,7 +120,7 @@ class ReferenceProbability(Measure):
     device: str = device_setting()
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the two columns (pairs,): float64, int64."""
+        """Compute the two columns (pairs,): float64, int64."""
         scorer = self._scorer
         with one_thread():
             probabilities = scorer.probabilities(batch.texts("sentence2"))
@@ -140,7 +140,7 @@ class ReferenceProbability(Measure):
 
 @dataclass(frozen=True)
 class TranslationCost(Measure):
-    """Computes the negative log-likelihood of the translation, its end included, per token of the translation.
+    """Compute the negative log-likelihood of the translation, its end included, per token of the translation.
 
     * `cost`: −`log_prob` / `num_tokens`, in nats per token.
     * `cost_with_end`: −`log_prob` / (`num_tokens` + 1), which counts the end of the sentence as a token as well.
@@ -171,7 +171,7 @@ class TranslationCost(Measure):
         return ("log_prob", "num_tokens") if self.translation_model is None else ("source", "sentence2")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the two columns (pairs,), float64."""
+        """Compute the two columns (pairs,), float64."""
         columns = ("log_prob", "num_tokens")
         if set(columns) <= set(batch.table.schema.names):
             log_prob, tokens = (numeric_column(batch.table, name).copy() for name in columns)
@@ -216,7 +216,7 @@ class TranslationCost(Measure):
 
 @dataclass(frozen=True)
 class LanguageIdentification(Measure):
-    """Identifies the language of the translation with the library py3langid, whose model comes with it.
+    """Identify the language of the translation with the library py3langid, whose model comes with it.
 
     * `language`: the ISO 639 code of the most probable language of `sentence2`; `und` for a text without a letter.
     * `language_probability`: the probability of the language that it should be in, from 0 to 1; NaN for a text
@@ -236,13 +236,13 @@ class LanguageIdentification(Measure):
     )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the two columns (pairs,): text, float64."""
+        """Compute the two columns (pairs,): text, float64."""
         return _identified(self, batch.lowered2, self.language or "en", "--language")
 
 
 @dataclass(frozen=True)
 class SourceLanguageIdentification(Measure):
-    """Identifies the language of the source, as `language` does that of the translation.
+    """Identify the language of the source, as `language` does that of the translation.
 
     * `language_source`, `language_probability_source`: as `language` and `language_probability`, of `source`.
     """
@@ -258,7 +258,7 @@ class SourceLanguageIdentification(Measure):
     )
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the two columns (pairs,): text, float64."""
+        """Compute the two columns (pairs,): text, float64."""
         sources = list(map(str.lower, batch.texts("source")))
         return _identified(self, sources, str(self.source_language), "--source-language")
 
@@ -274,7 +274,7 @@ def _language_identifier() -> Any:
 
 
 def _identified(measure: Measure, texts: Sequence[str], expected: str, option: str) -> dict[str, np.ndarray]:
-    """Computes the columns of a measure: languages of lower-cased texts, and the probabilities of the expected one."""
+    """Compute the columns of a measure: languages of lower-cased texts, and the probabilities of the expected one."""
     model = _language_identifier()
     if expected not in model.labels:
         problem = f"{option}: `{expected}` is not a language that py3langid knows"

@@ -13,7 +13,7 @@ from . import Measure
 
 @dataclass(frozen=True)
 class Length(Measure):
-    """Counts tokens, punctuation included.
+    """Count tokens, punctuation included.
 
     * `length`: tokens of `sentence2`, the translation.
     * `length_reference`: tokens of `sentence1`.
@@ -24,7 +24,7 @@ class Length(Measure):
     columns = ("length", "length_reference", "length_ratio")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the three columns (pairs,): int64, int64, float64."""
+        """Compute the three columns (pairs,): int64, int64, float64."""
         reference, translation = batch.lengths
         ratio = _share(translation, reference, otherwise=np.nan)
         return dict(zip(self.columns, (translation, reference, ratio), strict=True))
@@ -32,7 +32,7 @@ class Length(Measure):
 
 @dataclass(frozen=True)
 class Overlap(Measure):
-    """Computes the share of the n-grams of the shorter side that occur in the longer one, for n = 1, 2, 3.
+    """Compute the share of the n-grams of the shorter side that occur in the longer one, for n = 1, 2, 3.
 
     The n-grams are of lower-cased tokens. "Shorter" is by number of n-grams; of equally long sides `sentence1` counts
     as the shorter. Every occurrence counts, and a repeated n-gram is present as soon as the longer side has it once,
@@ -42,7 +42,7 @@ class Overlap(Measure):
     columns = ("overlap_1", "overlap_2", "overlap_3")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes one column (pairs,), float64 from 0 to 1, for each order."""
+        """Compute one column (pairs,), float64 from 0 to 1, for each order."""
         shares = []
         for counts in map(batch.ngrams.shared, (1, 2, 3)):
             present = np.where(counts.total1 <= counts.total2, counts.present1, counts.present2)
@@ -52,7 +52,7 @@ class Overlap(Measure):
 
 @dataclass(frozen=True)
 class SentenceBleu(Measure):
-    """Computes BLEU with add-one smoothing throughout (Nakov, Guzmán and Vogel 2012; used in Wieting et al. 2017).
+    """Compute BLEU with add-one smoothing throughout (Nakov, Guzmán and Vogel 2012; used in Wieting et al. 2017).
 
     The hypothesis is `sentence2`, the reference `sentence1`, both as lower-cased tokens, c and r their lengths:
 
@@ -66,7 +66,7 @@ class SentenceBleu(Measure):
     columns = ("bleu",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64."""
+        """Compute the column (pairs,), float64."""
         reference, hypothesis = batch.lengths
         logarithm = np.zeros(batch.num_rows)
         for counts in map(batch.ngrams.shared, (1, 2, 3, 4)):
@@ -77,7 +77,7 @@ class SentenceBleu(Measure):
 
 @dataclass(frozen=True)
 class EditDistance(Measure):
-    """Computes the Levenshtein distance of the lower-cased texts divided by the length of the longer one.
+    """Compute the Levenshtein distance of the lower-cased texts divided by the length of the longer one.
 
     Insertions, deletions and substitutions of a character (code point) cost 1 each, white space counts. 0 for equal
     texts, two empty ones included, and 1 for texts that have nothing in common.
@@ -86,7 +86,7 @@ class EditDistance(Measure):
     columns = ("edit_distance",)
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from 0 to 1."""
+        """Compute the column (pairs,), float64 from 0 to 1."""
         from rapidfuzz.distance import Levenshtein
         from rapidfuzz.process import cpdist
 
@@ -98,7 +98,7 @@ class EditDistance(Measure):
 
 @dataclass(frozen=True)
 class Repetition(Measure):
-    """Computes the share of the words and of the trigrams of a sentence that occurred before in the same sentence.
+    """Compute the share of the words and of the trigrams of a sentence that occurred before in the same sentence.
 
     * `repetition_1`: of the tokens of `sentence2` with at least three characters.
     * `repetition_3`: of the trigrams of tokens of `sentence2`, punctuation included.
@@ -110,7 +110,7 @@ class Repetition(Measure):
     columns = ("repetition_1", "repetition_3", "repetition_reference_1", "repetition_reference_3")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the four columns (pairs,), float64 from 0 to 1."""
+        """Compute the four columns (pairs,), float64 from 0 to 1."""
         words, trigrams = batch.ngrams.shared_words(), batch.ngrams.shared(3)
         shares = (
             _share(words.repeated2, words.total2),
@@ -123,7 +123,7 @@ class Repetition(Measure):
 
 @dataclass(frozen=True)
 class SourceCopyRate(Measure):
-    """Computes the share of the words of the translation that stand in the source in the same form: untranslated ones.
+    """Compute the share of the words of the translation that stand in the source in the same form: untranslated ones.
 
     `copy_rate_source` counts the lower-cased tokens of `sentence2` with at least three characters; names and numbers
     are among them rightly. NaN where there is no such word.
@@ -134,7 +134,7 @@ class SourceCopyRate(Measure):
     requires = ("source", "sentence2")
 
     def compute(self, batch: PairBatch) -> dict[str, np.ndarray]:
-        """Computes the column (pairs,), float64 from 0 to 1."""
+        """Compute the column (pairs,), float64 from 0 to 1."""
         spans = TokenSpans([*map(str.lower, batch.texts("source")), *batch.lowered2])
         words = PairNgrams(spans).shared_words()
         return {"copy_rate_source": _share(words.present2, words.total2, otherwise=np.nan)}

@@ -81,7 +81,7 @@ class TuneSettings(Settings):
     resume: bool = setting("continue an incomplete grid; its finished runs are kept", False)
 
     def check(self) -> None:
-        """Refuses what does not fit, and puts defaults in their places."""
+        """Check that the settings are valid, and fill in the defaults."""
         super().check()
         self.filters = self.filters or ([] if self.keep else ["length"])
         self.encoders = list(dict.fromkeys(self.encoders)) or ["avg"]
@@ -117,7 +117,7 @@ class TuneSettings(Settings):
 
 
 def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Lists the ranges of some grids with the names of their filters, the random selection first.
+    """List the ranges of some grids with the names of their filters, the random selection first.
 
     Those of `keep` over the same columns are one grid, named after them (`bleu`, `bleu+overlap_1`), and join that of
     :data:`GRIDS` if there is one; commas join comparisons that must all hold.
@@ -135,7 +135,7 @@ def filter_ranges(filters: Sequence[str], keep: Sequence[str] = ()) -> list[tupl
 
 @recipe(TuneSettings)
 def tune(settings: TuneSettings) -> str:
-    """Trains encoders on many selections of pairs, and chooses on the dev set (paper 000, section 5.4).
+    """Train encoders on many selections of pairs, and choose on the dev set (paper 000, section 5.4).
 
     Returns the table of the filters; `provenance.json` of the output has all runs.
     """
@@ -212,7 +212,7 @@ def tune(settings: TuneSettings) -> str:
 
 
 def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: str) -> Runs:
-    """Makes the runs of some cells; a cell of which the filter selects nothing has none."""
+    """Make the runs of some cells; a cell of which the filter selects nothing has none."""
     made: Runs = {}
     with tqdm(desc=what, total=len(cells) * len(seeds), unit=" runs") as bar:
         for cell in cells:
@@ -230,7 +230,7 @@ def _train(runs: TuningRuns, cells: Sequence[Cell], seeds: Sequence[int], what: 
 
 
 def _ends_of_bins(grid: Runs) -> list[tuple[Cell, Cell]]:
-    """Returns the first and the last bin of length of each data set and encoder that has two or more."""
+    """Return the first and the last bin of length of each data set and encoder that has two or more."""
     bins: dict[tuple[str, str], list[Cell]] = {}
     for cell in (cell for cell in grid if cell.filter == _BINS):
         bins.setdefault((cell.data, cell.encoder), []).append(cell)

@@ -57,7 +57,7 @@ class TuningRun:
     similarities: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
 
     def record(self) -> dict[str, float]:
-        """Returns what `provenance.json` says of the run."""
+        """Return what `provenance.json` says of the run."""
         return {name: getattr(self, name) for name in ("seed", "available", "pairs", "dev", "epoch")}
 
     @property
@@ -91,7 +91,7 @@ class ComparedCell:
         return mean_test(self.runs)
 
     def record(self) -> dict[str, Any]:
-        """Returns what `provenance.json` says of the cell."""
+        """Return what `provenance.json` says of the cell."""
         return {
             **vars(self.cell),
             "dev": self.dev,
@@ -108,13 +108,13 @@ Runs = dict[Cell, list[TuningRun]]
 
 
 def mean_test(runs: Iterable[TuningRun]) -> float | None:
-    """Computes the mean test score of runs; None without test sets."""
+    """Compute the mean test score of runs; None without test sets."""
     scores = [run.test for run in runs if run.test is not None]
     return mean(scores) if scores else None
 
 
 def choose_by_dev(grid: Runs) -> dict[tuple[str, str, str], Cell]:
-    """Chooses for every (encoder, filter, data set) the cell with the highest dev mean, the first of equal ones."""
+    """Choose for every (encoder, filter, data set) the cell with the highest dev mean, the first of equal ones."""
     cells: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in grid:
         cells.setdefault((cell.encoder, cell.filter, cell.data), []).append(cell)
@@ -129,7 +129,7 @@ def compare_cells(
     *,
     replicates: int = 1000,
 ) -> ComparedCell:
-    """Compares a cell with another of the same data over seeds and the sentence pairs of the test sets.
+    """Compare a cell with another of the same data over seeds and the sentence pairs of the test sets.
 
     Runs of one seed belong together: they start from the same weights, and share as many training pairs as their
     selections allow. `scores` has for each test set the scores of its pairs by people (pairs,).
@@ -149,7 +149,7 @@ def compare_cells(
 def filters_table(
     compared: Mapping[tuple[str, str, str], ComparedCell], data: Sequence[str], encoders: Sequence[str], tested: bool
 ) -> str:
-    """Formats tables 6, 7 and 12: a row a filter, means over the data sets of what was chosen by dev.
+    """Format tables 6, 7 and 12: a row a filter, means over the data sets of what was chosen by dev.
 
     A filter that selects nothing from some data set is a mean over fewer of them than the random selection, and says
     so; its difference from random is over the same ones. The intervals are of 95 % for all of the table together.
@@ -177,7 +177,7 @@ def filters_table(
 
 
 def cells_table(items: Collection[ComparedCell], tested: bool, against: str = RANDOM) -> str:
-    """Formats cells, each compared with the same other one: a row for each filter, data set and encoder."""
+    """Format cells, each compared with the same other one: a row for each filter, data set and encoder."""
     header = ["filter", "data", "encoder", "range", "pairs", "epoch", "dev"]
     header += ["test", *(name.format(against) for name in _JUDGED)] if tested else []
     comparisons = sum(item.cell.filter != RANDOM for item in items)
@@ -194,7 +194,7 @@ def cells_table(items: Collection[ComparedCell], tested: bool, against: str = RA
 
 
 def _judged(item: Difference | None, comparisons: int) -> list[str]:
-    """Writes a gain with its interval, whether it is one, and whether it is next to nothing."""
+    """Write a gain with its interval, whether it is one, and whether it is next to nothing."""
     if item is None:
         return [""] * len(_JUDGED)
     interval = item.interval(comparisons)

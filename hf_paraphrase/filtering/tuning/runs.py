@@ -19,8 +19,8 @@ from ...encoders.dev_sets.pair_sets import GradedSet, score_with_encoder
 from ...encoders.dev_sets.scorer import dev_scorer
 from ...encoders.train_settings import EncoderSettings
 from ...vectors.metrics import pearson
+from ..filter_pipeline import FilterPipeline, check_any_left, choose_rows
 from ..pair_batch import SIDES
-from ..row_choice import FilterSteps, check_any_left, choose_rows
 from .results import Cell, TuningRun
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ RUNS = "runs"
 
 
 class SelectionPool:
-    """Chooses the rows that `filter` keeps, among those that can be trained on, once for each range and seed.
+    """Choose the rows that `filter` keeps, among those that can be trained on, once for each range and seed.
 
     A row with an empty side, or with a label other than 1, is in no selection, so that a sample is of the size that
     was asked for wherever enough rows are left.
@@ -48,18 +48,18 @@ class SelectionPool:
         columns = self._pairs.schema().names
         self.one_per_reference = "best" if "rank" in columns else None
         self.usable = ["length_reference>0", "length>0", *(["label==1"] if "label" in columns else [])]
-        check_any_left(choose_rows(self._pairs, "train", FilterSteps(keep=self.usable)), "train", self._pairs)
+        check_any_left(choose_rows(self._pairs, "train", FilterPipeline(keep=self.usable)), "train", self._pairs)
         self.sentences: pa.Table = self._pairs.table(columns=list(SIDES))
 
     def select(self, keep: Sequence[str], seed: int) -> tuple[NDArray[np.int64], int]:
-        """Takes the steps of `filter`: the selections, one translation a reference, the sample.
+        """Take the steps of `filter`: the selections, one translation a reference, the sample.
 
         Returns:
             The rows that are kept, ascending; and how many there were to draw from.
         """
         if (keep, seed) not in self._selected:
             every = [*self.usable, *keep]
-            steps = FilterSteps(keep=every, one_per_reference=self.one_per_reference, sample=self.sample, seed=seed)
+            steps = FilterPipeline(keep=every, one_per_reference=self.one_per_reference, sample=self.sample, seed=seed)
             choice = choose_rows(self._pairs, "train", steps)
             # The last step is the sample.
             self._selected[keep, seed] = np.flatnonzero(choice.kept), list(choice.funnel.values())[-2]
@@ -67,7 +67,7 @@ class SelectionPool:
 
 
 class TuningRuns:
-    """Makes training runs; what they share is made once, and a run that is recorded in `folder` is not made again.
+    """Make training runs; what they share is made once, and a run that is recorded in `folder` is not made again.
 
     Two filters that select the same pairs share a run.
     """
@@ -85,7 +85,7 @@ class TuningRuns:
         self._vocabularies: dict[str, EncoderVocabulary] = {}
 
     def run(self, cell: Cell, seed: int) -> TuningRun | None:
-        """Trains and scores one encoder, or finds what was recorded of it; None if the filter selects nothing."""
+        """Train and score one encoder, or read its record; return None if the filter selects no pair."""
         rows, available = self.pools[cell.data].select(cell.keep, seed)
         if not len(rows):
             return None
@@ -99,7 +99,7 @@ class TuningRuns:
         return TuningRun(seed=seed, available=available, **record)
 
     def _train(self, cell: Cell, rows: NDArray[np.int64], seed: int) -> dict[str, Any]:
-        """Trains as `train-encoder` does, and scores the best epoch."""
+        """Train as `train-encoder` does, and score the best epoch."""
         from ...encoders import EncoderTrainer, EncoderTrainingArguments
         from ...encoders.encoded_pairs import encode_pairs
         from ...encoders.encoder_vocabulary import new_vocabulary, untrained_model

@@ -47,14 +47,14 @@ class NgramOccurrences:
         return np.asarray(self.repeated / np.maximum(self.considered, 1), np.float64)
 
     def entropy(self, weights: NDArray[np.float64] | None = None) -> float:
-        """Computes the entropy of the n-grams in bits; each sentence counts by its weight (sentences,), or once."""
+        """Compute the entropy of the n-grams in bits; each sentence counts by its weight (sentences,), or once."""
         counts = np.bincount(self.numbers, weights=None if weights is None else weights[self.sentences])
         counts = counts[counts > 0]
         total = counts.sum()
         return float(np.log2(total) - (counts * np.log2(counts)).sum() / total) if total else 0.0
 
     def repetition_rate(self, weights: NDArray[np.float64] | None = None) -> float:
-        """Computes the share of repetitions among all occurrences that count, in per cent."""
+        """Compute the share of repetitions among all occurrences that count, in per cent."""
         considered = self.considered if weights is None else weights * self.considered
         repeated = self.repeated if weights is None else weights * self.repeated
         total = float(considered.sum())
@@ -62,7 +62,7 @@ class NgramOccurrences:
 
 
 def count_ngrams(texts: Sequence[str], order: int) -> NgramOccurrences:
-    """Finds the n-grams of lower-cased tokens of each sentence, punctuation included.
+    """Find the n-grams of lower-cased tokens of each sentence, punctuation included.
 
     For repetition only unigrams of at least three characters count, as in the paper, and all n-grams of higher order.
     """
@@ -84,7 +84,7 @@ def contrast_ngrams(
     replicates: int = REPLICATES,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Compares entropy and repetition of references and translations, of both :data:`ORDERS` (table 9).
+    """Compare entropy and repetition of references and translations, of both :data:`ORDERS` (table 9).
 
     The interval, of 95 % for all contrasts together, is from the standard deviation over bootstrap replicates of the
     pairs: a resample has fewer distinct n-grams than the sample, so percentiles would not do. `expected` is the
@@ -119,7 +119,7 @@ def contrast_ngrams(
 
 
 def document_frequencies(texts: Iterable[str]) -> Counter[str]:
-    """Counts for each lower-cased token in how many texts it occurs."""
+    """Count for each lower-cased token in how many texts it occurs."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(set(tokenize(text)))
@@ -127,7 +127,7 @@ def document_frequencies(texts: Iterable[str]) -> Counter[str]:
 
 
 def average_idf(texts: Sequence[str], frequencies: Mapping[str, int], documents: int) -> NDArray[np.float64]:
-    """Computes the mean inverse document frequency of the tokens of each sentence (sentences,); NaN without tokens.
+    """Compute the mean inverse document frequency of the tokens of each sentence (sentences,); NaN without tokens.
 
     idf(t) = ln((N + 1) / (df(t) + 1)), N being the number of documents, df(t) the number of those with t.
     """
@@ -142,7 +142,7 @@ def average_idf(texts: Sequence[str], frequencies: Mapping[str, int], documents:
 def rank_correlations(
     probabilities: NDArray[np.float64], properties: Mapping[str, NDArray[np.float64]]
 ) -> dict[str, Interval]:
-    """Correlates P(reference) (sentences,) with properties of the same sentences, in which NaN leaves one out.
+    """Correlate P(reference) (sentences,) with properties of the same sentences, in which NaN leaves one out.
 
     Spearman's rho × 100. The interval is that of Fisher's transformation with the variance 1.06 / (n − 3) for ranks
     (Fieller, Hartley and Pearson 1957), of 95 % for all properties together (Bonferroni).

@@ -18,7 +18,7 @@ from ...classification.references import is_seen, read_seen
 from ...data.folder import DataFolder
 from ...data.sentences import lines_of_file
 from ...errors import InputError
-from ...filtering.row_choice import lowest_of_each
+from ...filtering.filter_pipeline import lowest_of_each
 from ...settings import recipe, seed_setting, setting
 from ...tables import format_table, plain_markdown
 from ...text.ngrams import TokenSpans
@@ -76,7 +76,7 @@ class PairSample:
 
 @recipe(PairAnalysisSettings)
 def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
-    """Reports how translations differ from references: tables 9 to 11 of paper 000.
+    """Report how translations differ from references: tables 9 to 11 of paper 000.
 
     Returns:
         The numbers of the report.
@@ -138,7 +138,7 @@ def analyze_pairs(settings: PairAnalysisSettings) -> dict[str, Any]:
 
 
 def _sample(settings: PairAnalysisSettings, folder: Path) -> tuple[PairSample, int]:
-    """Draws one translation of each reference; returns them and how many references the classifier has seen.
+    """Draw one translation of each reference; return them and how many references the classifier has seen.
 
     A reference is an id with its text, or a text alone where there are no ids. Pairs with an empty side are left out.
     """
@@ -185,7 +185,7 @@ def ranked_examples(
     probabilities: tuple[NDArray[np.float64], NDArray[np.float64]],
     count: int,
 ) -> list[dict[str, Any]]:
-    """Takes the pairs with the highest ranking (pairs,), the earlier of equals, each translation once.
+    """Take the pairs with the highest ranking (pairs,), the earlier of equals, each translation once.
 
     `probabilities` are P(reference) of the references and of the translations (pairs,).
     """

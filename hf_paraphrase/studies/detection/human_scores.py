@@ -55,7 +55,7 @@ class HumanScoreSettings(ComparisonSettings):
 
 @recipe(HumanScoreSettings)
 def analyze_human_scores(settings: HumanScoreSettings) -> dict[str, Scores]:
-    """Compares human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2).
+    """Compare human scores of sentence pairs with the cosines of encoders (paper 003, section A.4, figure 2).
 
     Returns:
         By the names of data and model, what :func:`compare_scores` gives.
@@ -98,7 +98,7 @@ def _default_splits(folder: Path) -> list[str]:
 
 
 def banded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rounds scores (pairs,) of more than twelve different values to eleven, evenly from the least to the greatest."""
+    """Round scores (pairs,) of more than twelve different values to eleven, evenly from the least to the greatest."""
     if len(np.unique(scores)) <= _MOST_GROUPS:
         return scores
     least, step = scores.min(), np.ptp(scores) / 10
@@ -107,7 +107,7 @@ def banded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def compare_scores(scores: NDArray[np.float64], cosines: NDArray[np.float64]) -> dict[str, Any]:
-    """Describes the cosines (pairs,) of each human score (pairs,), and tests whether neighbouring scores differ.
+    """Describe the cosines (pairs,) of each human score (pairs,), and test whether neighbouring scores differ.
 
     Returns:
         `spearman` (× 100; None if all scores or all cosines are equal), and in `scores` for each score, or band of
@@ -127,7 +127,7 @@ def compare_scores(scores: NDArray[np.float64], cosines: NDArray[np.float64]) ->
 
 
 def _test(low: NDArray[np.float64], high: NDArray[np.float64]) -> dict[str, float]:
-    """Tests whether two groups have the same mean (Welch 1947), where both have two pairs and one has a spread."""
+    """Test whether two groups have the same mean (Welch 1947), where both have two pairs and one has a spread."""
     from scipy.stats import ttest_ind
 
     difference = {"difference": float(high.mean() - low.mean())}
@@ -138,7 +138,7 @@ def _test(low: NDArray[np.float64], high: NDArray[np.float64]) -> dict[str, floa
 
 
 def correct(scores: Mapping[str, Scores]) -> int:
-    """Corrects the probabilities of all tests of a report together (Holm 1979); returns how many there are.
+    """Correct the probabilities of all tests of a report together (Holm 1979); return the number of tests.
 
     `p_holm` is the least level at which Holm's procedure rejects the hypothesis.
     """
@@ -151,7 +151,7 @@ def correct(scores: Mapping[str, Scores]) -> int:
 
 
 def _plot(scores: Mapping[str, Scores], path: Path) -> None:
-    """Draws the mean cosine of each human score, with bars of one standard deviation to either side."""
+    """Draw the mean cosine of each human score, with bars of one standard deviation to either side."""
     columns = min(2, len(scores))
     rows = -(-len(scores) // columns)
     figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 4.0 * rows, rows, columns, sharey=True)

@@ -41,7 +41,7 @@ class ComparisonSettings(ReportSettings):
     batch_size: int = setting("sentences in a padded batch; a model of type avg needs no batches", 256, at_least=1)
 
     def encoders(self) -> dict[str, SentenceEncoder]:
-        """Opens the encoders, by short names."""
+        """Open the encoders, by short names."""
         names = distinct_names(self.model, "model")
         opened = [SentenceEncoder.from_pretrained(model, device=self.device) for model in self.model]
         return dict(zip(names, opened, strict=True))
@@ -63,18 +63,18 @@ class QuerySettings(ComparisonSettings):
     )
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if bool(self.query) == (self.queries is not None):
             both = ", not both" if self.query else ""
             raise UsageError(f"give --query or --queries{both}", remedy="one or more sentences")
 
     def inputs(self) -> list[str]:
-        """Lists the files and folders that are read."""
+        """List the files and folders that are read."""
         return [*self.model, *self.text, *([] if self.queries is None else [self.queries])]
 
     def read_queries(self) -> list[str]:
-        """Returns the distinct queries that are not empty."""
+        """Return the distinct queries that are not empty."""
         given = list(self.query)
         for lines in [] if self.queries is None else read_lines(Path(self.queries), StrictLines()):
             given += lines.to_pylist()
@@ -84,7 +84,7 @@ class QuerySettings(ComparisonSettings):
         return queries
 
     def indexes(self, work: Path, *, keep_repeated: bool) -> Iterator[tuple[str, SearchIndex]]:
-        """Encodes the sentences with one model after the other; an index is there until the next is asked for."""
+        """Encode the sentences with one model after the other; an index is there until the next is asked for."""
         corpora = [SentenceCorpus(Path(path)) for path in self.text]
         for name, encoder in self.encoders().items():
             sentences = (block for corpus in corpora for block in corpus.blocks())
@@ -103,14 +103,14 @@ class QuerySettings(ComparisonSettings):
 
 
 def distinct_names(paths: Sequence[str], kind: str) -> list[str]:
-    """Returns a short name for each path; none may come twice."""
+    """Return a short name for each path; none may come twice."""
     if len(set(paths)) < len(paths):
         raise UsageError(f"a {kind} is given twice", remedy="give each once")
     return short_names(paths)
 
 
 def _first_spellings(blocks: Iterable[list[str | None]]) -> Iterator[list[str | None]]:
-    """Gives sentences that differ in case and spacing only the spelling of the first of them."""
+    """Give sentences that differ in case and spacing only the spelling of the first of them."""
     first: dict[int, str] = {}
     for block in blocks:
         keys = _text_keys([text or "" for text in block]).tolist()
@@ -131,7 +131,7 @@ class NeighbourSettings(QuerySettings):
 
 @recipe(NeighbourSettings)
 def analyze_neighbours(settings: NeighbourSettings) -> Lists:
-    """Shows which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
+    """Show which sentences are nearest to a query under each of several encoders (paper 003, tables 4, 5, 10, 11).
 
     Returns:
         For each encoder by its name the neighbours of every query.
@@ -184,13 +184,13 @@ def _text_keys(texts: Sequence[str]) -> NDArray[np.uint64]:
 
 
 def _others(query: str, neighbours: list[Neighbour]) -> list[Neighbour]:
-    """Leaves out what is the query itself but for case and spacing."""
+    """Leave out what is the query itself but for case and spacing."""
     keys = _text_keys([query, *(item.sentence for item in neighbours)])
     return [item for item, key in zip(neighbours, keys[1:], strict=True) if key != keys[0]]
 
 
 def _means(queries: Sequence[str], found: Sequence[Sequence[Neighbour]]) -> dict[str, float | None]:
-    """Averages the lists of a model over the queries that have neighbours; None where none has.
+    """Average the lists of a model over the queries that have neighbours; None where none has.
 
     `shared_words` is the share of words, in per cent, that query and neighbour have in common (Jaccard): of word
     averaging the paper says that its neighbours are "bags of synonyms" (section 4.2.1). `first` and `last` are
@@ -218,7 +218,7 @@ def _jaccard(first: set[str], second: set[str]) -> float:
 
 
 def _side_by_side(lists: Mapping[str, Sequence[Neighbour]]) -> str:
-    """Formats the neighbours of one query, a pair of columns for each model."""
+    """Format the neighbours of one query, a pair of columns for each model."""
     rows = []
     for rank in range(min(_MOST_ROWS, max(map(len, lists.values())))):
         row = [str(rank + 1)]

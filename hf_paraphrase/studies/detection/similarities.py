@@ -39,7 +39,7 @@ class SimilaritySettings(QuerySettings):
 
 @recipe(SimilaritySettings)
 def analyze_similarities(settings: SimilaritySettings) -> Distributions:
-    """Shows the distribution of the cosines of queries with all sentences of a text (paper 003, figure 1).
+    """Show the distribution of the cosines of queries with all sentences of a text (paper 003, figure 1).
 
     Returns:
         For each query and model what was counted.
@@ -78,7 +78,7 @@ def analyze_similarities(settings: SimilaritySettings) -> Distributions:
 
 
 def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, NDArray[np.float64]]]:
-    """Yields the number of each query with a known word, and its cosines with all sentences that have one."""
+    """Yield the number of each query with a known word, and its cosines with all sentences that have one."""
     vectors = exact_unit_rows(SearchEmbedder(index.encoder.for_task("query")).embed(queries))
     known = np.flatnonzero(vectors.any(axis=1))
     for first in range(0, len(known), _QUERIES_AT_A_TIME):
@@ -91,7 +91,7 @@ def _cosines(index: SearchIndex, queries: Sequence[str]) -> Iterator[tuple[int, 
 
 
 def describe(cosines: NDArray[np.float64]) -> dict[str, Any]:
-    """Describes cosines (sentences,), at least one, from −1 to 1.
+    """Describe cosines (sentences,), at least one, from −1 to 1.
 
     `counts` (:data:`BINS`,) is how many are in each bin, lower ends included.
     """
@@ -120,7 +120,7 @@ def _histogram_rows(queries: Sequence[str], found: Distributions) -> Iterable[li
 
 
 def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], path: Path) -> None:
-    """Draws for each query the histograms of all models, with a mark at each peak (paper 003, figure 1)."""
+    """Draw for each query the histograms of all models, with a mark at each peak (paper 003, figure 1)."""
     columns = min(2, len(drawn))
     rows = -(-len(drawn) // columns)
     figure, axes = new_figure(7.5 if columns == 1 else 12.0, 0.6 + 3.6 * rows, rows, columns)
@@ -141,7 +141,7 @@ def _plot(drawn: Sequence[tuple[str, Mapping[str, Any]]], names: Sequence[str], 
 
 
 def _table(queries: Sequence[str], found: Distributions) -> str:
-    """Formats the numbers of all distributions."""
+    """Format the numbers of all distributions."""
     header = ["query", "model", "sentences", "mean", "deviation", "median", "99 %", "99.9 %", "greatest"]
     rows = []
     for query, items in zip(queries, found, strict=False):

@@ -57,7 +57,7 @@ class Definitions:
         self._of: dict[tuple[str, str], Definition | None] = {}
 
     def find(self, word: str, label: str) -> Definition | None:
-        """Returns the definition of a word in lower case; None if it has none."""
+        """Return the definition of a word in lower case; None if it has none."""
         if (word, label) not in self._of:
             self._of[word, label] = self._find(word, label)
         return self._of[word, label]
@@ -82,7 +82,7 @@ class Definitions:
 
 
 def clean_definition(gloss: str, *, whole: bool = False) -> str:
-    """Drops remarks in brackets, attributions of quotations and stray punctuation."""
+    """Drop remarks in brackets, attributions of quotations and stray punctuation."""
     previous = ""
     while previous != gloss:
         previous, gloss = gloss, _BRACKETS.sub(" ", gloss)
@@ -93,7 +93,7 @@ def clean_definition(gloss: str, *, whole: bool = False) -> str:
 
 
 def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definition:
-    """Inflects a definition as a word is inflected, and takes its article off."""
+    """Inflect a definition as a word is inflected, and remove its article."""
     words = parts[1::2]
     between = parts[0::2]
     article = ""
@@ -114,7 +114,7 @@ def fitted(parts: list[str], labels: list[str], analysis: Analysis) -> Definitio
 
 
 def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str]:
-    """Puts the head of a noun phrase into the plural; leaves the phrase as it is where the head is not clear."""
+    """Put the head of a noun phrase into the plural; keep the phrase as it is if the head is not clear."""
     # The head is the last of the first nouns, after nothing but adjectives, adverbs and numbers.
     kinds = [label.partition("|")[0] for label in labels]
     head = next((place for place, kind in enumerate(kinds) if kind not in _BEFORE_HEAD), len(words))
@@ -126,7 +126,7 @@ def _plural(words: list[str], labels: list[str], between: list[str]) -> list[str
 
 
 def _conjugated(words: list[str], labels: list[str], form: str) -> list[str]:
-    """Puts the verb that heads a definition, its first word or the one after an adverb, into the form of the word."""
+    """Put the verb that heads a definition, its first word or the one after an adverb, into the form of the word."""
     adverb = len(words) > 1 and labels[0].startswith("ADV") and not is_verb(words[0])
     if not is_verb(words[adverb]):
         return words
@@ -145,7 +145,7 @@ class Analysis(NamedTuple):
 
 
 def analyse(word: str, label: str, wordnet: WordNet) -> Analysis | None:
-    """Finds the lemma of a lower-case word that has definitions, and its form; None if there is none.
+    """Find the lemma of a lower-case word that has definitions, and its form; None if there is none.
 
     The label is a universal part of speech and of verbs the form: `NOUN|-`, `VERB|Part`.
     """
@@ -185,7 +185,7 @@ def _all(lemma: str, form: str, regular: str) -> tuple[str, ...]:
 
 @cache
 def inflected(lemma: str, form: str) -> str | None:
-    """Returns a form (NNS, VBZ, VBD and the like) of a lemma, None if the tables do not have it."""
+    """Return a form (NNS, VBZ, VBD and the like) of a lemma, None if the tables do not have it."""
     if form in {"NN", "VB", "JJ", "RB"}:
         return lemma
     if found := _FORMS.get((lemma, form)):
@@ -196,12 +196,12 @@ def inflected(lemma: str, form: str) -> str | None:
 
 @cache
 def is_verb(word: str) -> bool:
-    """Returns whether the tables have a verb with this base form."""
+    """Return whether the tables have a verb with this base form."""
     return "VB" in _tables().getAllInflections(word, "VERB")
 
 
 def a_or_an(following: str) -> str:
-    """Returns the indefinite article before a text, by the sound with which it begins as far as letters show it."""
+    """Return the indefinite article before a text, by the sound with which it begins as far as letters show it."""
     word = following.lstrip("'\"“(").lower()
     if word.startswith(_AN) or word.startswith(_AN_ANYWAY):
         return "an"

@@ -51,7 +51,7 @@ class Expanded:
 
 
 class Expander:
-    """Replaces words by the definitions that WordNet gives them, of the most frequent sense in the part of speech.
+    """Replace words by the definitions that WordNet gives them, of the most frequent sense in the part of speech.
 
     Nouns, verbs, adjectives and adverbs that WordNet defines are expanded; left alone are stop words, auxiliary verbs,
     names (also words with a capital inside a sentence), numbers, nouns before another noun (`credit card`) or a clitic
@@ -84,16 +84,16 @@ class Expander:
     def from_wordnet(
         cls, path: str | os.PathLike[str] | None, decontaminator: Decontaminator | None = None, **options: Any
     ) -> Expander:
-        """Makes an expander with the tagger of `denckring-en-pos`; definitions in the evaluation sets are not used."""
+        """Make an expander with the tagger of `denckring-en-pos`; definitions in the evaluation sets are not used."""
         avoid = None if decontaminator is None else decontaminator.fingerprints
         return cls(WordNet(path), PartOfSpeechTagger.load(), avoid=avoid, **options)
 
     def expand(self, sentences: Sequence[str], epoch: int = 0) -> list[str]:
-        """Expands sentences; one with nothing to expand comes back as it is."""
+        """Expand sentences; one with nothing to expand comes back as it is."""
         return self.expand_counted(sentences, epoch).texts
 
     def expand_counted(self, sentences: Sequence[str], epoch: int = 0) -> Expanded:
-        """Expands sentences, and counts."""
+        """Expand sentences; count the words."""
         salt = int(hash64([struct.pack("<qq", self.seed, epoch)])[0])
         keys = hash64(sentences, salt).tolist()
         rows = [self._expand(sentence, key) for sentence, key in zip(sentences, keys, strict=True)]
@@ -101,7 +101,7 @@ class Expander:
         return Expanded([row[0] for row in rows], counts[:, 0], counts[:, 1])
 
     def _expand(self, sentence: str, key: int) -> tuple[str, int, int]:
-        """Returns a sentence expanded, how many words were, and how many could have been."""
+        """Return a sentence expanded, how many words were, and how many could have been."""
         parts = split_words(sentence)
         words = parts[1::2]
         (labels,) = self.tagger.tag([words])
@@ -128,7 +128,7 @@ class Expander:
 
 
 def _can_be_looked_up(word: str, begins_sentence: bool) -> bool:
-    """Returns whether a word is one by its letters; with a capital inside a sentence it is a name."""
+    """Return whether a word is one by its letters; with a capital inside a sentence it is a name."""
     plain = word.replace("-", "").replace("'", "").replace("’", "")
     if len(plain) < 2 or not plain.isalpha():
         return False
@@ -136,7 +136,7 @@ def _can_be_looked_up(word: str, begins_sentence: bool) -> bool:
 
 
 def _leads(index: int, labels: Sequence[str], parts: Sequence[str]) -> bool:
-    """Returns whether a word is a noun before a noun, with one space between, or before a clitic, with nothing."""
+    """Return whether a word is a noun before a noun, with one space between, or before a clitic, with nothing."""
     if index + 1 == len(labels) or _kind(labels[index]) != "NOUN":
         return False
     gap = parts[2 * index + 2]
@@ -144,7 +144,7 @@ def _leads(index: int, labels: Sequence[str], parts: Sequence[str]) -> bool:
 
 
 def _put(parts: list[str], index: int, definition: Definition, labels: Sequence[str]) -> None:
-    """Puts a definition into the place of a word, and makes the article before it fit."""
+    """Replace a word by a definition, and adapt the article before it."""
     place = 2 * index + 1
     word, text = parts[place], definition.text
     previous = parts[place - 2].lower() if index and parts[place - 1] == " " else ""
@@ -172,7 +172,7 @@ def _is_plural(word: str) -> bool:
 
 
 def _mixed(number: int) -> int:
-    """Scrambles 64 bits (the finaliser of SplitMix64)."""
+    """Scramble 64 bits (the finaliser of SplitMix64)."""
     number &= _MASK
     number = (number ^ (number >> 30)) * 0xBF58476D1CE4E5B9 & _MASK
     number = (number ^ (number >> 27)) * 0x94D049BB133111EB & _MASK
@@ -210,7 +210,7 @@ class ExpandSettings(DecontaminationSettings):
     overwrite: bool = setting("replace an existing output", False)
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if (self.text is None) == (self.pairs is None):
             raise UsageError("expand takes a text or pairs", remedy="give one of --text and --pairs")
@@ -218,7 +218,7 @@ class ExpandSettings(DecontaminationSettings):
 
 @recipe(ExpandSettings)
 def expand(settings: ExpandSettings) -> dict[str, int]:
-    """Replaces a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
+    """Replace a fraction of the words of English sentences by their definitions in WordNet (paper 004, section 2.1).
 
     Returns:
         How many different `sentences` there were, how many `changed`, and how many words were `expanded` and could
@@ -263,7 +263,7 @@ def expand(settings: ExpandSettings) -> dict[str, int]:
 
 
 def _expanded(corpus: SentenceCorpus, expander: Expander, counts: Counter[str]) -> Iterator[pa.Table]:
-    """Expands each distinct sentence once; leaves out those in which nothing changed."""
+    """Expand each distinct sentence once, and drop unchanged sentences."""
     from tqdm.auto import tqdm
 
     seen: set[int] = set()

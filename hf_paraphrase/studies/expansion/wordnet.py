@@ -61,12 +61,12 @@ class WordNet:
             self._indices[pos] = {line.partition(b" ")[0].decode("utf-8", errors="replace"): line for line in lines}
 
     def __contains__(self, item: tuple[str, str]) -> bool:
-        """Returns whether a lemma, in lower case, is there in a part of speech: `("dog", "n") in wordnet`."""
+        """Return whether a lemma, in lower case, is there in a part of speech: `("dog", "n") in wordnet`."""
         lemma, pos = item
         return lemma in self._indices[pos]
 
     def senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
-        """Returns the senses of a lemma in lower case as n, v, a or r, the most frequent first."""
+        """Return the senses of a lemma in lower case as n, v, a or r, the most frequent first."""
         if (lemma, pos) not in self._senses:
             try:
                 self._senses[lemma, pos] = self._read(lemma, pos)
@@ -100,7 +100,7 @@ class WordNet:
 
 
 def find_wordnet(path: str | os.PathLike[str] | None = None, places: Iterable[str] = PLACES) -> Path:
-    """Finds the folder with WordNet's files: the given one or its `dict`; None looks in the usual places."""
+    """Find the folder with WordNet's files: the given one or its `dict`, or by default one of the usual folders."""
     if path is None:
         homes = [os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")]
         for place in [*filter(None, homes), *places]:

@@ -24,7 +24,7 @@ _NEW_SENTENCE = re.compile(r"[.!?:;]['\"”’)\]]*\s|[\"“„«(\[]\s*$|\n")
 
 
 def split_words(sentence: str) -> list[str]:
-    """Cuts a sentence into text between words and words, by turns; the words have odd places.
+    """Cut a sentence into text between words and words, by turns; the words have odd places.
 
     Clitics are words of their own, as in the English Web Treebank: `do`, `n't`; `Tom`, `'s`.
     """
@@ -32,7 +32,7 @@ def split_words(sentence: str) -> list[str]:
 
 
 def begins_sentence(between: str) -> bool:
-    """Returns whether a capital may be due to the position: after a full stop, a colon or an opening quote."""
+    """Return whether a capital may be due to the position: after a full stop, a colon or an opening quote."""
     return bool(_NEW_SENTENCE.search(between))
 
 
@@ -75,7 +75,7 @@ class PartOfSpeechTagger:
 
     @classmethod
     def load(cls) -> PartOfSpeechTagger:
-        """Opens the tagger of the package `denckring-en-pos`."""
+        """Open the tagger of the package `denckring-en-pos`."""
         try:
             from denckring_en_pos import tagger
         except ImportError as error:
@@ -84,9 +84,9 @@ class PartOfSpeechTagger:
         return cls(tagger())
 
     def __contains__(self, word: str) -> bool:
-        """Returns whether the model was trained on a word, given in lower case."""
+        """Return whether the model was trained on a word, given in lower case."""
         return word in self._model.vocabulary
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """Returns the label of every word."""
+        """Return the label of every word."""
         return [self._tag(tuple(words)) for words in sentences]

@@ -45,7 +45,7 @@ class BilingualVectorSettings(ParallelTextSettings, TrainingRunSettings):
 
 @recipe(BilingualVectorSettings)
 def train_bilingual_vectors(settings: BilingualVectorSettings) -> tuple[SentenceEncoder, SentenceEncoder]:
-    """Trains word vectors of two languages in one space, without word alignments (BilBOWA: Gouws et al. 2015).
+    """Train word vectors of two languages in one space, without word alignments (BilBOWA: Gouws et al. 2015).
 
     Returns:
         The sentence encoders of the source and of the target language.

@@ -53,7 +53,7 @@ class BilingualVectors(nn.Module):
         self.tables = nn.ParameterDict(tables)
 
     def forward(self, pairs: Tensor, **inputs: Tensor) -> SimpleNamespace:
-        """Computes the objective a pair of a batch that :class:`BilingualTrainer` made: `pairs` has a zero for each.
+        """Compute the objective a pair of a batch that :class:`BilingualTrainer` made: `pairs` has a zero for each.
 
         The inputs have for each side the `words` of all sentences laid end to end with the `offsets` of the sentences,
         and for skip-gram the words that are `kept`, the drawn `noise`, and the `windows` of :func:`window_pairs`.
@@ -80,7 +80,7 @@ def _rows(table: Tensor, ids: Tensor) -> Tensor:
 
 
 def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, negatives: float) -> Tensor:
-    """Computes the objective of a batch of words (Mikolov et al. 2013, equation 4).
+    """Compute the objective of a batch of words (Mikolov et al. 2013, equation 4).
 
     With u the input vector of a word and v the output vector of a word in its window,
 
@@ -97,7 +97,7 @@ def skip_gram(inputs: Tensor, outputs: Tensor, noise: Tensor, windows: Tensor, n
 
 
 def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window: int) -> NDArray[np.int64]:
-    """Lists the places of a word and of one in its window (2, pairs), for words laid end to end.
+    """List the places of a word and of one in its window (2, pairs), for words laid end to end.
 
     A window does not leave the sentence, whose number each word has (words,), and reaches on either side as far as
     `reach` says (words,), at most `window`.
@@ -111,7 +111,7 @@ def window_pairs(sentences: NDArray[np.int64], reach: NDArray[np.int64], window:
 
 
 def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[np.float64]:
-    """Computes with which probability an occurrence of each word is kept (vocabulary,), as word2vec's program does.
+    """Compute with which probability an occurrence of each word is kept (vocabulary,), as word2vec's program does.
 
     With f the word's share of all words, √(t/f) + t/f, at most 1.
     """
@@ -122,13 +122,13 @@ def keep_probabilities(counts: NDArray[np.int64], threshold: float) -> NDArray[n
 
 
 def noise_probabilities(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Computes with which probability each noise word is drawn: by its count to the power of 3/4 (Mikolov et al.)."""
+    """Compute with which probability each noise word is drawn: by its count to the power of 3/4 (Mikolov et al.)."""
     powers = counts.astype(np.float64) ** 0.75
     return np.asarray(powers / powers.sum(), np.float64)
 
 
 class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
-    """Trains bilingual word vectors: each update is one of Adam on a batch of sentence pairs."""
+    """Train bilingual word vectors: each update is one of Adam on a batch of sentence pairs."""
 
     criterion = "loss"
     sparse_gradients = True
@@ -153,7 +153,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
         super().__init__(model, args, batches, self._collate, dev_size=None)
 
     def _collate(self, items: list[Item]) -> dict[str, Tensor]:
-        """Makes a batch: draws the words that are kept, the reach of windows and the noise words."""
+        """Make a batch: draws the words that are kept, the reach of windows and the noise words."""
         rows = np.array([number for _, number in items], np.int64)
         generator = np.random.default_rng([self.args.seed, *items[0]])
         batch: dict[str, NDArray[Any]] = {"pairs": np.zeros(len(rows), np.int64)}
@@ -173,7 +173,7 @@ class BilingualTrainer(SparseGradientTrainer, EpochTrainer):
 
 
 def known_words(texts: pa.ChunkedArray, tokenizer: PreTrainedTokenizerFast) -> TokenIds:
-    """Tokenises sentences, and leaves their unknown words out."""
+    """Tokenize sentences, and leave their unknown words out."""
     backend = tokenizer.backend_tokenizer
     ids = ids_of(backend, [text or "" for text in texts.to_pylist()], lookup_for(backend))
     is_known = ids.ids != tokenizer.unk_token_id

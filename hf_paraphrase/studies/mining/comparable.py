@@ -72,7 +72,7 @@ class ComparableSettings(OutputSettings):
         return round(self.share * self.sentences)
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         check_license(self.license)
         if not 1 <= self.planted < self.sentences:
@@ -98,7 +98,7 @@ class ComparableTask(NamedTuple):
 
 
 def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableTask:
-    """Draws a task from the rows of a bitext.
+    """Draw a task from the rows of a bitext.
 
     Two sentences that differ only in case and punctuation are the same sentence; no sentence of the bitext parts is in
     the task, on either side, and none of one part in another.
@@ -133,7 +133,7 @@ def make_comparable(rows: pa.Table, settings: ComparableSettings) -> ComparableT
 
 
 def _groups(source: pa.Array, target: pa.Array) -> NDArray[np.int64]:
-    """Numbers the connected components of rows that share a normalised sentence, on whichever side (rows,)."""
+    """Number the connected components of rows that share a normalised sentence, on whichever side (rows,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -152,7 +152,7 @@ def _draw(
     settings: ComparableSettings,
     random: np.random.Generator,
 ) -> tuple[ComparablePart, NDArray[np.int64], NDArray[np.int64]]:
-    """Draws one part from the front of the rows; gives also the rows that are used up, and those that are left."""
+    """Draw one part from the front of the rows; also return the used rows and the remaining ones."""
     planted, single = settings.planted, settings.sentences - settings.planted
     sizes = [size + max(_LEAST_SPARE, round(_SPARE * size)) for size in (planted, single, single)]
     if sum(sizes) > len(chosen):
@@ -192,7 +192,7 @@ def _draw(
 def _like_any(
     normal: pa.Array, rows: NDArray[np.int64], others: NDArray[np.int64], *, earlier: bool = False
 ) -> NDArray[np.bool_]:
-    """Returns which sentences are near-duplicates of any of some others (rows,), or of those `earlier` in the list."""
+    """Return which sentences are near-duplicates of any of some others (rows,), or of those `earlier` in the list."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import cdist
 
@@ -214,7 +214,7 @@ def _like_any(
 
 
 def _by_length(normal: pa.Array, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
-    """Returns the order of some sentences by their length (rows,), and the sentences in it."""
+    """Return the order of some sentences by their length (rows,), and the sentences in it."""
     texts = normal.take(pa.array(rows))
     order = np.argsort(pc.utf8_length(texts).to_numpy(), kind="stable")
     return order, texts.take(pa.array(order)).to_pylist()

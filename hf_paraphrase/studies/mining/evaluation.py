@@ -62,7 +62,7 @@ class MiningEvaluationSettings(CandidateSettings):
     overwrite: bool = setting("replace an existing output folder", False)
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         if FILTER in short_names(self.scoring_encoder or ["-"]):
             raise UsageError(f"--scoring-encoder: `{FILTER}` is the name of another row", remedy="rename the folder")
@@ -70,7 +70,7 @@ class MiningEvaluationSettings(CandidateSettings):
 
 @recipe(MiningEvaluationSettings)
 def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
-    """Measures what candidates, scores and decisions are worth on a task with known pairs (paper 002).
+    """Measure what candidates, scores and decisions are worth on a task with known pairs (paper 002).
 
     Returns:
         The numbers of `results.json`.
@@ -121,7 +121,7 @@ def evaluate_mining(settings: MiningEvaluationSettings) -> dict[str, Any]:
 
 
 def _named(folders: Sequence[str]) -> dict[str, str]:
-    """Returns folders by the names of their rows."""
+    """Return folders by the names of their rows."""
     return dict(zip(short_names(folders), folders, strict=True)) if folders else {}
 
 
@@ -131,7 +131,7 @@ def _study(
     golds: Sequence[NDArray[np.int64]],
     classifiers: Sequence[str],
 ) -> tuple[dict[str, Any], Curves]:
-    """Chooses thresholds on the first of two runs and measures on the second; returns the numbers and the curves."""
+    """Choose thresholds on the first of two runs and measure on the second; return the numbers and the curves."""
     recall = {}
     for name, (source, target) in runs[1].vectors.items():
         label = f"the filter ({_name(settings.encoder_names())})" if name == FILTER else name
@@ -174,13 +174,13 @@ def _study(
 
 
 def _name(encoders: Sequence[str]) -> str:
-    """Names two encoders after the folder that contains both."""
+    """Name two encoders after the folder that contains both."""
     one, *others = (Path(folder).resolve() for folder in encoders)
     return one.parent.name if others and one.parent == others[0].parent else one.name
 
 
 def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
-    """Computes the scores of classifiers and encoders, and those of each two together."""
+    """Compute the scores of classifiers and encoders, and those of each two together."""
     scores = {name: run.probabilities(name) for name in classifiers}
     for name in run.vectors:
         scores[f"{name} cosine"] = run.cosines(name)
@@ -190,7 +190,7 @@ def _scores(run: MiningRun, classifiers: Sequence[str]) -> Scores:
 
 
 def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Finds the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for lower ones.
+    """Find the rank of each gold target among the candidates of its source (gold,), from 1; 1,001 for lower ones.
 
     Only the sources of gold pairs are compared with all targets, so this is cheap. A sentence without a vector has no
     candidates and is none.
@@ -204,7 +204,7 @@ def gold_ranks(source: NDArray[np.float32], target: NDArray[np.float32], gold: N
 
 
 def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[dict[str, int | float]]:
-    """Computes table 1 of the paper from the ranks of the gold pairs (gold,); `share` is in per cent."""
+    """Compute table 1 of the paper from the ranks of the gold pairs (gold,); `share` is in per cent."""
     rows: list[dict[str, int | float]] = []
     for size in _SIZES:
         found = int((ranks <= size).sum())
@@ -214,7 +214,7 @@ def recall_rows(ranks: NDArray[np.int64], sources: int, targets: int) -> list[di
 
 
 def random_pair_curve(run: MiningRun, gold: NDArray[np.int64], classifier: str, negatives: int) -> Curve:
-    """Scores the gold pairs, and for each of them so many random pairs of the two collections."""
+    """Score the gold pairs, and for each of them so many random pairs of the two collections."""
     random = np.random.default_rng(0)
     scores = [run.probabilities(classifier, (gold[:, 0], gold[:, 1]))]
     total = negatives * len(gold)
@@ -255,7 +255,7 @@ def _write_report(
 
 
 def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
-    """Formats the numbers of a task as tables 1 to 3 of paper 002, by their titles."""
+    """Format the numbers of a task as tables 1 to 3 of paper 002, by their titles."""
     tables = {}
     for name, recall in results["recall"].items():
         rows = [[str(row["n"]), f"{row['found']:,}", f"{row['share']:.2f}", f"{row['pairs']:,}"] for row in recall]
@@ -281,7 +281,7 @@ def task_tables(results: Mapping[str, Any]) -> dict[str, str]:
 
 
 def measures_table(threshold: float | None, measures: Mapping[str, Any]) -> str:
-    """Formats the measures of the pairs of one threshold; None stands for all pairs."""
+    """Format the measures of the pairs of one threshold; None stands for all pairs."""
     counts = [str(measures[name]) for name in ("found", "right", "gold")]
     cells = ["–" if threshold is None else f"{threshold:.6g}", *_percent(measures), *counts]
     return format_table(["threshold", *_SHARES, "found", "right", "gold"], [cells])

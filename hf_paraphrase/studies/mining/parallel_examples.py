@@ -35,14 +35,14 @@ _PAIRS_AT_A_TIME = 512
 
 
 def languages_of(texts: Mapping[str, pa.Table]) -> list[str]:
-    """Returns the codes of the source and the target language of a bitext; empty ones are unknown."""
+    """Return the codes of the source and the target language of a bitext; empty ones are unknown."""
     return [str(texts[TRAIN][f"{side}_lang"][0].as_py() or "") for side in SIDES]
 
 
 def word_level_tokenizers(
     texts: Mapping[str, pa.Table], *, min_frequency: int, digits: str = "keep"
 ) -> list[PreTrainedTokenizerFast]:
-    """Builds word-level tokenizers of both languages, in lower case; punctuation marks are words, apostrophes too."""
+    """Build word-level tokenizers of both languages, in lower case; punctuation marks are words, apostrophes too."""
     style: dict[str, Any] = {"contractions": False, "lower_case": True, "digits": digits}
     sides = ([text or "" for text in texts[TRAIN][side].to_pylist()] for side in SIDES)
     return [
@@ -83,7 +83,7 @@ class ParallelExamples:
 
     @classmethod
     def encode(cls, texts: Mapping[str, pa.Table], tokenizers: Sequence[PreTrainedTokenizerFast]) -> ParallelExamples:
-        """Tokenises a bitext; a pair of which a side has no words is left out."""
+        """Tokenise a bitext; a pair of which a side has no words is left out."""
         (source, source_numbers), (target, target_numbers) = (
             _side({split: table[side] for split, table in texts.items()}, tokenizer)
             for side, tokenizer in zip(SIDES, tokenizers, strict=True)
@@ -99,7 +99,7 @@ class ParallelExamples:
         return cls(source, target, pairs)
 
     def are_parallel(self, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Returns which sentences are known to be each other's translations; the arrays are broadcast.
+        """Return which sentences are known to be each other's translations; the arrays are broadcast.
 
         A pair is known if the bitext has it, whatever its upper case, punctuation and spaces; the paper leaves out
         only the sentence's own translation (j ≠ i).
@@ -116,7 +116,7 @@ class ParallelExamples:
 def _side(
     texts: Mapping[str, pa.ChunkedArray], tokenizer: PreTrainedTokenizerFast
 ) -> tuple[Side, dict[str, NDArray[np.int64]]]:
-    """Finds the different sentences, and which of them each row of each split has."""
+    """Find the different sentences, and which of them each row of each split has."""
     every = pa.array([text or "" for column in texts.values() for text in column.to_pylist()], pa.large_string())
     encoded = every.dictionary_encode()
     numbers = encoded.indices.to_numpy().astype(np.int64)
@@ -134,7 +134,7 @@ def _side(
 
 
 class NegativeDraw:
-    """Draws target sentences that are not translations of given source sentences.
+    """Draw target sentences that are not translations of given source sentences.
 
     Random ones are targets of other pairs of the batch, each of which is encoded once, and beyond these of all
     training data. A batch is a random part of a shuffled epoch, so this is the paper's "randomly selecting" (002,
@@ -154,7 +154,7 @@ class NegativeDraw:
         self.candidates = candidates
 
     def __call__(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> NDArray[np.int64]:
-        """Draws the negatives of a batch of parallel pairs, numbers of sentences (pairs, 2).
+        """Draw the negatives of a batch of parallel pairs, numbers of sentences (pairs, 2).
 
         They are numbers of target sentences (pairs, negatives), different ones for each pair; :data:`NOTHING` where
         there are not enough.
@@ -174,7 +174,7 @@ class NegativeDraw:
         return drawn
 
     def _fill(self, drawn: NDArray[np.int64], sources: NDArray[np.int64], proposals: NDArray[np.int64]) -> None:
-        """Puts the first proposals (pairs, n) that are no translations and not there already into free places."""
+        """Put the first proposals (pairs, n) that are no translations and not there already into free places."""
         for tried in proposals.T:
             is_free = drawn == NOTHING
             good = is_free.any(1) & ~self.examples.are_parallel(sources, tried) & ~(drawn == tried[:, None]).any(1)
@@ -183,7 +183,7 @@ class NegativeDraw:
                 return
 
     def labelled(self, pairs: NDArray[np.int64], seed: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Puts pairs (pairs, 2) and their negatives together, a few hundred pairs at a time, the parallel ones first.
+        """Put pairs (pairs, 2) and their negatives together, a few hundred pairs at a time, the parallel ones first.
 
         Returns the numbers of the sentences of all pairs (rows, 2) and their labels (rows,).
         """
@@ -214,7 +214,7 @@ class ParallelTextSettings(TrainingRunSettings):
     max_pairs: int | None = setting("train on a random sample of N pairs", None, above=0)
 
     def read(self) -> tuple[dict[str, pa.Table], list[PreTrainedTokenizerFast]]:
-        """Reads the bitext into memory, and builds the tokenizers of both languages."""
+        """Read the bitext into memory, and build the tokenizers of both languages."""
         opened = DataFolder(self.bitext)
         columns = [*SIDES, *(f"{side}_lang" for side in SIDES)]
         texts = {

@@ -44,11 +44,11 @@ class ParallelBatches(Examples):
         return len(self.examples.pairs[TRAIN])
 
     def pairs_per_batch(self, batch_size: int) -> int:
-        """Returns the number of parallel pairs in a batch of so many labelled pairs, negatives included."""
+        """Return the number of parallel pairs in a batch of so many labelled pairs, negatives included."""
         return max(1, batch_size // (1 + self.draw.negatives))
 
     def batch(self, items: Sequence[Item], model: PreTrainedModel, seed: int) -> dict[str, Tensor]:
-        """Makes a batch of parallel pairs and their negatives, with every different sentence once."""
+        """Make a batch of parallel pairs and their negatives, with every different sentence once."""
         pairs = self.examples.pairs[TRAIN][np.array([index for _, index in items], np.int64)]
         drawn = self.draw(pairs, [seed, *items[0]])
         rows, columns = np.nonzero(drawn != NOTHING)
@@ -65,7 +65,7 @@ class ParallelBatches(Examples):
         return {name: torch.from_numpy(values) for name, values in batch.items()}
 
     def dev_scores(self, model: PreTrainedModel, seed: int) -> tuple[dict[str, float], str]:
-        """Scores the labelled dev pairs."""
+        """Score the labelled dev pairs."""
         assert self.dev is not None
         scores = measure(model, self.examples, *self.dev)
         line = f"dev loss {scores['loss']:.4f}, best F1 {scores['best_f1']:.2f} from a probability of "
@@ -75,7 +75,7 @@ class ParallelBatches(Examples):
 def measure(
     model: PreTrainedModel, examples: ParallelExamples, pairs: NDArray[np.int64], labels: NDArray[np.int64]
 ) -> dict[str, float]:
-    """Scores labelled pairs: `loss`, the mean cross-entropy in nats, and `best_f1` (%) with its `threshold`."""
+    """Score labelled pairs: `loss`, the mean cross-entropy in nats, and `best_f1` (%) with its `threshold`."""
     vectors = []
     for place, (side, encode) in enumerate(
         ((examples.source, model.encode_source), (examples.target, model.encode_target))

@@ -76,7 +76,7 @@ class ParallelClassifierSettings(EncoderPairSettings, ParallelTextSettings, Trai
 
 @recipe(ParallelClassifierSettings)
 def train_parallel_classifier(settings: ParallelClassifierSettings) -> ParallelClassifier:
-    """Trains a classifier that tells whether two sentences are translations of each other (paper 002).
+    """Train a classifier that tells whether two sentences are translations of each other (paper 002).
 
     Returns:
         The classifier with its tokenizers.
@@ -163,7 +163,7 @@ def _train(settings: ParallelClassifierSettings, run: TrainingRun) -> None:
 def hard_candidates(
     examples: ParallelExamples, source_encoder: SentenceEncoder, target_encoder: SentenceEncoder, n: int
 ) -> NDArray[np.int32]:
-    """Finds the training targets that the filter of paper 002, section 2.2, takes for the likeliest of each source.
+    """Find the training targets that the filter of paper 002, section 2.2, takes for the likeliest of each source.
 
     They are the n best by cosine of all targets of the training pairs (sources, at most n), without known
     translations; :data:`NOTHING` where there are fewer.
@@ -189,7 +189,7 @@ def _model(
     tokenizers: Sequence[PreTrainedTokenizerFast],
     examples: ParallelExamples,
 ) -> PreTrainedModel:
-    """Makes the classifier with its initial vectors."""
+    """Make the classifier with its initial vectors."""
     import torch
     from transformers import set_seed
 
@@ -222,7 +222,7 @@ def _model(
 def _initial_vectors(
     settings: ParallelClassifierSettings, tokenizers: Sequence[PreTrainedTokenizerFast], examples: ParallelExamples
 ) -> list[NDArray[np.float32]]:
-    """Reads the initial vectors of both sides, (words, dim) each."""
+    """Read the initial vectors of both sides, (words, dim) each."""
     from ...encoders.initial_vectors import read_initial_vectors
     from ...training.word_vectors import initial_embeddings
 

@@ -7,7 +7,7 @@ from small_runs import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
 from hf_paraphrase.errors import InputError, UsageError
-from hf_paraphrase.filtering.row_choice import FilterSteps, choose_rows
+from hf_paraphrase.filtering.filter_pipeline import FilterPipeline, choose_rows
 from hf_paraphrase.filtering.tuning.grid_search import GRIDS, filter_ranges
 from hf_paraphrase.filtering.tuning.results import (
     Cell,
@@ -38,7 +38,7 @@ def test_the_pool_selects_the_rows_that_filter_keeps(tmp_path):
     write_split(tmp_path, "train", [table.slice(0, 50), table.slice(50)], table.schema)
     keep = ("quality<=0.9", "bleu<0.3", "rank>=1")
     rows, available = SelectionPool(tmp_path, 5).select(keep, 3)
-    steps = FilterSteps(keep=list(keep), one_per_reference="best", sample=5, seed=3)
+    steps = FilterPipeline(keep=list(keep), one_per_reference="best", sample=5, seed=3)
     choice = choose_rows(DataFolder(tmp_path), "train", steps)
     assert rows.tolist() == np.flatnonzero(choice.kept).tolist()
     assert available == choice.funnel["one per reference (best)"] > len(rows)
@@ -59,7 +59,7 @@ def test_rows_that_cannot_be_trained_on_are_left_out_before_the_sample_is_drawn(
     good = [i for i in range(rows) if i % 3 and i not in {1, 2, 4, 5, 7}]
     pool = SelectionPool(tmp_path, rows)
     assert pool.select((), 0)[0].tolist() == good
-    choice = choose_rows(DataFolder(tmp_path), "train", FilterSteps(keep=pool.usable, sample=rows))
+    choice = choose_rows(DataFolder(tmp_path), "train", FilterPipeline(keep=pool.usable, sample=rows))
     assert np.flatnonzero(choice.kept).tolist() == good
     table = pa.table({"sentence1": ["a", "b"], "sentence2": ["", "c"], "label": [1, 0]})
     write_split(tmp_path / "none", "train", [table], table.schema)

@@ -9,7 +9,7 @@ from peak_memory import ROWS_AT_A_TIME, bytes_a_row, peak_bytes
 from small_runs import random_sentences
 
 from hf_paraphrase.data.folder import DataFolder, write_split
-from hf_paraphrase.filtering.row_choice import FilterSteps, choose_rows, draw_shared, kept_batches
+from hf_paraphrase.filtering.filter_pipeline import FilterPipeline, choose_rows, draw_shared, kept_batches
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def kept(folder, options):
 
 
 def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(table, folder):
-    result, choice = kept(folder, FilterSteps(keep=["3<=length<=6", "rank<4"]))
+    result, choice = kept(folder, FilterPipeline(keep=["3<=length<=6", "rank<4"]))
     expected = [row for row in table.to_pylist() if 3 <= len(row["sentence2"].split()) <= 6 and row["rank"] < 4]
     assert [{key: row[key] for key in table.column_names} for row in result.to_pylist()] == expected
     assert result.column("length").to_pylist() == [len(row["sentence2"].split()) for row in expected]
@@ -45,16 +45,16 @@ def test_selected_rows_are_exactly_those_a_loop_would_keep_in_their_order(table,
 
 
 def test_best_keeps_the_lowest_rank_that_survived_the_selections(folder):
-    result, _ = kept(folder, FilterSteps(keep=["rank>=1"], one_per_reference="best"))
+    result, _ = kept(folder, FilterPipeline(keep=["rank>=1"], one_per_reference="best"))
     assert result.num_rows == 60 == len(set(result.column("id").to_pylist()))
     assert set(result.column("rank").to_pylist()) == {1}
-    assert kept(folder, FilterSteps(one_per_reference="best", first=2))[0].column("rank").to_pylist() == [0, 0]
+    assert kept(folder, FilterPipeline(one_per_reference="best", first=2))[0].column("rank").to_pylist() == [0, 0]
 
 
 def test_the_pairs_of_a_filter_stream_so_that_its_memory_grows_by_a_few_numbers_a_row(tmp_path, monkeypatch):
     batches = functools.partialmethod(DataFolder.batches, batch_size=ROWS_AT_A_TIME)
-    monkeypatch.setattr("hf_paraphrase.filtering.row_choice.DataFolder.batches", batches)
-    options = FilterSteps(keep=["note>=0"], max_tokens=1_000_000)
+    monkeypatch.setattr("hf_paraphrase.filtering.filter_pipeline.DataFolder.batches", batches)
+    options = FilterPipeline(keep=["note>=0"], max_tokens=1_000_000)
 
     def filtered(path):
         folder = DataFolder(path)
@@ -75,8 +75,8 @@ def test_the_first_pairs_are_taken_until_their_tokens_reach_the_limit(table, fol
             break
         expected.append(row["note"])
         tokens += len(row["sentence1"].split()) + len(row["sentence2"].split())
-    assert kept(folder, FilterSteps(max_tokens=limit))[0].column("note").to_pylist() == expected
-    assert kept(folder, FilterSteps(first=limit))[0].num_rows == min(limit, 300)
+    assert kept(folder, FilterPipeline(max_tokens=limit))[0].column("note").to_pylist() == expected
+    assert kept(folder, FilterPipeline(first=limit))[0].num_rows == min(limit, 300)
 
 
 def test_draws_with_one_seed_share_all_that_both_may_take_and_those_with_others_what_chance_gives():

@@ -29,7 +29,7 @@ _ON_DEMAND = measurable_columns((*SIDES, "source", "log_prob", "num_tokens"))
 
 
 @dataclass(kw_only=True)
-class FilterSteps(DecontaminationSettings):
+class FilterPipeline(DecontaminationSettings):
     """The steps of a filter."""
 
     drop_identical: bool = setting(
@@ -60,7 +60,7 @@ class FilterSteps(DecontaminationSettings):
     seed: int = seed_setting("random seed, also of the noise")
 
     def check(self) -> None:
-        """Checks that the settings are valid."""
+        """Check that the settings are valid."""
         super().check()
         _ = self.selections
 
@@ -79,7 +79,7 @@ class FilterSteps(DecontaminationSettings):
 
 @dataclass(frozen=True)
 class PairFilter(BatchFunction):
-    """Keeps the pairs that pass the steps that look at one pair at a time; the columns that it computes stay.
+    """Keep the pairs that pass the steps that look at one pair at a time; the columns that it computes stay.
 
     The steps are, in this order, `drop_identical`, the selections `keep`, and a `decontaminator`.
     """
@@ -88,8 +88,8 @@ class PairFilter(BatchFunction):
     drop_identical: bool = False
     decontaminator: Decontaminator | None = None
 
-    def reported(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
-        """Returns the pairs that pass, with the counts of a filter as far as they are of single pairs."""
+    def process(self, table: pa.Table, progress: Progress = no_progress) -> tuple[pa.Table, Report]:
+        """Return the pairs that pass, with the counts of a filter as far as they are of single pairs."""
         report: Report = {"funnel": {}, "contamination": {}}
         left = table
         for step, left in self.passing(table, report):
@@ -98,7 +98,7 @@ class PairFilter(BatchFunction):
         return left, report
 
     def passing(self, table: pa.Table, report: Report) -> Iterator[tuple[str, pa.Table]]:
-        """Yields the name of each step and the pairs that pass it; adds what decontamination reports."""
+        """Yield the name of each step and the pairs that pass it; add the counts of decontamination."""
         first = [named_selection("different", "not identical")] if self.drop_identical else []
         selections = list(dict.fromkeys([*first, *map(parse_selection, self.keep)]))
         table = with_columns(table, [column for selection in selections for column in selection.columns])
@@ -107,13 +107,13 @@ class PairFilter(BatchFunction):
             table = table.filter(pa.array(apply_selection(selection, table)))
             yield selection.text, table
         if self.decontaminator is not None:
-            table, matched = self.decontaminator.reported(table)
+            table, matched = self.decontaminator.process(table)
             report |= matched
             yield "decontaminated", table
 
 
 @dataclass
-class Choice:
+class RowSelection:
     """Which rows of a split a filter keeps."""
 
     passed: np.ndarray
@@ -129,13 +129,13 @@ class Choice:
         return np.asarray(self.passed == len(self.funnel))
 
     def add(self, step: str, rows: np.ndarray) -> None:
-        """Notes that some rows passed a step."""
+        """Note that some rows passed a step."""
         self.passed[rows] += 1
         self.funnel[step] = self.funnel.get(step, 0) + len(rows)
 
 
 def funnel_table(funnel: Mapping[str, int]) -> str:
-    """Formats a funnel as a Markdown table: pairs left, those that the step removed, the share left of all."""
+    """Format a funnel as a Markdown table: pairs left, those that the step removed, the share left of all."""
     rows = []
     previous = first = next(iter(funnel.values()), 0)
     for step, count in funnel.items():
@@ -145,9 +145,9 @@ def funnel_table(funnel: Mapping[str, int]) -> str:
     return format_table(["step", "pairs", "removed", "left"], rows)
 
 
-def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
-    """Refuses a filter that leaves nothing."""
-    counts = choice.funnel or {"read": 0}
+def check_any_left(selected: RowSelection, split: str, folder: DataFolder) -> None:
+    """Refuse a filter that leaves nothing."""
+    counts = selected.funnel or {"read": 0}
     step = next((name for name, count in counts.items() if count == 0), None)
     if step is not None:
         reason, remedy = f"nothing is left after `{step}`", "loosen that step; nothing was written"
@@ -156,14 +156,16 @@ def check_any_left(choice: Choice, split: str, folder: DataFolder) -> None:
         raise InputError(f"split `{split}`: {reason}", path=folder.path, remedy=remedy)
 
 
-def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Progress = no_progress) -> Choice:
-    """Takes the steps of a filter and returns which rows are left."""
+def choose_rows(
+    folder: DataFolder, split: str, steps: FilterPipeline, progress: Progress = no_progress
+) -> RowSelection:
+    """Take the steps of a filter and returns which rows are left."""
     schema = folder.schema(split)
     sides = sides_of(schema.names)
     folder.require(*sides, *(["rank"] if steps.one_per_reference is not None else []), split=split)
     check_selections(steps.selections, schema)
     keeps = PairFilter(tuple(steps.keep), steps.drop_identical, steps.decontaminator(*sides))
-    choice = Choice(np.zeros(folder.count(split), dtype=np.uint16))
+    selected = RowSelection(np.zeros(folder.count(split), dtype=np.uint16))
     parts: list[dict[str, np.ndarray]] = []
     start = 0
     wanted = {*sides, "id", *columns_read(steps.columns, schema.names)}
@@ -173,18 +175,18 @@ def choose_rows(folder: DataFolder, split: str, steps: FilterSteps, progress: Pr
         table = pa.Table.from_batches([record_batch]).append_column(_ROW, rows)
         report: Report = {}
         for step, left in keeps.passing(table, report):
-            choice.add(step, left.column(_ROW).to_numpy())
+            selected.add(step, left.column(_ROW).to_numpy())
             table = left
-        add_report(choice.contamination, report.get("contamination", {}))
+        add_report(selected.contamination, report.get("contamination", {}))
         parts.append(_numbers(table, steps))
         progress(record_batch.num_rows)
     if parts:
-        _compare_rows({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, steps, choice)
-    return choice
+        _compare_rows({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, steps, selected)
+    return selected
 
 
-def _numbers(table: pa.Table, steps: FilterSteps) -> dict[str, np.ndarray]:
-    """Returns what the steps that compare rows look at: the row, and as asked for its reference, rank and tokens."""
+def _numbers(table: pa.Table, steps: FilterPipeline) -> dict[str, np.ndarray]:
+    """Return what the steps that compare rows look at: the row, and as asked for its reference, rank and tokens."""
     numbers = {_ROW: table.column(_ROW).to_numpy()}
     if steps.one_per_reference is not None:
         texts = table.column(sides_of(table.schema.names)[0]).to_pylist()
@@ -197,13 +199,13 @@ def _numbers(table: pa.Table, steps: FilterSteps) -> dict[str, np.ndarray]:
     return numbers
 
 
-def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Choice) -> None:
-    """Takes the steps that compare rows."""
+def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterPipeline, selected: RowSelection) -> None:
+    """Take the steps that compare rows."""
 
     def take(step: str, places: np.ndarray | slice) -> None:
         nonlocal numbers
         numbers = {name: values[places] for name, values in numbers.items()}
-        choice.add(step, numbers[_ROW])
+        selected.add(step, numbers[_ROW])
 
     if steps.one_per_reference is not None:
         best = lowest_of_each(numbers["reference"], numbers["rank"])
@@ -216,19 +218,19 @@ def _compare_rows(numbers: dict[str, np.ndarray], steps: FilterSteps, choice: Ch
         take(f"first {steps.max_tokens} tokens", slice(reached))
     if steps.sample is not None:
         rows = numbers[_ROW]
-        drawn = draw_shared(rows, steps.sample, len(choice.passed), steps.seed)
+        drawn = draw_shared(rows, steps.sample, len(selected.passed), steps.seed)
         take(f"sample {steps.sample}", np.searchsorted(rows, drawn))
 
 
 def lowest_of_each(references: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Chooses the row of the lowest value of each reference, ascending; NaN comes last."""
+    """Choose the row of the lowest value of each reference, ascending; NaN comes last."""
     order = np.argsort(values, kind="stable")
     _, first = np.unique(references[order], return_index=True)
     return np.sort(order[first])
 
 
 def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarray:
-    """Draws rows of a folder of `total` rows, ascending; all of them where they are no more than `size`.
+    """Draw rows of a folder of `total` rows, ascending; all of them where they are no more than `size`.
 
     The seed puts all rows of the folder into one random order, and the first of those to draw from are taken. Two
     filters with one seed are then compared on pairs that differ by what the filters do, not by the luck of the draw.
@@ -240,14 +242,14 @@ def draw_shared(rows: np.ndarray, size: int, total: int, seed: int) -> np.ndarra
 
 
 def tokens_of(table: pa.Table) -> np.ndarray:
-    """Counts the words between white space of each pair, both sides together: (rows,), int64."""
+    """Count the words between white space of each pair, both sides together: (rows,), int64."""
     sides = sides_of(table.schema.names)
     first, second = (table.column(name).cast(pa.string()).combine_chunks() for name in sides)
     return count_words(first) + count_words(second)
 
 
-def kept_batches(folder: DataFolder, split: str, kept: np.ndarray, steps: FilterSteps) -> Iterator[pa.Table]:
-    """Streams the rows that :func:`choose_rows` keeps, in their order, with the columns computed for the steps."""
+def kept_batches(folder: DataFolder, split: str, kept: np.ndarray, steps: FilterPipeline) -> Iterator[pa.Table]:
+    """Stream the rows that :func:`choose_rows` keeps, in their order, with the columns computed for the steps."""
     for batch in folder.batches(split, rows=kept):
         if batch.num_rows:
             yield with_columns(pa.Table.from_batches([batch]), steps.columns)
