@@ -139,7 +139,7 @@ def named_selection(name: str, text: str | None = None) -> Selection:
 
 
 def check_selections(selections: Sequence[Selection], schema: pa.Schema) -> None:
-    """Check that every selection uses columns that exist or can be measured, and compares numbers with numbers, text with text."""
+    """Check that every selection uses existing or measurable columns, and compares like with like."""
     sides = dict(zip(SIDES, sides_of(schema.names), strict=True))
     for selection in selections:
         wanted_by = f"--keep `{selection.text}`"
